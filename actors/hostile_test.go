@@ -17,8 +17,8 @@ import (
 // machine or disk takes.
 const patience = 2 * time.Minute
 
-// soon fails the test unless fn returns.
-func soon(t *testing.T, what string, fn func()) {
+// mustReturn fails the test unless fn returns.
+func mustReturn(t *testing.T, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() {
@@ -32,8 +32,8 @@ func soon(t *testing.T, what string, fn func()) {
 	}
 }
 
-// The journal's own checks refuse a Change with a panic inside Commit: the Change was never
-// submitted, so no answer will come.
+// If the journal's own checks refuse a Change, they panic inside Commit: the Change was never
+// submitted, so no receipt will come.
 func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 	f := open(t, time.Hour)
 	reply := make(chan error, 1)
@@ -44,11 +44,11 @@ func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 	if err := <-reply; !errors.As(err, &refusal) || refusal.Code != ledger.Internal {
 		t.Errorf("answered %v", err)
 	}
-	soon(t, "the work count falls to zero", f.Quiesce)
+	mustReturn(t, "the work count falls to zero", f.Quiesce)
 	if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "the next command is answered", func() {
+	mustReturn(t, "the next command is answered", func() {
 		if err := <-reply; err != nil {
 			t.Error(err)
 		}
@@ -64,18 +64,18 @@ func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 		if err := f.registry.Command(key(1), &fragile{where: where, reply: reply}); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, where+": the work count falls to zero", f.Quiesce)
+		mustReturn(t, where+": the work count falls to zero", f.Quiesce)
 		if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, where+": the next command is answered", func() {
+		mustReturn(t, where+": the next command is answered", func() {
 			for err := range reply {
 				if err == nil {
 					break
 				}
 			}
 		})
-		soon(t, where+": at rest", f.Quiesce)
+		mustReturn(t, where+": at rest", f.Quiesce)
 		if n := f.Live(); n != 0 {
 			t.Errorf("%s: %d actors stay", where, n)
 		}
@@ -87,7 +87,7 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 		f := open(t, 0)
 		release := make(chan struct{})
 		for i := range many {
-			f.registry.Tell(wide(i), stall{release})
+			f.registry.Tell(wideKey(i), stall{release})
 		}
 		finished := make(chan struct{})
 		f.registry.Tell(key(200), call(func() { close(finished) }))
@@ -97,11 +97,11 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 			t.Errorf("one message waits behind %d actors that block", many)
 		}
 		close(release)
-		soon(t, "all of them end", f.Quiesce)
+		mustReturn(t, "all of them end", f.Quiesce)
 	}
 }
 
-// An actor that expects an answer stays, also after a panic, and still expects the answer.
+// An actor that expects a message stays, also after a panic, and still expects the message.
 func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	f := open(t, 0)
 	var seen atomic.Int64
@@ -128,8 +128,8 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	}
 }
 
-// Many senders, short-lived actors, commits in between, and a count that must be exact: a lost or
-// stuck message shows as a hang or a difference.
+// Many senders, short-lived actors and commits at the same time must end in an exact count: a lost
+// message shows as a difference, a stuck one as a hang.
 func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -164,7 +164,7 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 		}()
 	}
 	all.Wait()
-	soon(t, "at rest", f.Quiesce)
+	mustReturn(t, "at rest", f.Quiesce)
 	if handled.Load() != sent.Load() || int64(len(replies)) != written {
 		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), written)
 	}
@@ -179,10 +179,10 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 	before := f.Processes()
 	var handled atomic.Int64
 	for i := range 20_000 {
-		f.registry.Tell(wide(i), count{&handled})
+		f.registry.Tell(wideKey(i), count{&handled})
 	}
 	f.Quiesce()
-	soon(t, "the table is as it was", func() {
+	mustReturn(t, "the table is as it was", func() {
 		observation := time.NewTicker(time.Millisecond)
 		defer observation.Stop()
 		for f.Processes() != before {
@@ -204,7 +204,7 @@ func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 			}
 			f.registry.Tell(key(1), call(func() { order = append(order, i) }))
 		}
-		soon(t, "at rest", f.Quiesce)
+		mustReturn(t, "at rest", f.Quiesce)
 		for i, n := range order {
 			if i != n {
 				t.Fatalf("keep %v: message %d was handled as number %d", keep, n, i)
@@ -241,7 +241,7 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 		entered <- f.clock.Now()
 	}()
 	close(f.gate)
-	soon(t, "the step ends, and the command begins", func() {
+	mustReturn(t, "the step ends, and the command begins", func() {
 		if err := <-stepped; err != nil {
 			t.Error(err)
 		}
@@ -279,7 +279,7 @@ func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 		}
 	}
 	close(f.gate)
-	soon(t, "all are answered", func() {
+	mustReturn(t, "all are answered", func() {
 		for range many {
 			if err := <-replies; err != nil {
 				t.Error(err)
@@ -291,7 +291,7 @@ func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	}
 }
 
-// Due work that did not move its record comes again, and not once more after it has.
+// Due work that did not move its record is handed out again, until it has moved its record.
 func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	const handling = time.Hour // real time, which the test does not wait for
 	f := openAs(t, 0, handling)
@@ -326,7 +326,7 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	}
 }
 
-// A process with a manual clock is killed in the middle of a step: the clock shows the time, and
+// A process with a manual clock was killed in the middle of a step: the clock shows the new time, but
 // what was due then has not been handled.
 func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	f := open(t, 0)
@@ -353,7 +353,7 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	})
 	next.Start(func(posting.Item) bool { return false })
 	defer next.Stop()
-	soon(t, "at rest", next.Quiesce)
+	mustReturn(t, "at rest", next.Quiesce)
 	if len(f.seen) != 2 || polled.Load() != 1 {
 		t.Errorf("%d records were woken, want 2; polled %d times", len(f.seen), polled.Load())
 	}
@@ -370,7 +370,7 @@ func TestPollThatIsAlwaysDueStopsTheClockOnce(t *testing.T) {
 	})
 	next.Start(func(posting.Item) bool { return false })
 	defer next.Stop()
-	soon(t, "the clock is moved", func() {
+	mustReturn(t, "the clock is moved", func() {
 		if err := next.Advance(start.Add(time.Hour)); err != nil {
 			t.Error(err)
 		}
@@ -385,7 +385,7 @@ func TestPanicInAJobStopsNothingElse(t *testing.T) {
 	if err := f.Go(func() { panic("a bug") }); err != nil {
 		t.Fatal(err)
 	}
-	soon(t, "at rest", f.Quiesce)
+	mustReturn(t, "at rest", f.Quiesce)
 }
 
 // The messages of this file's tests.
@@ -447,7 +447,7 @@ func (p *probe) hostile(c *actors.Context, message any) {
 	}
 }
 
-func wide(i int) actors.RecordKey {
+func wideKey(i int) actors.RecordKey {
 	k := key(byte(i))
 	k.ID[1], k.ID[2] = byte(i>>8), 1
 	return k

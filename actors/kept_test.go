@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// retainedBehaviour is a behaviour whose memory is needed until a time.
+// retainedBehaviour is a behaviour whose actor must be kept until a time.
 type retainedBehaviour struct {
 	until     atomic.Int64 // Micros
 	idleCalls atomic.Int64
@@ -50,10 +50,10 @@ func (f *fixture) wantCounts(t *testing.T, what string, live, kept int64) {
 	}
 }
 
-// gone waits until only left actors are left.
-func (f *fixture) gone(t *testing.T, what string, left int64) {
+// waitForActors waits until only left actors are left.
+func (f *fixture) waitForActors(t *testing.T, what string, left int64) {
 	t.Helper()
-	soon(t, what, func() {
+	mustReturn(t, what, func() {
 		for f.Kept() != left {
 			runtime.Gosched()
 		}
@@ -68,31 +68,31 @@ func TestRetainedActorHasNoWork(t *testing.T) {
 	registry := f.retainedActors(time.Hour, k)
 	for range 3 {
 		for i := range 100 {
-			registry.Tell(wide(i), call(nothing))
+			registry.Tell(wideKey(i), call(nothing))
 		}
 		f.Quiesce()
 		f.wantCounts(t, "at rest", 0, 100)
 	}
 	release, began := make(chan struct{}), make(chan struct{})
-	registry.Tell(wide(0), call(func() { close(began); <-release }))
+	registry.Tell(wideKey(0), call(func() { close(began); <-release }))
 	<-began
 	f.wantCounts(t, "with a message", 1, 99)
 	close(release)
 	f.Quiesce()
-	registry.Tell(wide(1), expect{})
+	registry.Tell(wideKey(1), expect{})
 	f.Quiesce()
 	f.wantCounts(t, "with an answer to come", 1, 99)
-	registry.Tell(wide(1), answerTo{new(atomic.Int64)})
+	registry.Tell(wideKey(1), answerTo{new(atomic.Int64)})
 	f.Quiesce()
 	f.wantCounts(t, "with the answer", 0, 100)
-	registry.Tell(wide(2), call(func() { panic("a message") }))
+	registry.Tell(wideKey(2), call(func() { panic("a message") }))
 	f.Quiesce()
 	f.wantCounts(t, "after a panic", 0, 100)
 	k.panic.Store(true)
-	registry.Tell(wide(3), call(nothing))
+	registry.Tell(wideKey(3), call(nothing))
 	f.Quiesce()
 	f.wantCounts(t, "one whose behaviour has not said that it may rest", 1, 99)
-	registry.Tell(wide(3), call(nothing))
+	registry.Tell(wideKey(3), call(nothing))
 	f.Quiesce()
 	f.wantCounts(t, "and one that has", 0, 100)
 }
@@ -101,7 +101,7 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f := open(t, time.Hour)
 	f.gate = make(chan struct{})
 	replies := make(chan error, 2)
-	for range cap(replies) { // the second waits for the first
+	for range cap(replies) { // the second is handled after the first
 		if err := f.registry.Command(key(1), &write{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
@@ -117,8 +117,8 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f.wantCounts(t, "after both", 0, 1)
 }
 
-// However many partners were counted in the last hour, commands are accepted and due work is
-// handled.
+// Actors that are only kept count against no bound: with many of them, commands are accepted and due
+// work is handled.
 func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -129,12 +129,12 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	registry := f.retainedActors(time.Hour, k)
 	const many = actors.MaxLive + 1
 	for i := range many {
-		k := wide(i)
+		k := wideKey(i)
 		k.ID[3] = byte(i >> 16)
 		registry.Tell(k, call(nothing))
 	}
 	f.Quiesce()
-	f.wantCounts(t, "at rest", 0, many) // each must stay, so MaxKept does not apply
+	f.wantCounts(t, "at rest", 0, many) // each must stay, although they are more than MaxKept
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -150,8 +150,8 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	}
 }
 
-// However many actors of an Unbounded registry have work, other commands are accepted and due work
-// is handled.
+// Actors of an Unbounded registry count against no bound: with many of them at work, other commands are
+// accepted and due work is handled.
 func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -161,11 +161,11 @@ func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	unbounded := f.retainedActors(time.Hour, k).Unbounded()
 	const many = actors.MaxLive + 1
 	for i := range many {
-		k := wide(i)
+		k := wideKey(i)
 		k.ID[3] = byte(i >> 16)
 		unbounded.Tell(k, expect{})
 	}
-	soon(t, "all expect something", f.Quiesce)
+	mustReturn(t, "all expect something", f.Quiesce)
 	f.wantCounts(t, "with work", many, 0)
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
@@ -199,7 +199,7 @@ func TestIdleActorBeyondTheBoundStopsAtOnce(t *testing.T) {
 	f.wantCounts(t, "one that must stay", 0, actors.MaxKept+1)
 }
 
-// An actor that has named a time is not asked before it, and is stopped then.
+// An actor that has named a time is not asked to stop before that time, and is stopped then.
 func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	f := open(t, 0)
 	k := new(retainedBehaviour)
@@ -223,7 +223,7 @@ func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	registry.StopIdle(time.Now().Add(time.Hour))
-	f.gone(t, "it goes", 0)
+	f.waitForActors(t, "it goes", 0)
 	f.wantCounts(t, "at the instant", 0, 0)
 }
 

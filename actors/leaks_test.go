@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A runtime that is started and stopped leaves no goroutine, whatever it was doing: nothing, work,
-// a job, keeping an actor, running a clock.
+// A runtime that is started and stopped leaves no goroutine, whether it did nothing, worked, ran a job,
+// kept an actor or ran a clock.
 func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 	f := open(t, time.Hour) // the store stays open: only the runtimes are examined
 	for name, use := range map[string]func(*actors.Runtime, *actors.Registry[actors.RecordKey]){
@@ -30,7 +30,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 		"actors beyond those that stay": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
 			release := make(chan struct{})
 			for i := range 500 {
-				r.Tell(wide(i), stall{release})
+				r.Tell(wideKey(i), stall{release})
 			}
 			close(release)
 		},
@@ -43,7 +43,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 			})
 			rt.Start(func(posting.Item) bool { return false })
 			use(rt, registry)
-			soon(t, name+": stopped", rt.Stop)
+			mustReturn(t, name+": stopped", rt.Stop)
 			if err := goleak.Find(before); err != nil {
 				t.Errorf("%s, %T: %v", name, running, err)
 			}
@@ -67,5 +67,5 @@ func TestStoppedRuntimeRefusesJobsAtOnce(t *testing.T) {
 		registry.Tell(key(1), call(func() {}))
 	}
 	registry.Tell(key(1), call(func() { close(handled) }))
-	soon(t, "handled", func() { <-handled })
+	mustReturn(t, "handled", func() { <-handled })
 }

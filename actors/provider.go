@@ -106,7 +106,7 @@ type Outcome struct {
 	// the number, and at most MaxToken bytes long.
 	Token secret.Text
 
-	Action   *payment.Action // for VerdictAction; nil in the answer to an inquiry: unchanged
+	Action   *payment.Action // for VerdictAction; nil in the outcome of an inquiry: unchanged
 	KeepCard bool            // for VerdictAction: Complete needs the card again
 }
 

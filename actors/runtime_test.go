@@ -35,7 +35,7 @@ type fixture struct {
 	made     atomic.Int64
 	gate     chan struct{} // if set, groups wait here
 	seen     chan string
-	ignore   atomic.Bool // due work has no effect
+	ignore   atomic.Bool // if set, due work changes nothing
 }
 
 func open(t *testing.T, keep time.Duration) *fixture { return openAs(t, keep, 0) }
@@ -69,7 +69,7 @@ func (g gated) Apply(group *store.Group) error {
 	return g.Log.Apply(group)
 }
 
-// probe counts, writes and panics on command.
+// probe counts, writes or panics, as its messages say.
 type probe struct {
 	fixture *fixture
 	key     actors.RecordKey

@@ -67,22 +67,22 @@ func (c *Context) Commit(change *posting.Change) {
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal has refused the Change with a panic, so no answer will come
+			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
 		}
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) { rt.system.Root.Send(self, committed{r}) })
 	submitted, c.change = true, change
 }
 
-// Submit submits a Change to the writer while the actor continues to receive messages. then is
-// called with the answer on the committer's goroutine; it must not block.
+// Submit submits a Change to the writer while the actor continues to receive messages. then is called
+// with the receipt on the committer's goroutine; it must not block.
 func (c *Context) Submit(change *posting.Change, then func(posting.Receipt)) {
 	rt := c.Runtime
 	rt.work.add()
 	submitted := false
 	defer func() {
 		if !submitted {
-			rt.work.done() // the journal has refused the Change with a panic, so no answer will come
+			rt.work.done() // the journal has refused the Change with a panic, so no receipt will come
 		}
 	}()
 	rt.Journal.Submit(change, func(r posting.Receipt) {

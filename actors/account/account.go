@@ -13,8 +13,8 @@ import (
 	"mizan/posting"
 )
 
-// keep is how long an idle account stays in memory.
-const keep = time.Minute
+// keepIdle is how long an idle account stays in memory.
+const keepIdle = time.Minute
 
 type key struct {
 	org     ledger.ID
@@ -33,10 +33,10 @@ type Service struct {
 // New registers the service with the runtime.
 func New(rt *actors.Runtime) *Service {
 	s := &Service{rt: rt, history: noHistory}
-	s.registry = actors.NewRegistry(rt, "account", keep, func(k key) actors.Behaviour {
+	s.registry = actors.NewRegistry(rt, "account", keepIdle, func(k key) actors.Behaviour {
 		return &account{service: s, key: k}
 	})
-	s.velocities = actors.NewRegistry(rt, "velocity", keep, func(k velocityKey) actors.Behaviour {
+	s.velocities = actors.NewRegistry(rt, "velocity", keepIdle, func(k velocityKey) actors.Behaviour {
 		return &velocityActor{service: s, key: k, windows: make(map[ledger.ID]*window), unregistered: true}
 	})
 	return s

@@ -41,8 +41,8 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 	}
 }
 
-// Admit only saves work: if an account cannot be asked, the writer decides, and every question gets
-// exactly one answer.
+// Admit only saves work: if an account cannot answer, the amount is admitted and the writer decides.
+// Every question gets exactly one answer.
 func TestBusyAccountAdmits(t *testing.T) {
 	w := testkit.NewWorld(t, start)
 	w.JournalOptions.Clock, w.RuntimeOptions.Clock = clock.Real{}, clock.Real{}

@@ -9,88 +9,88 @@ import (
 	"mizan/ledger/directory"
 )
 
-// now counts directly and returns whether it did. The actor answers before it has finished, so the
-// test waits for it here.
-func (f *fixture) now(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
+// countNow counts directly and returns whether it did. The actor answers before it has finished its message,
+// so the test first waits for it.
+func (f *fixture) countNow(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
 	f.Runtime.Quiesce()
-	return f.CountNow(org, 1, limits, after(d), a)
+	return f.CountNow(org, 1, limits, startPlus(d), a)
 }
 
 func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
-	f, l := newFixture(t), velocity(near+3, directory.ScopePartner)
-	if f.now(0, attemptWith(""), l) {
+	f, l := newFixture(t), velocityLimit(near+3, directory.ScopePartner)
+	if f.countNow(0, attemptWith(""), l) {
 		t.Error("counted before the past was known")
 	}
-	f.admits(0, attemptWith(""), l)
+	f.wantAdmitted(0, attemptWith(""), l)
 	for n := range 4 {
-		if counted, far := f.now(time.Second, attemptWith(""), l), n < 2; counted != far {
+		if counted, far := f.countNow(time.Second, attemptWith(""), l), n < 2; counted != far {
 			t.Errorf("attempt %d: counted %v", n, counted)
 		}
 	}
-	f.counts(l, "", 3, after(time.Minute))
-	narrow := velocity(5, directory.ScopePartner)
-	f.admits(time.Second, attemptWith(""), narrow)
-	if f.now(time.Second, attemptWith(""), velocity(near*2, directory.ScopePartner), narrow) {
+	f.wantUsage(l, "", 3, startPlus(time.Minute))
+	narrow := velocityLimit(5, directory.ScopePartner)
+	f.wantAdmitted(time.Second, attemptWith(""), narrow)
+	if f.countNow(time.Second, attemptWith(""), velocityLimit(near*2, directory.ScopePartner), narrow) {
 		t.Error("counted near a limit, or by one whose past is not known")
 	}
 }
 
 func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
-	f, l := newFixture(t), velocity(near*2, directory.ScopePartner)
-	f.admits(0, attemptWith(""), l)
-	if !f.now(time.Second, attemptWith(""), l) {
+	f, l := newFixture(t), velocityLimit(near*2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), l)
+	if !f.countNow(time.Second, attemptWith(""), l) {
 		t.Fatal("not counted")
 	}
-	f.Uncount(org, 1, []*directory.Limit{l}, after(time.Second), attemptWith(""))
+	f.Uncount(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith(""))
 	f.Runtime.Quiesce()
-	f.counts(l, "", 1, after(time.Minute))
+	f.wantUsage(l, "", 1, startPlus(time.Minute))
 }
 
 // An actor that may stop counts nothing directly, because the count would be lost.
 func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
-	f, l := newFixture(t), velocity(near*2, directory.ScopePartner)
-	f.admits(0, attemptWith(""), l)
-	if !f.now(30*time.Second, attemptWith(""), l) {
+	f, l := newFixture(t), velocityLimit(near*2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), l)
+	if !f.countNow(30*time.Second, attemptWith(""), l) {
 		t.Fatal("not counted")
 	}
-	f.to(80 * time.Second) // after the first one's window, within the second's
-	f.counts(l, "", 1, after(90*time.Second))
-	if !f.now(85*time.Second, attemptWith(""), l) {
+	f.setClock(80 * time.Second) // after the first one's window, within the second's
+	f.wantUsage(l, "", 1, startPlus(90*time.Second))
+	if !f.countNow(85*time.Second, attemptWith(""), l) {
 		t.Error("not counted while another counts")
 	}
-	f.to(3 * time.Minute)
-	f.counts(l, "", 0, 0)
-	if f.now(3*time.Minute, attemptWith(""), l) {
+	f.setClock(3 * time.Minute)
+	f.wantUsage(l, "", 0, 0)
+	if f.countNow(3*time.Minute, attemptWith(""), l) {
 		t.Error("counted where the actor may be let go")
 	}
-	f.admits(3*time.Minute, attemptWith(""), l)
-	if !f.now(3*time.Minute, attemptWith(""), l) {
+	f.wantAdmitted(3*time.Minute, attemptWith(""), l)
+	if !f.countNow(3*time.Minute, attemptWith(""), l) {
 		t.Error("not counted again")
 	}
-	f.counts(l, "", 2, after(4*time.Minute))
+	f.wantUsage(l, "", 2, startPlus(4*time.Minute))
 }
 
 func TestEachConcurrentAttemptCountsOnce(t *testing.T) {
-	f, l := newFixture(t), velocity(100_000, directory.ScopePartner)
-	f.admits(0, attemptWith(""), l)
+	f, l := newFixture(t), velocityLimit(100_000, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), l)
 	const callers, each = 16, 500
 	var directly atomic.Int64
 	var all sync.WaitGroup
 	for range callers {
 		all.Go(func() {
 			for range each {
-				if f.CountNow(org, 1, []*directory.Limit{l}, after(time.Second), attemptWith("")) {
+				if f.CountNow(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith("")) {
 					directly.Add(1)
 					continue
 				}
 				done := make(chan struct{})
-				f.Count(org, 1, []*directory.Limit{l}, after(time.Second), attemptWith(""), nil, func(*directory.Limit, error) { close(done) })
+				f.Count(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith(""), nil, func(*directory.Limit, error) { close(done) })
 				<-done
 			}
 		})
 	}
 	all.Wait()
-	f.counts(l, "", callers*each+1, after(time.Minute))
+	f.wantUsage(l, "", callers*each+1, startPlus(time.Minute))
 	if directly.Load() == 0 {
 		t.Error("none was counted directly")
 	}

@@ -112,7 +112,7 @@ type velocityActor struct {
 	mu            sync.Mutex // the actor holds it while it works; CountNow only tries it
 	windows       map[ledger.ID]*window
 	busy          ledger.Micros  // time until which some attempt counts
-	kept          ledger.Micros  // the value of busy that KeepUntil has returned last
+	reportedBusy  ledger.Micros  // the value of busy that KeepUntil has returned last
 	appliedLimits []appliedLimit // limits applied to the current attempt; its memory is reused
 	unregistered  bool           // CountNow must not use this actor: what it counted here would be lost
 }
@@ -193,13 +193,13 @@ func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error 
 	if limits == nil {
 		return nil
 	}
-	fresh, err := p.read(limits, at)
+	fresh, err := p.readWindows(limits, at)
 	if err != nil {
 		return err
 	}
 	for i, l := range limits {
 		if old := p.windows[l.ID]; old != nil {
-			fresh[i].before = old.limit
+			fresh[i].previous = old.limit
 			fresh[i].merge(old)
 		}
 		p.windows[l.ID] = fresh[i]
@@ -221,15 +221,15 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 	}
 	on := *l
 	on.Active = true
-	read, err := p.read([]*directory.Limit{&on}, now)
+	read, err := p.readWindows([]*directory.Limit{&on}, now)
 	if err != nil {
 		return nil, err
 	}
 	return read[0], nil
 }
 
-// read makes the windows of limits at a time from the store.
-func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
+// readWindows makes the windows of limits at a time from the store.
+func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
 	// Attempts that are screened at the same time come in any order.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
 	windows, from := make([]*window, len(limits)), at
@@ -237,14 +237,14 @@ func (p *velocityActor) read(limits []*directory.Limit, at ledger.Micros) ([]*wi
 		windows[i] = newWindow(l)
 		from = min(from, windows[i].since(at)-disorder)
 	}
-	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, tried ledger.Micros, a *directory.Attempt) (more bool) {
+	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
 			t := windows[i]
 			since := t.since(at) - disorder
-			if subject, bounds := l.AppliesTo(a); bounds && tried > since {
-				t.addPast(subject, tried)
+			if subject, bounds := l.AppliesTo(a); bounds && attemptedAt > since {
+				t.addPast(subject, attemptedAt)
 			}
-			more = more || booked > since && !t.full(booked)
+			more = more || booked > since && !t.noLongerMatters(booked)
 		}
 		return more
 	})
@@ -267,7 +267,7 @@ func (p *velocityActor) Committed(*actors.Context, *posting.Change, posting.Rece
 func (p *velocityActor) Idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.busy != p.kept {
+	if p.busy != p.reportedBusy {
 		return false
 	}
 	if ledger.MicrosOf(p.service.rt.Clock.Now()) >= p.busy {
@@ -281,8 +281,8 @@ func (p *velocityActor) Idle() bool {
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept = p.busy
-	return p.kept
+	p.reportedBusy = p.busy
+	return p.reportedBusy
 }
 
 // Failed implements actors.Behaviour.

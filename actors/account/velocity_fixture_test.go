@@ -20,8 +20,7 @@ var (
 	start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 )
 
-// fixture is the service in a real runtime, on a real journal, with a history that the test makes
-// up.
+// fixture is the service in a real runtime, on a real journal, with a history of the test's own.
 type fixture struct {
 	*testkit.World
 	*Service
@@ -31,9 +30,9 @@ type fixture struct {
 
 	history []storedAttempt // the last booked first
 	reads   int             // of the history
-	passed  int             // attempts that the history has passed, in all
+	passed  int             // number of attempts that the history has returned
 	failed  error           // returned instead of the history
-	panics  bool            // instead of the history
+	panics  bool            // if set, the history panics
 	gate    chan struct{}
 }
 
@@ -85,19 +84,19 @@ func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micro
 	return nil
 }
 
-// after returns the time d after the start.
-func after(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
+// startPlus returns the time d after the start.
+func startPlus(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
 
-// to moves the clock.
-func (f *fixture) to(d time.Duration) {
+// setClock moves the clock.
+func (f *fixture) setClock(d time.Duration) {
 	f.t.Helper()
 	if err := f.Clock.Set(start.Add(d)); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-// velocity returns a limit for partner 1, of a number of attempts per minute.
-func velocity(most int64, scope directory.Scope) *directory.Limit {
+// velocityLimit returns a limit for partner 1, of a number of attempts per minute.
+func velocityLimit(most int64, scope directory.Scope) *directory.Limit {
 	return &directory.Limit{
 		ID: uuid.New(), Org: org, Partner: 1, Kind: directory.Velocity, Asset: usd, MaxCount: most, Window: time.Minute, Scope: scope, Active: true,
 	}
@@ -108,52 +107,52 @@ func attemptWith(card string) *directory.Attempt {
 	return &directory.Attempt{Type: directory.PaymentTerminal, Asset: usd, Payer: directory.Payer{Card: card}}
 }
 
-// tried is the answer to an attempt.
-type tried struct {
+// countResult is the result of an attempt.
+type countResult struct {
 	breached *directory.Limit
 	err      error
 }
 
-// answers counts an attempt, and returns every answer to it.
-func (f *fixture) answers(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []tried {
-	all := make(chan tried, 8)
-	f.Count(org, 1, limits, at, a, f.repeats, func(breached *directory.Limit, err error) { all <- tried{breached, err} })
+// countAndCollect counts an attempt, and returns every call of its answer function.
+func (f *fixture) countAndCollect(at ledger.Micros, a *directory.Attempt, limits ...*directory.Limit) []countResult {
+	all := make(chan countResult, 8)
+	f.Count(org, 1, limits, at, a, f.repeats, func(breached *directory.Limit, err error) { all <- countResult{breached, err} })
 	f.Runtime.Quiesce()
 	close(all)
-	var got []tried
+	var got []countResult
 	for one := range all {
 		got = append(got, one)
 	}
 	return got
 }
 
-// tries counts an attempt that must be answered once and without an error.
-func (f *fixture) tries(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
+// count counts an attempt that must be answered once, without an error.
+func (f *fixture) count(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) *directory.Limit {
 	f.t.Helper()
-	got := f.answers(after(d), a, limits...)
+	got := f.countAndCollect(startPlus(d), a, limits...)
 	if len(got) != 1 || got[0].err != nil {
 		f.t.Fatalf("answered %v", got)
 	}
 	return got[0].breached
 }
 
-// admits and refuses count an attempt at a time after the start and check the answer.
-func (f *fixture) admits(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+// wantAdmitted and wantRefused count an attempt at a time after the start and check the result.
+func (f *fixture) wantAdmitted(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
 	f.t.Helper()
-	if l := f.tries(d, a, limits...); l != nil {
+	if l := f.count(d, a, limits...); l != nil {
 		f.t.Errorf("after %v: refused by the limit to %d", d, l.MaxCount)
 	}
 }
 
-func (f *fixture) refuses(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
+func (f *fixture) wantRefused(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) {
 	f.t.Helper()
-	if f.tries(d, a, limits...) == nil {
+	if f.count(d, a, limits...) == nil {
 		f.t.Errorf("after %v: admitted", d)
 	}
 }
 
-// counts checks a velocity limit's usage by the clock.
-func (f *fixture) counts(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
+// wantUsage checks a velocity limit's usage by the clock.
+func (f *fixture) wantUsage(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
 	f.t.Helper()
 	u, err := f.Usage(context.Background(), l, subject)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 
 // window is the sliding window of one velocity limit: the times of the latest attempts of each subject.
 type window struct {
-	limit      *directory.Limit // the version of the limit that the window was read for
-	before     *directory.Limit // the limit before its last change: attempts screened with it may still arrive
-	room       int              // maximum number of attempts kept per subject
-	subjects   map[string]*attempts
-	left       int           // number of subjects after the last sweep
-	dropIdleBy ledger.Micros // latest time of the next sweep
-	oldest     ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
+	limit              *directory.Limit // the version of the limit that the window was read for
+	previous           *directory.Limit // the limit before its last change: attempts screened with it may still arrive
+	room               int              // maximum number of attempts kept per subject
+	subjects           map[string]*attempts
+	subjectsAfterSweep int           // number of subjects after the last sweep
+	dropIdleBy         ledger.Micros // latest time of the next sweep
+	oldest             ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
 }
 
 // knows tells whether the window has every attempt that the limit counts.
 func (w *window) knows(l *directory.Limit) bool {
-	return w != nil && (w.limit == l || w.before == l) && w.room >= roomFor(l)
+	return w != nil && (w.limit == l || w.previous == l) && w.room >= roomFor(l)
 }
 
 // slack is how many attempts beyond the limit's count are kept per subject. That many may be uncounted
@@ -69,9 +69,9 @@ func (w *window) addPast(subject string, at ledger.Micros) {
 	}
 }
 
-// full tells whether attempts booked at that time or before cannot matter any more, because there is
+// noLongerMatters tells whether attempts booked at that time or before cannot matter any more, because there is
 // only one subject and later attempts already fill its room.
-func (w *window) full(booked ledger.Micros) bool { return booked <= w.oldest }
+func (w *window) noLongerMatters(booked ledger.Micros) bool { return booked <= w.oldest }
 
 // sortAll sorts every subject's attempts after the history was read.
 func (w *window) sortAll() {
@@ -156,7 +156,7 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 // subjects as after the last sweep, and once per window.
 func (w *window) dropIdle(now ledger.Micros) {
 	const few = 1_024
-	if n := len(w.subjects); n < few || n < 2*w.left && now < w.dropIdleBy {
+	if n := len(w.subjects); n < few || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
 		return
 	}
 	since := w.since(now)
@@ -165,7 +165,7 @@ func (w *window) dropIdle(now ledger.Micros) {
 			delete(w.subjects, subject)
 		}
 	}
-	w.left, w.dropIdleBy = len(w.subjects), now+lengthOf(w.limit)
+	w.subjectsAfterSweep, w.dropIdleBy = len(w.subjects), now+lengthOf(w.limit)
 }
 
 // attempts are the times of one subject's attempts, sorted.

@@ -27,7 +27,7 @@ func TestDayIsSummarizedAtTheFirstInstantOfTheNext(t *testing.T) {
 	f.pay(p, breaks, "USD", 1)
 	f.pay(p, good, "EUR", 5)
 	f.advance(day(20).Add(-time.Microsecond))
-	if got := f.recorder.of(alerts.Daily); len(got) != 0 {
+	if got := f.recorder.ofKind(alerts.Daily); len(got) != 0 {
 		t.Fatalf("told before the day was over: %+v", got)
 	}
 	f.advance(day(20))
@@ -53,7 +53,7 @@ There was nothing.
 `, tethers.ID),
 		},
 	}
-	got := f.recorder.of(alerts.Daily)
+	got := f.recorder.ofKind(alerts.Daily)
 	if len(got) != len(want) {
 		t.Fatalf("told was %+v", got)
 	}
@@ -74,10 +74,10 @@ func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 	f.pay(p, good, "USD", 100)
 	f.advance(day(22).Add(time.Hour))
 	const want = "2026-11-19 2026-11-20 2026-11-21"
-	if a, b := f.days(first), f.days(second); a != want || b != want {
+	if a, b := f.summaryDays(first), f.summaryDays(second); a != want || b != want {
 		t.Errorf("told were %q and %q", a, b)
 	}
-	for _, told := range f.recorder.of(alerts.Daily) {
+	for _, told := range f.recorder.ofKind(alerts.Daily) {
 		has := strings.Contains(told.message.Subject, "1 transaction,")
 		if wanted := told.to == first.ID && strings.Contains(told.key, "2026-11-19"); has != wanted || told.org != map[bool]*directory.Partner{true: p, false: q}[told.to == first.ID].Org {
 			t.Errorf("%s: %s", told.key, told.message.Subject)
@@ -96,24 +96,24 @@ func TestRestartSummarizesEachDayOnce(t *testing.T) {
 		t.Error("a day was summed up again")
 	}
 	f.restart(72 * time.Hour)
-	if got := f.days(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
+	if got := f.summaryDays(terminal); got != "2026-11-19 2026-11-20 2026-11-21 2026-11-22" {
 		t.Errorf("told were %q", got)
 	}
 	f.restart(20 * 24 * time.Hour)
-	got := strings.Fields(f.days(terminal))
+	got := strings.Fields(f.summaryDays(terminal))
 	if len(got) != 4+7 || got[4] != "2026-12-06" || got[10] != "2026-12-12" {
 		t.Errorf("told after a long time were %q", got)
 	}
 }
 
-// The first start stores the day before as done.
+// The first start stores the day before as summarized.
 func TestFirstDayIsSummarized(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	terminal := f.terminal(p, "T", "USD", contacts)
 	f.pay(p, good, "USD", 100)
 	f.restart(20 * time.Hour)
-	if got := f.days(terminal); got != "2026-11-19" {
+	if got := f.summaryDays(terminal); got != "2026-11-19" {
 		t.Errorf("told were %q", got)
 	}
 }
@@ -122,18 +122,18 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	first, second := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts)
-	f.recorder.breaks(errBroken)
+	f.recorder.failWith(errBroken)
 	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
-	f.recorder.breaks(nil)
-	for by := time.Now().Add(patience); f.days(second) == ""; { // a failed poll waits in real time
+	f.recorder.failWith(nil)
+	for by := time.Now().Add(patience); f.summaryDays(second) == ""; { // a failed poll waits in real time
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
 		}
 		_ = f.Runtime.Advance(f.Clock.Now())
 	}
-	if a, b := f.days(first), f.days(second); a != "2026-11-19" || b != a {
+	if a, b := f.summaryDays(first), f.summaryDays(second); a != "2026-11-19" || b != a {
 		t.Errorf("told were %q and %q", a, b)
 	}
 }
@@ -142,7 +142,7 @@ func TestNewInstallationSummarizesNoEarlierDay(t *testing.T) {
 	f := open(t)
 	terminal := f.terminal(f.partner("shop"), "T", "USD", contacts)
 	f.restart(0)
-	if got := f.days(terminal); got != "" {
+	if got := f.summaryDays(terminal); got != "" {
 		t.Errorf("told were %q", got)
 	}
 }
@@ -153,25 +153,25 @@ func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	p := f.partner("shop")
 	terminal := f.terminal(p, "T", "USD", `{}`)
 	f.pay(p, good, "USD", 100)
-	f.in(72 * time.Hour)
+	f.advanceBy(72 * time.Hour)
 	if f.recorder.calls != 0 {
 		t.Errorf("%d posts", f.recorder.calls)
 	}
 	must(f.directory.PatchTerminal(t.Context(), p.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = []byte(contacts) }))
 	f.restart(0)
-	if got := f.days(terminal); got != "" {
+	if got := f.summaryDays(terminal); got != "" {
 		t.Errorf("told on the fourth day were %q", got)
 	}
-	f.in(24 * time.Hour)
-	if got := f.days(terminal); got != "2026-11-22" {
+	f.advanceBy(24 * time.Hour)
+	if got := f.summaryDays(terminal); got != "2026-11-22" {
 		t.Errorf("told were %q", got)
 	}
 	f.reaches = func(*directory.Notification) bool { return false }
-	f.in(72 * time.Hour)
+	f.advanceBy(72 * time.Hour)
 	f.reaches = func(*directory.Notification) bool { return true }
 	f.restart(0)
-	f.in(24 * time.Hour)
-	if got := f.days(terminal); got != "2026-11-22 2026-11-26" {
+	f.advanceBy(24 * time.Hour)
+	if got := f.summaryDays(terminal); got != "2026-11-22 2026-11-26" {
 		t.Errorf("told were %q", got)
 	}
 }
@@ -181,39 +181,39 @@ func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	first := f.terminal(p, "A", "USD", contacts)
-	f.recorder.breaks(errBroken)
+	f.recorder.failWith(errBroken)
 	if err := f.Runtime.Advance(day(20)); !errors.Is(err, errBroken) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	second := f.terminal(p, "B", "EUR", contacts)
-	f.recorder.breaks(nil)
+	f.recorder.failWith(nil)
 	f.restart(0)
-	if a, b := f.days(first), f.days(second); a != "2026-11-19" || b != "" {
+	if a, b := f.summaryDays(first), f.summaryDays(second); a != "2026-11-19" || b != "" {
 		t.Errorf("told were %q and %q", a, b)
 	}
 }
 
-// A summary without transactions is sent only for terminals that could have had some.
+// A summary without transactions is sent only for terminals at which transactions can be started.
 func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
-	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notifier(p)
+	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notificationTerminal(p)
 	f.pay(p, good, "EUR", 100)
 	no := false
 	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = no }))
-	f.in(48 * time.Hour)
-	if got := f.days(working); got != "2026-11-19 2026-11-20" {
+	f.advanceBy(48 * time.Hour)
+	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one at work: %q", got)
 	}
-	if got := f.days(off); got != "2026-11-19" {
+	if got := f.summaryDays(off); got != "2026-11-19" {
 		t.Errorf("one that was switched off: %q", got)
 	}
-	if got := f.days(notices); got != "" {
+	if got := f.summaryDays(notices); got != "" {
 		t.Errorf("one that is for notifications only: %q", got)
 	}
 	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = no }))
-	f.in(24 * time.Hour)
-	if got := f.days(working); got != "2026-11-19 2026-11-20" {
+	f.advanceBy(24 * time.Hour)
+	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("one of a partner that was switched off: %q", got)
 	}
 }
@@ -221,16 +221,16 @@ func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 func TestUnroutedTransactionsAreSummarizedForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
-	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notifier(p)
+	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notificationTerminal(p)
 	f.pay(p, good, "EUR", 100)
-	f.in(24 * time.Hour)
-	for _, told := range f.recorder.of(alerts.Daily) {
+	f.advanceBy(24 * time.Hour)
+	for _, told := range f.recorder.ofKind(alerts.Daily) {
 		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[told.to == terminal.ID]
 		if !strings.Contains(told.message.Subject, want) {
 			t.Errorf("%s", told.message.Subject)
 		}
 	}
-	if f.days(notices) != "2026-11-19" {
+	if f.summaryDays(notices) != "2026-11-19" {
 		t.Error("nobody is told")
 	}
 }

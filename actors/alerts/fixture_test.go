@@ -74,14 +74,14 @@ func (b *recorder) Post(org, to ledger.ID, body []byte, key string) error {
 	return nil
 }
 
-func (b *recorder) breaks(err error) {
+func (b *recorder) failWith(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.broken = err
 }
 
-// of returns the messages of one kind, in order.
-func (b *recorder) of(kind alerts.Kind) (found []posted) {
+// ofKind returns the messages of one kind, in order.
+func (b *recorder) ofKind(kind alerts.Kind) (found []posted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range b.posts {
@@ -167,7 +167,7 @@ func (f *fixture) advance(to time.Time) {
 	}
 }
 
-func (f *fixture) in(d time.Duration) { f.advance(f.Clock.Now().Add(d)) }
+func (f *fixture) advanceBy(d time.Duration) { f.advance(f.Clock.Now().Add(d)) }
 
 func (f *fixture) partner(name string) *directory.Partner {
 	f.t.Helper()
@@ -195,7 +195,7 @@ func (f *fixture) terminal(p *directory.Partner, name, currency, merchantParams 
 	}))
 }
 
-func (f *fixture) notifier(p *directory.Partner) *directory.Terminal {
+func (f *fixture) notificationTerminal(p *directory.Partner) *directory.Terminal {
 	f.t.Helper()
 	return must(f.directory.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "notices", Type: directory.MerchantTerminal, MerchantParams: []byte(contacts), Env: money.Prod, Active: true,
@@ -228,10 +228,10 @@ func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64)
 	}
 }
 
-// days returns the days of a terminal's summaries, in order.
-func (f *fixture) days(of *directory.Terminal) string {
+// summaryDays returns the days of a terminal's summaries, in order.
+func (f *fixture) summaryDays(of *directory.Terminal) string {
 	var days []string
-	for _, p := range f.recorder.of(alerts.Daily) {
+	for _, p := range f.recorder.ofKind(alerts.Daily) {
 		if p.to == of.ID {
 			day, _, _ := strings.Cut(p.message.Subject, " ")
 			days = append(days, day)

@@ -26,11 +26,11 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 	f.payMany(20, p, declined, "EUR") // the terminal has no operators
 	f.payMany(3, p, declined, "USD")
 	f.payMany(1, p, breaks, "USD")
-	if got := f.recorder.of(alerts.Failures); len(got) != 0 {
+	if got := f.recorder.ofKind(alerts.Failures); len(got) != 0 {
 		t.Fatalf("told of nine outcomes: %+v", got)
 	}
 	f.payMany(1, p, declined, "USD")
-	got := f.recorder.of(alerts.Failures)
+	got := f.recorder.ofKind(alerts.Failures)
 	if len(got) != 1 {
 		t.Fatalf("told %d times", len(got))
 	}
@@ -40,12 +40,12 @@ func TestSpikeIsReportedOnce(t *testing.T) {
 		t.Errorf("told was %+v", got[0])
 	}
 	f.payMany(15, p, declined, "USD")
-	if n := len(f.recorder.of(alerts.Failures)); n != 1 {
+	if n := len(f.recorder.ofKind(alerts.Failures)); n != 1 {
 		t.Errorf("told %d times", n)
 	}
-	f.in(25 * time.Minute)
+	f.advanceBy(25 * time.Minute)
 	f.payMany(10, p, declined, "USD")
-	if n := len(f.recorder.of(alerts.Failures)); n != 2 {
+	if n := len(f.recorder.ofKind(alerts.Failures)); n != 2 {
 		t.Errorf("after it was calm told %d times in all", n)
 	}
 }
@@ -54,9 +54,9 @@ func TestUnroutedFailuresCountForTheNotificationTerminal(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
-	notices := f.notifier(p)
+	notices := f.notificationTerminal(p)
 	f.payMany(10, p, good, "EUR")
-	got := f.recorder.of(alerts.Failures)
+	got := f.recorder.ofKind(alerts.Failures)
 	if len(got) != 1 || got[0].to != notices.ID {
 		t.Errorf("told was %+v", got)
 	}
@@ -66,11 +66,11 @@ func TestSpikeThatCannotBePostedIsPostedWithTheNextOutcome(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
-	f.recorder.breaks(errBroken)
+	f.recorder.failWith(errBroken)
 	f.payMany(11, p, declined, "USD")
-	f.recorder.breaks(nil)
+	f.recorder.failWith(nil)
 	f.payMany(3, p, declined, "USD")
-	if got := f.recorder.of(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
+	if got := f.recorder.ofKind(alerts.Failures); len(got) != 1 || !strings.HasPrefix(got[0].message.Subject, "12 of 12 ") {
 		t.Errorf("told was %+v", got)
 	}
 }

@@ -8,5 +8,5 @@ func (m *Maker) Begin() { m.begin() }
 // RestAfter returns how long to wait after a run, in doublings of a second.
 var RestAfter = delayAfter
 
-// On makes a Maker continue with another runtime, with all of its memory.
-func (m *Maker) On(rt *actors.Runtime) { m.rt = rt }
+// ContinueOn makes a Maker continue with another runtime, with all of its memory.
+func (m *Maker) ContinueOn(rt *actors.Runtime) { m.rt = rt }

@@ -35,9 +35,9 @@ type Maker struct {
 
 // base is what the next checkpoint of an organization is computed from.
 type base struct {
-	last balances.Checkpoint // its parts are not loaded
-	size uint64              // size of the journal when no further checkpoint was due
-	full bool                // there are more accounts than a checkpoint has room for, so no further one is made
+	last            balances.Checkpoint // its parts are not loaded
+	size            uint64              // size of the journal when no further checkpoint was due
+	tooManyAccounts bool                // there are more accounts than a checkpoint has room for, so no further one is made
 }
 
 // Start begins to make checkpoints while the runtime runs. It ends with the runtime.
@@ -133,11 +133,11 @@ func (m *Maker) makeNext(org ledger.ID) (made bool, err error) {
 	defer view.Close()
 	b, known := m.bases[org]
 	size, _, err := view.Head(org)
-	if err != nil || known && (b.full || size == b.size) {
+	if err != nil || known && (b.tooManyAccounts || size == b.size) {
 		return false, err
 	}
 	if !known {
-		if b.last, err = m.follow(view, org, nil); err != nil {
+		if b.last, err = m.verifyChain(view, org, nil); err != nil {
 			return false, err
 		}
 	}
@@ -157,10 +157,10 @@ func (m *Maker) makeNext(org ledger.ID) (made bool, err error) {
 	}
 	switch {
 	case errors.Is(err, balances.ErrNotWhole):
-		b.last, err = m.follow(view, org, &b.last)
+		b.last, err = m.verifyChain(view, org, &b.last)
 	case errors.Is(err, balances.ErrManyAccounts):
 		m.rt.Log.Warn("no further checkpoints of trial balances are made: there are too many accounts", "organization", org.String())
-		b.full, err = true, nil
+		b.tooManyAccounts, err = true, nil
 	case err == nil:
 		b.last = *next
 		m.made.Add(1)
@@ -170,10 +170,10 @@ func (m *Maker) makeNext(org ledger.ID) (made bool, err error) {
 	return err == nil, err
 }
 
-// follow walks an organization's chain of checkpoints up to the first that is missing, lacks a part
+// verifyChain walks an organization's chain of checkpoints up to the first that is missing, lacks a part
 // or equals wrong, and removes what follows. It returns the last good checkpoint, without its
 // parts.
-func (m *Maker) follow(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
+func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
 			return false, nil

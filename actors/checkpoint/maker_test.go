@@ -56,12 +56,12 @@ func (f *fixture) submit(c *posting.Change) {
 	f.MustSubmit(c)
 }
 
-// days books a number of entries on each of a number of days.
-func (f *fixture) days(org ledger.ID, days, entries int) {
+// bookDays books a number of entries on each of a number of days.
+func (f *fixture) bookDays(org ledger.ID, days, entries int) {
 	f.t.Helper()
 	for range days {
 		for n := range entries {
-			f.owes(org, fmt.Sprintf("L:partner:%d:available", n+1))
+			f.bookDebt(org, fmt.Sprintf("L:partner:%d:available", n+1))
 		}
 		if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
 			f.t.Fatal(err)
@@ -69,8 +69,8 @@ func (f *fixture) days(org ledger.ID, days, entries int) {
 	}
 }
 
-// owes books an entry between the bank and an account.
-func (f *fixture) owes(org ledger.ID, path string) {
+// bookDebt books an entry between the bank and an account.
+func (f *fixture) bookDebt(org ledger.ID, path string) {
 	f.t.Helper()
 	line := func(path string, side ledger.Side) ledger.Posting {
 		return ledger.Posting{Account: ledger.Path(path), Asset: usd, Side: side, Amount: money.FromUint64(10)}
@@ -113,8 +113,8 @@ func (f *fixture) group() uint64 {
 	return n
 }
 
-// heads returns the keys of the heads among rows, the earliest first.
-func heads(rows map[string]string) (keys []string) {
+// headKeys returns the keys of the heads among rows, the earliest first.
+func headKeys(rows map[string]string) (keys []string) {
 	for key := range rows {
 		if strings.HasPrefix(key, string(store.CheckpointHeads())) {
 			keys = append(keys, key)
@@ -126,22 +126,22 @@ func heads(rows map[string]string) (keys []string) {
 
 func TestEachOrganizationHasACheckpointPerFinishedDay(t *testing.T) {
 	f := open(t)
-	f.days(first, 3, 4)
-	f.days(second, 2, 3)
+	f.bookDays(first, 3, 4)
+	f.bookDays(second, 2, 3)
 	f.makeDue()
-	if a, b := len(heads(f.rows(first))), len(heads(f.rows(second))); a != 2 || b != 1 {
+	if a, b := len(headKeys(f.rows(first))), len(headKeys(f.rows(second))); a != 2 || b != 1 {
 		t.Errorf("there are %d and %d", a, b)
 	}
-	f.days(first, 1, 4)
+	f.bookDays(first, 1, 4)
 	f.makeDue()
-	if a, b := len(heads(f.rows(first))), len(heads(f.rows(second))); a != 3 || b != 1 {
+	if a, b := len(headKeys(f.rows(first))), len(headKeys(f.rows(second))); a != 3 || b != 1 {
 		t.Errorf("later there are %d and %d", a, b)
 	}
 }
 
 func TestExistingCheckpointsAreNotWrittenAgain(t *testing.T) {
 	f := open(t)
-	f.days(first, 5, 3)
+	f.bookDays(first, 5, 3)
 	f.makeDue()
 	before := f.group()
 	f.makeDue()
@@ -175,27 +175,27 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	}
 }
 
-// Whatever happened to checkpoints, the first run after the next start restores them.
+// Whatever is missing of the checkpoints, the first run after the next start restores it.
 func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
-	f.days(first, 8, 4)
+	f.bookDays(first, 8, 4)
 	f.makeDue()
 	want := f.rows(first)
 	keys := slices.Sorted(maps.Keys(want))
-	made := heads(want)
+	made := headKeys(want)
 	if len(made) != 7 || len(keys) != 14 {
 		t.Fatalf("%d checkpoints in %d rows", len(made), len(keys))
 	}
 	parts := keys[len(made):]
 	for name, spoil := range map[string][]posting.KV{
-		"all of them":                   removed(keys...),
-		"the first head":                removed(made[0]),
-		"a head between":                removed(made[3]),
-		"the last head":                 removed(made[6]),
-		"a part between":                removed(parts[3]),
-		"the last part":                 removed(parts[6]),
-		"all heads":                     removed(made...),
-		"all parts":                     removed(parts...),
+		"all of them":                   deletionsOf(keys...),
+		"the first head":                deletionsOf(made[0]),
+		"a head between":                deletionsOf(made[3]),
+		"the last head":                 deletionsOf(made[6]),
+		"a part between":                deletionsOf(parts[3]),
+		"the last part":                 deletionsOf(parts[6]),
+		"all heads":                     deletionsOf(made...),
+		"all parts":                     deletionsOf(parts...),
 		"a head that cannot be read":    {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
 		"a part of what was never made": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
@@ -211,7 +211,7 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	}
 }
 
-func removed(keys ...string) (rows []posting.KV) {
+func deletionsOf(keys ...string) (rows []posting.KV) {
 	for _, key := range keys {
 		rows = append(rows, posting.KV{Org: first, Key: []byte(key)})
 	}
@@ -221,7 +221,7 @@ func removed(keys ...string) (rows []posting.KV) {
 // A wrong checkpoint is detected when the next one is computed from it.
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
-	f.days(first, 4, 4)
+	f.bookDays(first, 4, 4)
 	f.makeDue()
 	rows := f.rows(first)
 	keys := slices.Sorted(maps.Keys(rows))
@@ -232,7 +232,7 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 		if restart {
 			f.restart()
 		}
-		f.days(first, 1, 4)
+		f.bookDays(first, 1, 4)
 		f.makeDue()
 		if f.rows(first)[last] != rows[last] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
@@ -242,41 +242,41 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 		last = keys[len(keys)-1]
 		wrong = strings.Replace(rows[last], "bank", "bang", 1)
 	}
-	if got := len(heads(rows)); got != 5 {
+	if got := len(headKeys(rows)); got != 5 {
 		t.Errorf("there are %d", got)
 	}
 }
 
-// The next checkpoint is not computed from an earlier one in its place.
+// If a head is missing, the next checkpoint is not computed from an earlier one.
 func TestMissingHeadIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
-	f.days(first, 4, 4)
+	f.bookDays(first, 4, 4)
 	f.makeDue()
 	before := f.rows(first)
-	made := heads(before)
+	made := headKeys(before)
 	last := made[len(made)-1]
-	f.submit(&posting.Change{KVs: removed(last)})
-	f.days(first, 1, 4)
+	f.submit(&posting.Change{KVs: deletionsOf(last)})
+	f.bookDays(first, 1, 4)
 	f.makeDue()
 	rows := f.rows(first)
-	if got := len(heads(rows)); got != 4 || rows[last] != before[last] {
+	if got := len(headKeys(rows)); got != 4 || rows[last] != before[last] {
 		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
 	}
 }
 
 func TestMakerRunsOnThePool(t *testing.T) {
 	f := open(t)
-	f.days(first, 3, 4)
+	f.bookDays(first, 3, 4)
 	f.maker.Begin()
 	f.Runtime.Quiesce()
-	if got := len(heads(f.rows(first))); got != 2 {
+	if got := len(headKeys(f.rows(first))); got != 2 {
 		t.Errorf("there are %d", got)
 	}
 }
 
 func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	f := open(t)
-	f.days(first, 3, 4)
+	f.bookDays(first, 3, 4)
 	f.JournalOptions.Store.MinFree = 1 << 62
 	f.restart()
 	maker := f.maker
@@ -288,11 +288,11 @@ func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	}
 	f.JournalOptions.Store.MinFree = 0
 	f.restart()
-	maker.On(f.Runtime) // the Maker that was refused, with nothing booked since
+	maker.ContinueOn(f.Runtime) // the Maker whose checkpoints were refused; nothing was booked since
 	if err := maker.MakeDue(); err != nil {
 		t.Error(err)
 	}
-	if got := len(heads(f.rows(first))); got != 2 {
+	if got := len(headKeys(f.rows(first))); got != 2 {
 		t.Errorf("later there are %d", got)
 	}
 }
@@ -305,12 +305,12 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	}
 }
 
-// addManyRows returns the rows of a checkpoint that has, after its own accounts, as many more as its
-// head has room for. The head states a small number, so that the next checkpoint is due as early as
-// without them.
+// addManyRows returns the rows of a checkpoint that has its own accounts and as many more as its head
+// has room for. The head states a small number, so that the next checkpoint is not due later because of
+// them.
 func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
-	key := []byte(heads(rows)[0])
+	key := []byte(headKeys(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +325,7 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 			t.Fatal(err)
 		}
 		for ; more < most && !w.Full(); more++ {
-			path := long(fmt.Sprintf("Q:%06d", more))
+			path := longPath(fmt.Sprintf("Q:%06d", more))
 			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
 				keep(part)
 			}
@@ -347,15 +347,15 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
 }
 
-// long returns a path of the maximum length.
-func long(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
+// longPath returns a path of the maximum length.
+func longPath(path string) string { return path + strings.Repeat("x", ledger.MaxPath-len(path)) }
 
-// A head has room for a bounded number of parts. If there are more accounts, no further checkpoint
-// is made, and none is tried again and again.
+// A head has room for a bounded number of parts. If there are more accounts, no further checkpoint is
+// made, and none is tried again and again.
 func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 	f := open(t)
-	f.days(first, 1, 4)
-	f.owes(first, long("Q:z")) // after all others, on the second day
+	f.bookDays(first, 1, 4)
+	f.bookDebt(first, longPath("Q:z")) // after all others, on the second day
 	f.makeDue()
 	for _, row := range addManyRows(t, f.rows(first)) {
 		f.submit(&posting.Change{KVs: []posting.KV{row}})
@@ -365,13 +365,13 @@ func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		f.days(first, 1, 4)
+		f.bookDays(first, 1, 4)
 		f.makeDue()
-		if got := len(heads(f.rows(first))); got != 1 {
+		if got := len(headKeys(f.rows(first))); got != 1 {
 			t.Fatalf("there are %d", got)
 		}
 	}
-	f.days(first, 1, 4)
+	f.bookDays(first, 1, 4)
 	before := f.group()
 	f.makeDue()
 	if after := f.group(); after != before {

@@ -44,7 +44,7 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 		change.Dates = append(change.Dates, posting.DateGuard{Org: org, Field: dated.Field, On: dated.On})
 	}
 	if !d.Reserve.IsZero() {
-		change.Counters = append(change.Counters, reserved(org, r.Asset, d.Reserve))
+		change.Counters = append(change.Counters, reservation(org, r.Asset, d.Reserve))
 	}
 	switch d.UnderWay {
 	case contract.Begins:
@@ -55,9 +55,9 @@ func changeOf(org ledger.ID, d *contract.Decision, version uint64) *posting.Chan
 	return change
 }
 
-// keep adds the claim of the request's key and the cached reply to a contract's Change, directly behind
+// addReply adds the claim of the request's key and the cached reply to a contract's Change, directly behind
 // the contract's events. Without a key it does nothing. The error is a *ledger.Refusal.
-func (s *Service) keep(change *posting.Change, key *actors.Key) error {
+func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	if key.IsZero() {
 		return nil
 	}
@@ -83,9 +83,9 @@ var maxReserved = func() money.Amount {
 	return half
 }()
 
-// reserved reserves room for bookings on due dates. The room is never released, because there is far
+// reservation reserves room for bookings on due dates. The room is never released, because there is far
 // more room than money.
-func reserved(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
+func reservation(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
@@ -114,10 +114,10 @@ func ReplyID(org ledger.ID, key string) ledger.ID {
 	return ledger.DerivedID(org, "contract reply|"+key)
 }
 
-// answered returns the cached reply for the key; false if the key is free. The error is a Conflict
-// if the key was used for another request. If the stored reply is damaged, answered returns the
+// cachedReply returns the cached reply for the key; false if the key is free. The error is a Conflict
+// if the key was used for another request. If the stored reply is damaged, cachedReply returns the
 // contract's current state instead.
-func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error) {
+func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
 	}
@@ -128,7 +128,7 @@ func (s *Service) answered(org ledger.ID, key *actors.Key) (Result, bool, error)
 		return Result{}, false, err
 	}
 	reply := ReplyID(org, key.ClaimKey())
-	r, err := s.replied(view, org, reply)
+	r, err := s.readReply(view, org, reply)
 	if errors.Is(err, actors.ErrReply) {
 		s.rt.ReplyUnreadable(org, reply, err)
 		r, err = currentState(view, org, source.ID)
@@ -163,9 +163,9 @@ func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err er
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }
 
-// replied reads a cached reply: the contract at the time of the reply. The contract's times come from
+// readReply reads a cached reply: the contract at the time of the reply. The contract's times come from
 // the event directly before the reply's own event. The error is actors.ErrReply, or the store's.
-func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, error) {
+func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
 	kept, found, err := actors.ReplyRecord(view, org, source)
 	if err != nil {
@@ -199,10 +199,10 @@ func (s *Service) replied(view *posting.View, org, reply ledger.ID) (Result, err
 	return r, Show(view, org, r.Record)
 }
 
-// orAnswered returns the reply to the request that was the first to claim the key; without one, the
+// cachedReplyOr returns the reply to the request that was the first to claim the key; without one, the
 // refusal.
-func (s *Service) orAnswered(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
-	if r, found, err := s.answered(org, key); found || err != nil {
+func (s *Service) cachedReplyOr(org ledger.ID, key *actors.Key, refusal error) (Result, error) {
+	if r, found, err := s.cachedReply(org, key); found || err != nil {
 		return r, err
 	}
 	return Result{}, refusal

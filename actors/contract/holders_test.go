@@ -37,8 +37,7 @@ const issueBody = `{"name":"Tower","region":"MY","backing_type":"lease","underly
 	"total_value":"4000000","certificate_value":"100","expected_yield":5,"maturity_months":1,"subscription_start":"2026-09-01","subscription_end":"2026-09-30",
 	"early_redemption_allowed":true,"early_redemption_penalty":"77777"}`
 
-// filledIssues has an issue of each reading as it was when everybody had subscribed; the tests begin with
-// copies.
+// filledIssues has an issue of each reading with all its subscribers; the tests begin with copies.
 var filledIssues = make(map[*contract.Reading]*filledIssue)
 
 type filledIssue struct {
@@ -96,7 +95,7 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	return &filledIssue{c, c.Image()}
 }
 
-func (c *holdersFixture) asks(action contract.Action, body, key string) (Result, error) {
+func (c *holdersFixture) request(action contract.Action, body, key string) (Result, error) {
 	a := Act{Org: c.org, ID: c.id, Product: contract.Certificate, Reading: c.reading, Action: action, Input: parseInput(c.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
@@ -106,24 +105,24 @@ func (c *holdersFixture) asks(action contract.Action, body, key string) (Result,
 
 func (c *holdersFixture) do(action contract.Action, body string) Result {
 	c.t.Helper()
-	r, err := c.asks(action, body, "")
+	r, err := c.request(action, body, "")
 	if err != nil {
 		c.t.Fatalf("%s: %v", action, err)
 	}
 	return r
 }
 
-// copied copies the issue to its own directory, with no service running.
-func (c *holdersFixture) copied(t *testing.T) *holdersFixture {
+// copyIssue copies the issue to its own directory, with no service running.
+func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	t.Helper()
 	own := *c
 	own.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
 	return &own
 }
 
-// declared makes an action and a number of its batches durable without the actor, as a kill between
-// two batches leaves them.
-func (c *holdersFixture) declared(action contract.Action, body string, batches int64) {
+// commitWithoutActor makes an action and a number of its batches durable without the actor, as a kill between two
+// batches would leave them.
+func (c *holdersFixture) commitWithoutActor(action contract.Action, body string, batches int64) {
 	c.t.Helper()
 	c.OpenJournal()
 	for n := int64(-1); n < batches; n++ {
@@ -173,9 +172,8 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares all accounts with what each certificate, or each holder for amounts per holder,
-// should have brought to the current accounts. It also checks the issue's totals over its holders'
-// accounts of each kind.
+// wantBalances compares all accounts with what was paid for each certificate, or for each holder if an
+// amount is per holder. It also checks the issue's totals over its holders' accounts of each kind.
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
@@ -213,16 +211,16 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 	return r.Record.Progress()
 }
 
-// After a stop between any two batches of an activation or a redemption the next start continues:
-// no holder is left out, none is paid twice.
+// After a stop between any two batches of an activation or a redemption the next start continues: no
+// holder is left out, and none is paid twice.
 func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
 	face := 100 * base.sold
 	base.Runtime.Quiesce()
-	offered := base.copied(t)
+	offered := base.copyIssue(t)
 	base.do(contract.Activate, "")
 	base.Runtime.Quiesce()
-	active := base.copied(t)
+	active := base.copyIssue(t)
 	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
 	kept := int64(0)
 	for _, n := range base.held {
@@ -249,11 +247,11 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		}
 		few := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // these batches are like an activation's, all of whose stops are tried, unless in short
+			if few && n%4 != 0 && n != batches { // these batches are like those of an activation, after each of which a stop is tried; a full run tries these too
 				continue
 			}
-			c := step.from.copied(t)
-			c.declared(step.action, step.body, n)
+			c := step.from.copyIssue(t)
+			c.commitWithoutActor(step.action, step.body, n)
 			c.start()
 			c.Runtime.Quiesce()
 			if p, under := c.progress(); under {
@@ -273,22 +271,22 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	first, err := c.asks(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
+	first, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p, under := first.Record.Progress(); !under || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
-	if _, err = c.asks(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
+	if _, err = c.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
 		t.Error("an active issue takes a subscription")
 	}
 	c.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
-	if _, err := c.asks(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := c.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
 	c.Runtime.Quiesce()
-	again, err := c.asks(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
+	again, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
 	if err != nil || !again.Replay {
 		t.Fatal(again.Replay, err)
 	}
@@ -315,8 +313,8 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
-	under := c.copied(t)
-	under.declared(contract.Activate, "", 2)
+	under := c.copyIssue(t)
+	under.commitWithoutActor(contract.Activate, "", 2)
 	under.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()

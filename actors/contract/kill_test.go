@@ -40,12 +40,12 @@ func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
 	return p.s.Session().With("idempotency-key", key).Post(p.base+action, body)
 }
 
-// does carries out an action, with or without a kill, and repeats the request with its key until it
-// is answered.
-func (p *placement) does(action, body string) {
+// perform carries out an action, with or without a kill, and repeats the request with its key until it
+// gets a response.
+func (p *placement) perform(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
-	killed := p.d.IntN(3) == 0 // before it is answered
+	kill := p.d.IntN(3) == 0 // whether the server is killed before it responds
 	answered := make(chan *testkit.Answer, 1)
 	go func() {
 		a, err := p.post(action, body, key)
@@ -54,12 +54,12 @@ func (p *placement) does(action, body string) {
 		}
 		answered <- a
 	}()
-	if killed {
+	if kill {
 		p.kill()
 	}
 	a := <-answered
 	if a == nil || a.Status != 200 {
-		if !killed {
+		if !kill {
 			p.t.Fatalf("%s: %+v", action, a)
 		}
 		var err error
@@ -71,7 +71,7 @@ func (p *placement) does(action, body string) {
 	if err != nil || string(again.Body) != string(a.Body) {
 		p.t.Fatalf("%s, repeated: %v\n%s\n%s", action, err, again.Body, a.Body)
 	}
-	p.carriedOut(action)
+	p.waitForBatches(action)
 }
 
 // kill kills the server, checks the stored state, and starts the server again.
@@ -115,8 +115,8 @@ func (p *placement) shown() (v struct {
 	return v
 }
 
-// carriedOut waits for the end of an action in batches, with some kills on the way.
-func (p *placement) carriedOut(action string) {
+// waitForBatches waits for the end of an action in batches, and kills the server a few times meanwhile.
+func (p *placement) waitForBatches(action string) {
 	p.t.Helper()
 	started := time.Now()
 	kills, last := p.d.IntN(3), -1
@@ -138,8 +138,8 @@ func (p *placement) carriedOut(action string) {
 	}
 }
 
-// balances returns all accounts with a balance, on their normal side, from an export. Pages of
-// accounts would all be of the first page's moment, which is longer ago with each page.
+// balances returns all accounts with a balance, on their normal side, from an export. Pages of a list
+// of accounts would all show the moment of the first page.
 func (p *placement) balances() map[string]string {
 	p.t.Helper()
 	a, err := p.s.Auditor().Get("/api/v1/ledger/export?format=csv&env=prod")
@@ -183,8 +183,8 @@ func (p *placement) balances() map[string]string {
 	return all
 }
 
-// pages reads a list of the register to its end.
-func (p *placement) pages(of string) (rows []struct {
+// listAll reads a list of the register to its end.
+func (p *placement) listAll(of string) (rows []struct {
 	Number       int
 	Investor     string `json:"investor_id"`
 	Certificates int64
@@ -312,13 +312,13 @@ func (p *placement) subscribe(n int) {
 		p.t.Fatalf("%d holders and %d subscriptions, of which %d are shown; want %d and %d", shown.Holders, shown.Applications, len(shown.Subscriptions), n, applications)
 	}
 	sums := make(map[string]int64)
-	for i, row := range p.pages("subscriptions") {
+	for i, row := range p.listAll("subscriptions") {
 		if row.Number != i+1 || i < len(shown.Subscriptions) && shown.Subscriptions[i].Investor != row.Investor {
 			p.t.Fatalf("subscription %d is %+v", i+1, row)
 		}
 		sums[row.Investor] += row.Certificates
 	}
-	rows := p.pages("holders")
+	rows := p.listAll("holders")
 	for i, row := range rows {
 		if row.Number != i+1 || row.Certificates != p.held[row.Investor] || sums[row.Investor] != row.Certificates {
 			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.held[row.Investor])
@@ -329,7 +329,7 @@ func (p *placement) subscribe(n int) {
 	}
 }
 
-// wantBalances compares the holders' accounts with what each certificate has brought.
+// wantBalances compares the holders' accounts with what was paid for each certificate.
 func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 	p.t.Helper()
 	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]
@@ -373,24 +373,24 @@ func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	for name, religious := range map[string]bool{"secular": false, "religious": true} {
-		if testing.Short() && religious == (seed%2 == 0) { // the readings differ in what is paid, not in what runs at once
+		if testing.Short() && religious == (seed%2 == 0) { // the readings differ in the amounts, not in the code that a kill interrupts
 			continue
 		}
-		t.Run(name, func(t *testing.T) { killed(t, rand.New(rand.NewPCG(seed, 0)), religious) })
+		t.Run(name, func(t *testing.T) { runWithKills(t, rand.New(rand.NewPCG(seed, 0)), religious) })
 	}
 }
 
-// killed takes a large issue from its placement to its redemption.
-func killed(t *testing.T, d *rand.Rand, religious bool) {
+// runWithKills takes a large issue from its placement to its redemption, with kills.
+func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	p := place(t, s, d, religious)
 	profit := "profit"
 	if religious {
 		profit = "distribute_profit"
 	}
-	p.does("activate", "{}")
+	p.perform("activate", "{}")
 	p.wantBalances("Q:holders:", func(int64) int64 { return 0 })
-	p.does(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
+	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
 	p.wantBalances("Q:holders:", func(n int64) int64 { return 3 * n })
 	var clock struct{ Now time.Time }
 	a, err := s.Admin().Get("/api/v1/sandbox/clock")
@@ -400,13 +400,13 @@ func killed(t *testing.T, d *rand.Rand, religious bool) {
 	day, penalty := clock.Now.Format(time.DateOnly), func(int64) int64 { return 0 }
 	if religious {
 		penalty = func(n int64) int64 { return min(2*int64(len(p.held))*n/p.sold, 7*n) }
-		p.does("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
+		p.perform("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	} else {
 		if a, err := s.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
 			t.Fatalf("%v %+v", err, a)
 		}
 		p.must("mature", "{}")
-		p.does("redeem", fmt.Sprintf(`{"redemption_date":%q}`, day))
+		p.perform("redeem", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	}
 	p.wantBalances("", func(n int64) int64 { return 10*n - penalty(n) })
 	if v := p.shown().Data; v.Status != "redeemed" || v.Outstanding != "0" {

@@ -17,8 +17,8 @@ type act struct {
 	done chan answer
 }
 
-// overdue is an action that is carried out after overdue due dates are handled.
-type overdue struct{ *act }
+// afterOverdue is an action that is carried out after overdue due dates are handled.
+type afterOverdue struct{ *act }
 
 type answer struct {
 	result Result
@@ -31,7 +31,7 @@ func (m *act) Refuse(err error) { m.answer(answer{err: err}) }
 func (m *act) answer(a answer) {
 	select {
 	case m.done <- a:
-	default: // it already has an answer
+	default: // it already has a result
 	}
 }
 
@@ -73,7 +73,7 @@ func waitingAct(cause any) *act {
 	switch m := cause.(type) {
 	case *act:
 		return m
-	case overdue:
+	case afterOverdue:
 		return m.act
 	}
 	return nil
@@ -103,12 +103,12 @@ func (l *contractActor) act(c *actors.Context, m *act) {
 		return
 	}
 	now := ledger.MicrosOf(c.Now())
-	l.read(contract.Batch, nil)
+	l.readRegister(contract.Batch, nil)
 	if d, due := l.record.OnDue(now); due {
-		l.commit(c, d, overdue{m}) // what is overdue is handled before the action
+		l.commit(c, d, afterOverdue{m}) // what is overdue is handled before the action
 		return
 	}
-	l.read(m.Action, m.Input)
+	l.readRegister(m.Action, m.Input)
 	d, err := l.record.Act(m.Action, m.Input, now)
 	if err != nil {
 		m.Refuse(err)
@@ -122,15 +122,15 @@ func (l *contractActor) due(c *actors.Context, m actors.Due) {
 	if !l.load() || l.stamp.Due != m.At {
 		return // the record's due instant has changed since
 	}
-	l.read(contract.Batch, nil)
+	l.readRegister(contract.Batch, nil)
 	if d, ok := l.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
 		l.commit(c, d, m)
 	}
 }
 
-// read reads the part of the register of holders that the next decision needs. If it disagrees with
+// readRegister reads the part of the register of holders that the next decision needs. If it disagrees with
 // the record's version, the writer refuses the Change.
-func (l *contractActor) read(action contract.Action, input schema.Input) {
+func (l *contractActor) readRegister(action contract.Action, input schema.Input) {
 	l.record.Register = contract.Register{}
 	wanted := l.record.RegisterExtract(action, input)
 	if wanted == (contract.Extract{}) {
@@ -148,7 +148,7 @@ func (l *contractActor) read(action contract.Action, input schema.Input) {
 func (l *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
 	change := changeOf(l.key.Org, &d, l.stamp.Version)
 	if m, ok := cause.(*act); ok {
-		if err := l.service.keep(change, &m.Key); err != nil {
+		if err := l.service.addReply(change, &m.Key); err != nil {
 			m.Refuse(err)
 			return
 		}
@@ -167,7 +167,7 @@ func (l *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 	}
 	l.record, l.stamp = d.Record, r.Stamps[0]
 	l.record.Booked = l.stamp.Updated
-	if m, ok := cause.(overdue); ok {
+	if m, ok := cause.(afterOverdue); ok {
 		l.act(c, m.act)
 		return
 	}

@@ -71,7 +71,7 @@ func registerRows(org ledger.ID, d *contract.Decision) []posting.KV {
 
 // Subscriptions calls fn with a contract's subscriptions from a number on.
 func Subscriptions(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Subscription) (more bool, err error)) error {
-	return numbered(view, org, id, SubscriptionRow, from, func(number int64, row []byte) (bool, error) {
+	return eachNumbered(view, org, id, SubscriptionRow, from, func(number int64, row []byte) (bool, error) {
 		s, err := contract.ReadSubscription(number, row)
 		if err != nil {
 			return false, damagedRow(id, SubscriptionRow, number)
@@ -82,7 +82,7 @@ func Subscriptions(view *posting.View, org, id ledger.ID, from int64, fn func(co
 
 // Holders calls fn with a contract's holders from a number on.
 func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract.Holder) (more bool, err error)) error {
-	return numbered(view, org, id, HolderRow, from, func(number int64, row []byte) (bool, error) {
+	return eachNumbered(view, org, id, HolderRow, from, func(number int64, row []byte) (bool, error) {
 		h, err := contract.ReadHolder(number, row)
 		if err != nil {
 			return false, damagedRow(id, HolderRow, number)
@@ -91,8 +91,8 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 	})
 }
 
-// numbered calls fn with the rows, and checks that they are numbered without gaps.
-func numbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
+// eachNumbered calls fn with the rows, and checks that they are numbered without gaps.
+func eachNumbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
 	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
 		if !bytes.Equal(key, numberedKey(id, row, next)) {

@@ -55,7 +55,7 @@ func (s *Service) Screen(org ledger.ID, screened contract.ScreeningInput, key ac
 		}
 		return found, r.Err
 	case <-timer.C:
-		return found, late()
+		return found, timedOut()
 	}
 }
 

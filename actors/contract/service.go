@@ -57,7 +57,7 @@ type Act struct {
 	Key     actors.Key
 }
 
-// Result is a contract in the answer to a request.
+// Result is a contract in the response to a request.
 type Result struct {
 	Record *contract.Record
 	Stamp  posting.Stamp
@@ -67,7 +67,7 @@ type Result struct {
 // Create creates a contract. The error is a *schema.Faults or a *ledger.Refusal. Nothing was
 // stored, unless the code is Unavailable after the wait.
 func (s *Service) Create(c Create) (Result, error) {
-	if r, found, err := s.answered(c.Org, &c.Key); found || err != nil {
+	if r, found, err := s.cachedReply(c.Org, &c.Key); found || err != nil {
 		return r, err
 	}
 	if err := s.screened(c.Org, c.Input); err != nil {
@@ -81,7 +81,7 @@ func (s *Service) Create(c Create) (Result, error) {
 		return Result{}, err
 	}
 	change := changeOf(c.Org, &d, 0)
-	if err := s.keep(change, &c.Key); err != nil {
+	if err := s.addReply(change, &c.Key); err != nil {
 		return Result{}, err
 	}
 	done := make(chan posting.Receipt, 1)
@@ -93,13 +93,13 @@ func (s *Service) Create(c Create) (Result, error) {
 		if r.Err == nil {
 			return shownAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
 		}
-		return s.orAnswered(c.Org, &c.Key, refusedBy(r))
+		return s.cachedReplyOr(c.Org, &c.Key, refusedBy(r))
 	case <-timer.C:
-		return Result{}, late()
+		return Result{}, timedOut()
 	}
 }
 
-func late() error {
+func timedOut() error {
 	return ledger.Refuse("contract", ledger.Unavailable, "it is not stored yet; ask for it again, with the same key")
 }
 
@@ -118,7 +118,7 @@ func refusedBy(r posting.Receipt) error {
 // Act carries out an action on a contract. The error is as Create's; NotFound if the contract does
 // not exist in that product and reading.
 func (s *Service) Act(a Act) (Result, error) {
-	if r, found, err := s.answered(a.Org, &a.Key); found || err != nil {
+	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
 		return r, err
 	}
 	m := &act{Act: a, done: make(chan answer, 1)}
@@ -130,11 +130,11 @@ func (s *Service) Act(a Act) (Result, error) {
 	select {
 	case r := <-m.done:
 		if r.err != nil {
-			return s.orAnswered(a.Org, &a.Key, r.err)
+			return s.cachedReplyOr(a.Org, &a.Key, r.err)
 		}
-		return s.shown(a.Org, r.result)
+		return s.withSubscriptions(a.Org, r.result)
 	case <-timer.C:
-		return Result{}, late()
+		return Result{}, timedOut()
 	}
 }
 
@@ -153,8 +153,8 @@ func (s *Service) Read(org ledger.ID, p *contract.Product, reading *contract.Rea
 	return r, Show(view, org, r.Record)
 }
 
-// shown adds to a result the subscriptions that its detail shows.
-func (s *Service) shown(org ledger.ID, r Result) (Result, error) {
+// withSubscriptions adds to a result the subscriptions that its detail shows.
+func (s *Service) withSubscriptions(org ledger.ID, r Result) (Result, error) {
 	if _, _, has := r.Record.Registered(); !has {
 		return r, nil
 	}

@@ -56,8 +56,8 @@ func parseInput(t *testing.T, body string) (g schema.Input) {
 
 const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
 
-// keep makes an active safekeeping deposit.
-func (o *fixture) keep() ledger.ID {
+// openDeposit makes an active safekeeping deposit.
+func (o *fixture) openDeposit() ledger.ID {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t, saved)})
 	if err != nil {
@@ -97,9 +97,9 @@ func (o *fixture) balance(r Result) string {
 	return ""
 }
 
-// late returns a registry whose actor has loaded the contract's current state, so that later writes
+// withStaleActor returns a registry whose actor has loaded the contract's current state, so that later writes
 // make it stale.
-func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
+func (o *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
 	knows := &contractActor{service: o.service, key: key}
@@ -113,9 +113,9 @@ func (o *fixture) late(id ledger.ID) (*actors.Registry[actors.RecordKey], actors
 // stored state.
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	o := openFixture(t)
-	id := o.keep()
+	id := o.openDeposit()
 	for _, c := range []struct{ meanwhile, requested, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
-		registry, key, _ := o.late(id)
+		registry, key, _ := o.withStaleActor(id)
 		o.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
 		m := &act{done: make(chan answer, 1), Act: Act{
 			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
@@ -156,7 +156,7 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, key, knows := o.late(a.ID)
+	registry, key, knows := o.withStaleActor(a.ID)
 	due := knows.stamp.Due
 	if err := o.Runtime.Advance(due.Time()); err != nil { // the first row falls due
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 // another request with the key is refused.
 func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	o := openFixture(t)
-	id := o.keep()
+	id := o.openDeposit()
 	first := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
 	o.act(id, contract.PutIn, `{"amount":"7"}`, "")
 	o.act(id, contract.Close, `{"closed_by":"teller"}`, "")
@@ -197,7 +197,7 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 // Invariant 3: in another reading or product it is unknown.
 func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 	o := openFixture(t)
-	id := o.keep()
+	id := o.openDeposit()
 	for _, c := range []struct {
 		org     ledger.ID
 		product *contract.Product

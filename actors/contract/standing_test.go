@@ -23,8 +23,8 @@ func column(t *testing.T, r *contract.Record, name string) any {
 	return nil
 }
 
-// acquired is a lease whose asset was bought, for 12 months at 100 each.
-func (o *fixture) acquired() Act {
+// acquireAsset is a lease whose asset was bought, for 12 months at 100 each.
+func (o *fixture) acquireAsset() Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
@@ -40,8 +40,8 @@ func (o *fixture) acquired() Act {
 	return a
 }
 
-// owed waits until nothing is in progress, and checks what remains of a lease's due rows.
-func (o *fixture) owed(id ledger.ID, want string) {
+// wantOwed waits until nothing is in progress, and checks what remains of a lease's due rows.
+func (o *fixture) wantOwed(id ledger.ID, want string) {
 	o.t.Helper()
 	o.Runtime.Quiesce()
 	r, err := o.service.Read(o.org, contract.Lease, contract.Secular, id)
@@ -56,7 +56,7 @@ func (o *fixture) owed(id ledger.ID, want string) {
 // What is overdue is handled at once even if the clock stands still.
 func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
-	a := o.acquired()
+	a := o.acquireAsset()
 	r, err := o.service.Act(a)
 	if err != nil {
 		t.Fatal(err)
@@ -64,11 +64,11 @@ func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
 		t.Errorf("the answer is that of the activation: %s are owed", got)
 	}
-	o.owed(a.ID, "300")
+	o.wantOwed(a.ID, "300")
 }
 
-// activated makes an activation durable without the actor.
-func (o *fixture) activated(a Act) {
+// commitActivation makes an activation durable without the actor.
+func (o *fixture) commitActivation(a Act) {
 	o.t.Helper()
 	view := o.Journal.View()
 	was, found, err := Load(view, a.Org, a.ID)
@@ -91,23 +91,23 @@ func (o *fixture) activated(a Act) {
 	}
 }
 
-// A step of the clock to its current time, or a start, finds overdue items too.
+// A step of the clock to the time that it already shows, or a start, finds overdue items too.
 func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
-	a, b := o.acquired(), o.acquired()
-	o.activated(a)
+	a, b := o.acquireAsset(), o.acquireAsset()
+	o.commitActivation(a)
 	if err := o.Runtime.Advance(o.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o.owed(a.ID, "300")
+	o.wantOwed(a.ID, "300")
 
-	o.activated(b)
+	o.commitActivation(b)
 	o.restart()
-	o.owed(b.ID, "300")
+	o.wantOwed(b.ID, "300")
 }
 
-// A decision's time is never before a booked event's, and days follow the clock: events are booked
-// some microseconds after the time that a standing clock shows.
+// A decision's time is never before that of a booked event, and dates follow the clock: events are
+// booked some microseconds after the time that a standing clock shows.
 func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	o := openFixture(t)
 	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
@@ -138,12 +138,12 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
 			}
 		}
-		o.bookedOn(made, "2026-12-31")
+		o.wantBookedAfter(made, "2026-12-31")
 	}
 }
 
-// A review is signed no earlier than what was booked before it, if the clock stands still and
-// events are booked ahead of it.
+// A review is signed no earlier than the events booked before it, if the clock stands still and events
+// are booked ahead of it.
 func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
@@ -168,8 +168,8 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 }
 
-// bookedOn checks that a contract's last event was booked after the day of its entry.
-func (o *fixture) bookedOn(r Result, day string) {
+// wantBookedAfter checks that a contract's last event was booked after the day of its entry.
+func (o *fixture) wantBookedAfter(r Result, day string) {
 	o.t.Helper()
 	view := o.Journal.View()
 	defer view.Close()

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// venture is a funded partnership with a rent of one that reserves room for 120, because it names
-// no term.
+// venture is a funded partnership with a rent of 1. It reserves room for 120 rents, because it names no
+// term.
 func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(o.t,

@@ -80,8 +80,8 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 	check("an expired key", o.ID, []byte(shortLived), false)
 
-	off := false
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	inactive := false
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	if _, p, ok := f.Authenticate(o.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
@@ -92,18 +92,18 @@ func TestWhoIsLetIn(t *testing.T) {
 }
 
 // Every refusal takes the same steps, and so the same time. The test breaks each step in turn, and
-// every refusal must run into it. It does not measure time, which differs between machines and
-// depends on what else runs.
+// every refusal must reach the broken step. It does not measure time, which depends on the machine and
+// its load.
 func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")
 	revoked, value := f.keyOf(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	off := f.organization("Off")
-	_, offValue := f.keyOf(f.partnerOf(off.ID, "off"))
+	inactive := f.organization("Off")
+	_, offValue := f.keyOf(f.partnerOf(inactive.ID, "off"))
 	status := directory.Maintenance
-	must(f.PatchOrganization(t.Context(), off.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
 		org ledger.ID
@@ -113,14 +113,14 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 		"an unknown key":                 {o.ID, unknown},
 		"an unknown organization":        {uuid.New(), value},
 		"no organization":                {ledger.ID{}, value},
-		"an organization in maintenance": {off.ID, offValue},
+		"an organization in maintenance": {inactive.ID, offValue},
 	} {
 		if _, _, ok := f.Authenticate(c.org, c.key); ok {
 			t.Fatalf("%s is not refused", what)
 		}
-		for step, spoil := range f.steps(c.org, c.key) {
+		for step, spoil := range f.lookupSteps(c.org, c.key) {
 			mend := spoil()
-			if !stumbles(func() { f.Authenticate(c.org, c.key) }) {
+			if !panics(func() { f.Authenticate(c.org, c.key) }) {
 				t.Errorf("%s is refused without a look at %s", what, step)
 			}
 			mend()
@@ -128,9 +128,9 @@ func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	}
 }
 
-// steps returns the places where a key is looked up; each has a function that breaks the place and
+// lookupSteps returns the places where a key is looked up. Each has a function that breaks the place and
 // returns a function that repairs it.
-func (f *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()) {
+func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (mend func()) {
 	o, known := f.org(id)
 	if !known {
 		o = f.decoy
@@ -140,20 +140,20 @@ func (f *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 	if held {
 		owner = found.record().Partner
 	}
-	whole, self := o.everyone, o.self
-	mend := func() { o.everyone, o.self = whole, self }
+	global, self := o.global, o.self
+	mend := func() { o.global, o.self = global, self }
 	return map[string]func() func(){
 		"the key": func() func() {
-			o.everyone = new(globalIndex)
-			o.everyone.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
+			o.global = new(globalIndex)
+			o.global.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
 			return mend
 		},
 		"its partner": func() func() {
-			o.everyone = new(globalIndex)
+			o.global = new(globalIndex)
 			if held {
-				o.everyone.keys.put(keyPlace{o.id, hash}, found)
+				o.global.keys.put(keyPlace{o.id, hash}, found)
 			}
-			o.everyone.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
+			o.global.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
 			return mend
 		},
 		"the organization": func() func() {
@@ -163,8 +163,8 @@ func (f *fixture) steps(id ledger.ID, key []byte) map[string]func() (mend func()
 	}
 }
 
-// stumbles tells whether fn panics.
-func stumbles(fn func()) (stumbled bool) {
+// panics tells whether fn panics, because it has reached a broken step.
+func panics(fn func()) (stumbled bool) {
 	defer func() { stumbled = recover() != nil }()
 	fn()
 	return false

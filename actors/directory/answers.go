@@ -31,8 +31,8 @@ type Answer struct {
 	Seq    uint64
 }
 
-// answers are the columns of stored replies. Only replies to successful writes are stored.
-var answers = schema.NewType[Answer]("answer",
+// replyType has the columns of stored replies. Only replies to successful writes are stored.
+var replyType = schema.NewType[Answer]("answer",
 	schema.NumberField(schema.Derived(1, "status", schema.NotShown, schema.Needed), func(a *Answer) *int { return &a.Status }),
 	schema.Field(schema.Object(2, "body", schema.NotShown), func(a *Answer) *[]byte { return &a.Body }),
 ).Invariant(func(a *Answer) string {
@@ -85,7 +85,7 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	}
 	id := directory.CachedReplyID(key.ClaimKey())
 	if len(place) != len(ledger.ID{}) {
-		return Answer{}, false, s.unreadable(ledger.ID{}, id, errForm)
+		return Answer{}, false, s.unreadableReply(ledger.ID{}, id, errForm)
 	}
 	a, err := s.readAnswer(v, ledger.ID(place), id)
 	return a, err == nil, err
@@ -95,24 +95,24 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	source := ledger.Source{Kind: ledger.Answer, ID: id}
 	r, found, err := actors.ReplyRecord(v, org, source)
 	if errors.Is(err, actors.ErrReply) {
-		return Answer{}, s.unreadable(org, id, err)
+		return Answer{}, s.unreadableReply(org, id, err)
 	}
 	if err != nil {
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadable(org, id, errMissing)
+		return Answer{}, s.unreadableReply(org, id, errMissing)
 	}
 	a, err := OpenAnswer(s.sealer, org, id, r.Payload)
 	if err != nil {
-		return Answer{}, s.unreadable(org, id, err)
+		return Answer{}, s.unreadableReply(org, id, err)
 	}
 	made, found, err := actors.EventBeforeReply(v, org, source, r.Stamp.LastSeq)
 	if err != nil {
 		return Answer{}, err
 	}
 	if !found {
-		return Answer{}, s.unreadable(org, id, errMissing)
+		return Answer{}, s.unreadableReply(org, id, errMissing)
 	}
 	a.Booked, a.Seq = made.Booked, made.Seq
 	return a, nil
@@ -126,11 +126,11 @@ func OpenAnswer(keys Sealer, org, id ledger.ID, payload []byte) (Answer, error) 
 		return Answer{}, err
 	}
 	var a Answer
-	return a, answers.ReadStored(plaintext, &a, nil)
+	return a, replyType.ReadStored(plaintext, &a, nil)
 }
 
-// unreadable raises an alarm and returns the refusal for a repeated request whose reply is damaged.
-func (s *Service) unreadable(org, id ledger.ID, why error) error {
+// unreadableReply raises an alarm and returns the refusal for a repeated request whose reply is damaged.
+func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	s.rt.ReplyUnreadable(org, id, why)
 	return actors.ReplyLost("directory.Answered")
 }
@@ -185,7 +185,7 @@ func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting
 func (s *Service) addReply(op string, o *idempotentReply, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
 	id := directory.CachedReplyID(o.key.ClaimKey())
 	answer := o.answer(made)
-	plaintext, err := answers.AppendStored(nil, &answer, nil)
+	plaintext, err := replyType.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)
 	assert.NoError(err) // it has no secret column: it is sealed as a whole
 	record, err := s.sealer.Seal(plaintext, sealedFor(org, id))

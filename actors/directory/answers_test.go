@@ -17,8 +17,8 @@ import (
 
 func adminKey(text string) actors.Key { return actors.Key{Scope: actors.AdminKeyScope, Text: text} }
 
-// renaming changes a partner's name with an idempotency key; the reply's text is body.
-func (f *fixture) renaming(p *directory.Partner, key actors.Key, name, body string) error {
+// rename changes a partner's name with an idempotency key; the reply's text is body.
+func (f *fixture) rename(p *directory.Partner, key actors.Key, name, body string) error {
 	f.t.Helper()
 	ctx := Once(f.t.Context(), key, func(any) Answer { return Answer{Status: 200, Body: []byte(body)} })
 	_, err := f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
@@ -31,13 +31,13 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil {
 		t.Fatal(found, err)
 	}
-	if err := f.renaming(p, adminKey("k"), "two", "the body"); err != nil {
+	if err := f.rename(p, adminKey("k"), "two", "the body"); err != nil {
 		t.Fatal(err)
 	}
 	o, _ := f.org(p.Org)
 	place, _ := o.partner(p.Number)
 	booked := place.now.Load().stamp.Updated
-	if err := f.renaming(p, adminKey("later"), "three", ""); err != nil {
+	if err := f.rename(p, adminKey("later"), "three", ""); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -64,7 +64,7 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	if issued, ok := seen.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
 		t.Errorf("%T", seen)
 	}
-	f.put(o.ID, "USD", "RUB", "1")
+	f.putRate(o.ID, "USD", "RUB", "1")
 	ctx = Once(t.Context(), adminKey("r"), func(made any) Answer {
 		r := made.(*directory.Rate)
 		seen = [2]ledger.Micros{r.Created, r.Updated}
@@ -76,7 +76,7 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	}
 }
 
-// sameBut tells whether two records are the same but for what without removes.
+// sameBut tells whether two records are equal after without has cleared some of their fields.
 func sameBut[R comparable](a, b R, without func(*R)) bool {
 	without(&a)
 	without(&b)
@@ -87,21 +87,21 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	before := len(f.events(p.Org))
-	wantCode(t, "too long an answer", f.renaming(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
-	if err := f.renaming(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
+	wantCode(t, "too long an answer", f.rename(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
+	if err := f.rename(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
-	if err := f.renaming(p, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
+	if err := f.rename(p, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
 		t.Error("a name of nothing was taken")
 	}
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(p.Org)) != before {
 		t.Errorf("found %v (%v) after nothing was changed", found, err)
 	}
-	if err := f.renaming(p, adminKey("k"), "two", ""); err != nil {
+	if err := f.rename(p, adminKey("k"), "two", ""); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a key that is taken", f.renaming(p, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
-	wantCode(t, "a key that is taken, and nothing to do", f.renaming(p, adminKey("k"), "two", ""), ledger.Conflict, "")
+	wantCode(t, "a key that is taken", f.rename(p, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
+	wantCode(t, "a key that is taken, and nothing to do", f.rename(p, adminKey("k"), "two", ""), ledger.Conflict, "")
 	if now, _ := f.Partner(p.Org, p.Number); now.Name != "two" {
 		t.Errorf("it is called %s", now.Name)
 	}
@@ -141,7 +141,7 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f := open(t)
 	p := f.partnerOf(f.organization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {
-		if err := f.renaming(p, adminKey(key), key, "the body of "+key); err != nil {
+		if err := f.rename(p, adminKey(key), key, "the body of "+key); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -225,9 +225,9 @@ func (l *blocklist) dropInactive() {
 	l.inactive = 0
 }
 
-// before returns up to limit active entries that follow the cursor, newest first, and whether there
+// pageBefore returns up to limit active entries that follow the cursor, newest first, and whether there
 // are more. An empty kind matches every kind.
-func (l *blocklist) before(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
+func (l *blocklist) pageBefore(after Cursor, kind directory.BlockKind, limit int) (found []creation, more bool) {
 	order := l.listings()
 	end := len(order)
 	if !after.IsZero() {
@@ -372,7 +372,7 @@ func (s *Service) ListBlocks(org ledger.ID, p BlockPage) (rows []*directory.Bloc
 	if p.Limit < 1 || p.Limit > MaxPage {
 		return nil, Cursor{}, ledger.RefuseField(op, "limit", "must be from 1 to %d", MaxPage)
 	}
-	found, more := o.blocks.before(p.After, p.Kind, p.Limit)
+	found, more := o.blocks.pageBefore(p.After, p.Kind, p.Limit)
 	v := s.rt.Journal.View()
 	defer v.Close()
 	for _, place := range found {

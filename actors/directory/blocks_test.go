@@ -32,8 +32,8 @@ func (f *fixture) wantBlocked(org ledger.ID, p directory.Payer, want string) {
 	}
 }
 
-// whole returns a payer with every field set.
-func whole() directory.Payer {
+// fullPayer returns a payer with every field set.
+func fullPayer() directory.Payer {
 	return directory.Payer{
 		BIN: []byte("42424242"), Card: testFingerprint, Email: "a@b.c", Phone: "74951234567", Country: "RU", IP: netip.MustParseAddr("192.0.2.7"),
 	}
@@ -51,15 +51,15 @@ func TestPayerIsCheckedAgainstEachKind(t *testing.T) {
 	} {
 		for _, value := range values {
 			o := f.organization(string(kind))
-			f.wantBlocked(o.ID, whole(), "")
+			f.wantBlocked(o.ID, fullPayer(), "")
 			b := f.block(o.ID, kind, value)
-			f.wantBlocked(o.ID, whole(), string(kind))
+			f.wantBlocked(o.ID, fullPayer(), string(kind))
 			f.wantBlocked(o.ID, directory.Payer{}, "")
 			f.wantBlocked(o.ID, directory.Payer{
 				BIN: []byte("42424142"), Card: strings.Repeat("0", 32), Email: "b@b.c", Phone: "4951234567", Country: "KZ", IP: netip.MustParseAddr("192.0.3.7"),
 			}, "")
 			must(f.DeleteBlock(t.Context(), o.ID, b.ID))
-			f.wantBlocked(o.ID, whole(), "")
+			f.wantBlocked(o.ID, fullPayer(), "")
 		}
 	}
 }
@@ -73,16 +73,16 @@ func TestFirstMatchingKindIsReturned(t *testing.T) {
 	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", testFingerprint}, {"bin", "4242424"}}
 	for _, entry := range listed {
 		f.block(o.ID, entry.kind, entry.value)
-		f.wantBlocked(o.ID, whole(), string(entry.kind))
+		f.wantBlocked(o.ID, fullPayer(), string(entry.kind))
 	}
-	shortBIN := whole()
+	shortBIN := fullPayer()
 	shortBIN.BIN = []byte("424242")
 	f.wantBlocked(o.ID, shortBIN, "card")
 	f.restart()
-	f.wantBlocked(o.ID, whole(), "bin")
+	f.wantBlocked(o.ID, fullPayer(), "bin")
 	for i := len(listed) - 1; i > 0; i-- {
 		must(f.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, listed[i].kind, listed[i].value)))
-		f.wantBlocked(o.ID, whole(), string(listed[i-1].kind))
+		f.wantBlocked(o.ID, fullPayer(), string(listed[i-1].kind))
 	}
 }
 
@@ -93,8 +93,8 @@ func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 	if !f.HasBlocks(one.ID) || f.HasBlocks(two.ID) || f.HasBlocks(uuid.New()) {
 		t.Error("a list has entries of another one")
 	}
-	f.wantBlocked(two.ID, whole(), "")
-	f.wantBlocked(uuid.New(), whole(), "")
+	f.wantBlocked(two.ID, fullPayer(), "")
+	f.wantBlocked(uuid.New(), fullPayer(), "")
 	_, err := f.Block(two.ID, b.ID)
 	wantCode(t, "read", err, ledger.NotFound, "")
 	_, err = f.DeleteBlock(t.Context(), two.ID, b.ID)
@@ -125,16 +125,16 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	if again := must(f.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
 		t.Errorf("%+v, then %+v", gone, again)
 	}
-	if read := must(f.Block(o.ID, first.ID)); *read != *gone {
-		t.Errorf("%+v, read %+v", gone, read)
+	if found := must(f.Block(o.ID, first.ID)); *found != *gone {
+		t.Errorf("%+v, read %+v", gone, found)
 	}
 	f.restart()
-	f.wantBlocked(o.ID, whole(), "")
+	f.wantBlocked(o.ID, fullPayer(), "")
 	back := f.block(o.ID, directory.BlockEmail, "a@b.c")
 	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < gone.Updated {
 		t.Errorf("%+v after %+v", back, gone)
 	}
-	f.wantBlocked(o.ID, whole(), "email")
+	f.wantBlocked(o.ID, fullPayer(), "email")
 	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
@@ -145,17 +145,17 @@ func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	var wait sync.WaitGroup
-	answers := make(chan error, 32)
-	for range cap(answers) {
+	results := make(chan error, 32)
+	for range cap(results) {
 		wait.Go(func() {
 			_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
-			answers <- err
+			results <- err
 		})
 	}
 	wait.Wait()
 	listed := 0
-	for range cap(answers) {
-		if err := <-answers; err == nil {
+	for range cap(results) {
+		if err := <-results; err == nil {
 			listed++
 		} else {
 			wantCode(t, "the value", err, ledger.Conflict, "")

@@ -19,7 +19,7 @@ var keyless = &Service{sealer: NoKeys}
 // storedRow is a payload and the function that reads it.
 type storedRow struct {
 	payload []byte
-	read    func([]byte) error
+	decode  func([]byte) error
 }
 
 // storedOf returns a record of a kind as it is stored.
@@ -28,7 +28,8 @@ func storedOf[R any](k kind[R], r *R) storedRow {
 	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keyless, k, id, id, b); return err }}
 }
 
-// stored returns a payload of each kind that is read by more than its columns, and of those that are read without a kind.
+// stored returns a payload of each kind that has a reading function besides its columns, and of each
+// that is read without a kind.
 func stored() map[string]storedRow {
 	return map[string]storedRow{
 		"terminal": storedOf(terminals, &directory.Terminal{
@@ -36,8 +37,8 @@ func stored() map[string]storedRow {
 		}),
 		"partner": storedOf(partners, &directory.Partner{Number: 1, Name: "A", Login: "a"}),
 		"key":     storedOf(keys, &directory.APIKey{Partner: 1, Name: "k", Prefix: "mzk_", Hash: [32]byte{1}}),
-		"answer": {must(answers.AppendStored(nil, &Answer{Status: 201, Body: []byte("{}")}, nil)), func(b []byte) error {
-			return answers.ReadStored(b, new(Answer), nil)
+		"answer": {must(replyType.AppendStored(nil, &Answer{Status: 201, Body: []byte("{}")}, nil)), func(b []byte) error {
+			return replyType.ReadStored(b, new(Answer), nil)
 		}},
 		"organization": {
 			must(directory.Organizations.AppendStored(nil, &directory.Organization{Name: "A", Type: directory.Bank, Status: directory.Active}, nil)),
@@ -48,14 +49,14 @@ func stored() map[string]storedRow {
 
 func TestDamagedPayloadsAreErrors(t *testing.T) {
 	for kind, row := range stored() {
-		if err := row.read(row.payload); err != nil {
+		if err := row.decode(row.payload); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 		later := append([]byte{row.payload[0] + 1}, row.payload[1:]...)
-		if err := row.read(later); !errors.Is(err, schema.ErrStored) {
+		if err := row.decode(later); !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: a later version: %v", kind, err)
 		}
-		if row.read(append(row.payload[:len(row.payload):len(row.payload)], 0)) == nil {
+		if row.decode(append(row.payload[:len(row.payload):len(row.payload)], 0)) == nil {
 			t.Errorf("%s: bytes after the record were taken", kind)
 		}
 	}
@@ -65,12 +66,12 @@ func TestInvalidValuesAreErrors(t *testing.T) {
 	wrong := storedOf(terminals, &directory.Terminal{
 		Partner: 1, Name: "T", Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":"x"}`),
 	})
-	if err := wrong.read(wrong.payload); err == nil {
+	if err := wrong.decode(wrong.payload); err == nil {
 		t.Error("settings that are none were taken")
 	}
 	for _, status := range []int{1, 199, 300, 409} { // only replies to successful writes are stored
-		payload := must(answers.AppendStored(nil, &Answer{Status: status}, nil))
-		if err := answers.ReadStored(payload, new(Answer), nil); !errors.Is(err, schema.ErrStored) {
+		payload := must(replyType.AppendStored(nil, &Answer{Status: status}, nil))
+		if err := replyType.ReadStored(payload, new(Answer), nil); !errors.Is(err, schema.ErrStored) {
 			t.Errorf("an answer of status %d was taken", status)
 		}
 	}
@@ -100,7 +101,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		for _, row := range rows {
-			_ = row.read(payload)
+			_ = row.decode(payload)
 		}
 	})
 }

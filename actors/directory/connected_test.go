@@ -47,8 +47,8 @@ func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	f := open(t)
 	first, second := f.partnerOf(f.organization("A").ID, "a"), f.partnerOf(f.organization("B").ID, "b")
 	rail, far, other := f.terminalOf(first, "{}"), f.connectedOf(first), f.connectedOf(second)
-	off := false
-	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	inactive := false
+	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	want := []string{far.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {

@@ -91,7 +91,7 @@ func (f *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
 
 // readAt reads a stored record of an organization.
 func readAt[R any](s *Service, k kind[R], org, id ledger.ID, stored []byte) (*R, error) {
-	return k.read(s)(schema.Envelope{Org: org, ID: id}, stored)
+	return k.decoder(s)(schema.Envelope{Org: org, ID: id}, stored)
 }
 
 // sources parses addresses and prefixes.

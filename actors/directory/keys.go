@@ -47,7 +47,7 @@ func newKey(k *directory.APIKey, random io.Reader) (value string) {
 	return value
 }
 
-// shownKey returns a new key with its value, as the answer to its creation shows it.
+// shownKey returns a new key with its value, as the response to its creation shows it.
 func shownKey(k *directory.APIKey, value string) *directory.APIKey {
 	shown := *k
 	shown.Value = value

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// daily returns a draft of a daily limit of the partner, in cents.
-func daily(partner int64, cents uint64) directory.Limit {
+// dailyLimit returns a draft of a daily limit of the partner, in cents.
+func dailyLimit(partner int64, cents uint64) directory.Limit {
 	return directory.Limit{
 		Partner: partner, Kind: directory.DailyVolume, MaxAmount: money.FromUint64(cents), Asset: money.Asset{Currency: "USD", Env: money.Prod},
 		Scope: directory.ScopePartner, Active: true,
@@ -24,7 +24,7 @@ func daily(partner int64, cents uint64) directory.Limit {
 
 func (f *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
 	f.t.Helper()
-	return must(f.CreateLimit(f.t.Context(), p.Org, daily(p.Number, cents)))
+	return must(f.CreateLimit(f.t.Context(), p.Org, dailyLimit(p.Number, cents)))
 }
 
 // wantLimits checks the amounts of a partner's active limits, in their order.
@@ -40,7 +40,7 @@ func (f *fixture) wantLimits(p *directory.Partner, want ...uint64) {
 	}
 }
 
-func off() schema.Change[directory.Limit] {
+func deactivation() schema.Change[directory.Limit] {
 	return func(r *directory.Limit, _ *schema.Faults) { r.Active = false }
 }
 
@@ -52,7 +52,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 		t.Error("a partner has limits before any was made")
 	}
 	first, second := f.limitOf(p, 1), f.limitOf(p, 2)
-	inactive := daily(p.Number, 3)
+	inactive := dailyLimit(p.Number, 3)
 	inactive.Active = false
 	third := must(f.CreateLimit(ctx, o.ID, inactive))
 	f.limitOf(neighbour, 9)
@@ -64,7 +64,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
 	f.wantLimits(p, 11, 2)
 	must(f.PatchLimit(ctx, o.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	must(f.PatchLimit(ctx, o.ID, first.ID, off()))
+	must(f.PatchLimit(ctx, o.ID, first.ID, deactivation()))
 	f.wantLimits(p, 2, 3)
 	if len(seen) != 2 || seen[0] != first || seen[1] != second {
 		t.Error("a slice that was handed out has changed")
@@ -76,7 +76,7 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
 	f.wantLimits(p, 11, 2, 3)
 	for _, l := range f.Limits(o.ID, p.Number) {
-		must(f.PatchLimit(ctx, o.ID, l.ID, off()))
+		must(f.PatchLimit(ctx, o.ID, l.ID, deactivation()))
 	}
 	if f.Limits(o.ID, p.Number) != nil {
 		t.Error("limits are in force that were switched off")
@@ -116,23 +116,23 @@ func TestRefusedLimits(t *testing.T) {
 	p, unknown := f.partnerOf(o.ID, "a"), f.partnerOf(other.ID, "b")
 	l := f.limitOf(p, 1)
 	terminal := f.terminalOf(unknown, "")
-	foreign := daily(p.Number, 1)
+	foreign := dailyLimit(p.Number, 1)
 	foreign.Terminal = terminal.ID
 	for name, c := range map[string]struct {
 		draft directory.Limit
 		field string
 	}{
-		"a partner that is nobody":          {daily(99, 1), "partner_id"},
-		"a partner of another organization": {daily(unknown.Number, 1), "partner_id"},
+		"a partner that is nobody":          {dailyLimit(99, 1), "partner_id"},
+		"a partner of another organization": {dailyLimit(unknown.Number, 1), "partner_id"},
 		"a terminal of another one":         {foreign, "terminal_id"},
-		"no amount":                         {daily(p.Number, 0), "max_amount"},
+		"no amount":                         {dailyLimit(p.Number, 0), "max_amount"},
 	} {
 		_, err := f.CreateLimit(ctx, o.ID, c.draft)
 		wantCode(t, name, err, ledger.Invalid, c.field)
 	}
-	_, err := f.CreateLimit(ctx, uuid.New(), daily(p.Number, 1))
+	_, err := f.CreateLimit(ctx, uuid.New(), dailyLimit(p.Number, 1))
 	wantCode(t, "no organization", err, ledger.NotFound, "")
-	_, err = f.PatchLimit(ctx, other.ID, l.ID, off())
+	_, err = f.PatchLimit(ctx, other.ID, l.ID, deactivation())
 	wantCode(t, "a limit of another organization", err, ledger.NotFound, "")
 	if _, ok := f.Limit(other.ID, l.ID); ok {
 		t.Error("a limit is seen from another organization")
@@ -141,9 +141,9 @@ func TestRefusedLimits(t *testing.T) {
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
 	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = f.CreateLimit(ctx, o.ID, daily(p.Number, 1))
+	_, err = f.CreateLimit(ctx, o.ID, dailyLimit(p.Number, 1))
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	_, err = f.PatchLimit(ctx, o.ID, l.ID, off())
+	_, err = f.PatchLimit(ctx, o.ID, l.ID, deactivation())
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
 	f.wantLimits(p, 1)
 }
@@ -156,7 +156,7 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 	refused := make(chan error, directory.MaxLimits+20)
 	for range directory.MaxLimits + 20 {
 		wait.Go(func() {
-			if _, err := f.CreateLimit(ctx, o.ID, daily(p.Number, 1)); err != nil {
+			if _, err := f.CreateLimit(ctx, o.ID, dailyLimit(p.Number, 1)); err != nil {
 				refused <- err
 			}
 		})
@@ -170,7 +170,7 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 		wantCode(t, "one too many", err, ledger.Conflict, "")
 	}
 	f.limitOf(neighbour, 1)
-	inactive := daily(p.Number, 2)
+	inactive := dailyLimit(p.Number, 2)
 	inactive.Active = false
 	spare, on := must(f.CreateLimit(ctx, o.ID, inactive)), true
 	_, err := f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
@@ -178,7 +178,7 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 	amount := money.FromUint64(7)
 	last := f.Limits(o.ID, p.Number)[99]
 	must(f.PatchLimit(ctx, o.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
-	must(f.PatchLimit(ctx, o.ID, last.ID, off()))
+	must(f.PatchLimit(ctx, o.ID, last.ID, deactivation()))
 	must(f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
 	if n := len(f.Limits(o.ID, p.Number)); n != 100 {
 		t.Errorf("%d in force", n)
@@ -195,7 +195,7 @@ func TestLimitsAreListedNewestFirst(t *testing.T) {
 		f.limitOf(neighbour, 9)
 		want = append([]*directory.Limit{l}, want...)
 	}
-	want[1] = must(f.PatchLimit(t.Context(), o.ID, want[1].ID, off()))
+	want[1] = must(f.PatchLimit(t.Context(), o.ID, want[1].ID, deactivation()))
 	got, count := pages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
 		page.Partner = p.Number
 		return f.ListLimits(o.ID, page)

@@ -60,7 +60,7 @@ func (s *Service) loadOrg(v *posting.View, id ledger.ID) error {
 	if err != nil {
 		return unreadable(ledger.Organization, id, err)
 	}
-	o := newOrg(id, &s.everyone)
+	o := newOrg(id, &s.global)
 	if err := o.load(v, s, ledger.MicrosOf(s.rt.Clock.Now())); err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (o *organization) load(v *posting.View, s *Service, now ledger.Micros) erro
 	return o.loadBlocks(v)
 }
 
-// read is a record and its stamp, as read from the store.
-type read[T any] struct {
+// storedRecord is a record and its stamp, as read from the store.
+type storedRecord[T any] struct {
 	record *T
 	stamp  posting.Stamp
 }
@@ -89,19 +89,19 @@ type read[T any] struct {
 // readKind reads the records of one kind that satisfy keep (nil: all), in the order of creation, so
 // that each record is appended at the end of its index. Records that keep rejects use no memory,
 // however many the store has.
-func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]read[T], error) {
-	var all []read[T]
+func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
+	var all []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
 		record, err := decode(envelopeOf(org, id, r.Stamp), r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}
 		if keep == nil || keep(record) {
-			all = append(all, read[T]{record, r.Stamp})
+			all = append(all, storedRecord[T]{record, r.Stamp})
 		}
 		return true, nil
 	})
-	slices.SortFunc(all, func(a, b read[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
+	slices.SortFunc(all, func(a, b storedRecord[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
 	return all, err
 }
 

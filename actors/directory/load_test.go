@@ -14,8 +14,8 @@ import (
 	"mizan/posting"
 )
 
-// sessionsOf commits many sessions of a user without the service.
-func (f *fixture) sessionsOf(u *directory.User, many int) {
+// commitSessions commits many sessions of a user without the service.
+func (f *fixture) commitSessions(u *directory.User, many int) {
 	f.t.Helper()
 	const each = 500
 	for many > 0 {
@@ -33,22 +33,22 @@ func (f *fixture) sessionsOf(u *directory.User, many int) {
 	}
 }
 
-// The number of finished sessions grows every day, so a start, and a reload after a panic, must
-// drop them while reading, for whatever reason they are over.
+// The number of finished sessions grows every day, so a start, and a reload after a panic, must drop
+// them while reading, for each reason for which a session can be over.
 func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	anna, boris := f.userOf(o.ID, "anna", "client"), f.userOf(o.ID, "boris", "client")
-	f.sessionsOf(anna, 2_000)
-	f.passes(31 * time.Minute) // they expire by inactivity
-	f.sessionsOf(boris, 20)
-	off := false
-	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
-	must(0, f.LogOut(t.Context(), f.sessionsByOwner(o.ID, f.in(o.ID, "anna", goodPass))))
+	f.commitSessions(anna, 2_000)
+	f.advance(31 * time.Minute) // they expire by inactivity
+	f.commitSessions(boris, 20)
+	inactive := false
+	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
+	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, f.mustLogIn(o.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {
-		f.passes(time.Second)
-		live = append(live, f.in(o.ID, "anna", goodPass))
+		f.advance(time.Second)
+		live = append(live, f.mustLogIn(o.ID, "anna", goodPass))
 	}
 	collected := func() (stamps []string) {
 		v := f.Journal.View()
@@ -67,7 +67,7 @@ func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	for _, token := range live {
 		f.wantLive("a live one after a restart", o.ID, token, true)
 	}
-	f.passes(31 * time.Minute)
+	f.advance(31 * time.Minute)
 	if got := collected(); len(got) != 0 {
 		t.Errorf("collected %v", got)
 	}

@@ -42,19 +42,19 @@ func (*LockedOut) Error() string { return "directory.Login: too many failures" }
 // lockout counts the failures of logins, whether or not the logins exist. It identifies a login by
 // a hash. It is in memory only, so a restart clears all failures.
 type lockout struct {
-	mu      sync.Mutex
-	logins  map[[32]byte]*loginAttempts // guarded by mu
-	failed  list.List                   // guarded by mu: logins with failures, the least recently failed first
-	waiters int                         // guarded by mu
+	mu           sync.Mutex
+	logins       map[[32]byte]*loginAttempts // guarded by mu
+	failedLogins list.List                   // guarded by mu: logins with failures, the least recently failed first
+	waiters      int                         // guarded by mu
 }
 
 // loginAttempts is the state of one login. All fields are guarded by the lockout's mutex.
 type loginAttempts struct {
-	key      [32]byte
-	failures []ledger.Micros // oldest first, at most maxFailures
-	trying   int             // attempts in progress; each counts as a failure until it ends
-	changed  chan struct{}   // closed when one of them ends; nil if no attempt waits
-	place    *list.Element   // in lockout.failed; nil if there are no failures
+	key         [32]byte
+	failures    []ledger.Micros // oldest first, at most maxFailures
+	trying      int             // attempts in progress; each counts as a failure until it ends
+	changed     chan struct{}   // closed when one of them ends; nil if no attempt waits
+	listElement *list.Element   // in lockout.failedLogins; nil if there are no failures
 }
 
 func newLockout() *lockout { return &lockout{logins: make(map[[32]byte]*loginAttempts)} }
@@ -102,7 +102,7 @@ func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	now := ledger.MicrosOf(c.Now())
 	l.dropExpired(d, now)
 	if len(d.failures) < maxFailures {
-		if d.trying == 0 && d.place == nil {
+		if d.trying == 0 && d.listElement == nil {
 			delete(l.logins, d.key)
 		}
 		return nil
@@ -153,14 +153,14 @@ func (l *lockout) leave(c clock.Clock, d *loginAttempts, failed bool) {
 	now := ledger.MicrosOf(c.Now())
 	if failed {
 		d.failures = append(d.failures, now)
-		if d.place == nil {
-			d.place = l.failed.PushBack(d)
+		if d.listElement == nil {
+			d.listElement = l.failedLogins.PushBack(d)
 		}
-		l.failed.MoveToBack(d.place)
+		l.failedLogins.MoveToBack(d.listElement)
 	}
 	l.dropExpired(d, now)
 	l.dropIdle(now)
-	if d.trying == 0 && d.place == nil {
+	if d.trying == 0 && d.listElement == nil {
 		delete(l.logins, d.key)
 	}
 }
@@ -170,22 +170,22 @@ func (l *lockout) dropExpired(d *loginAttempts, now ledger.Micros) {
 	for len(d.failures) > 0 && now-d.failures[0] >= failureLife {
 		d.failures = d.failures[1:]
 	}
-	if len(d.failures) == 0 && d.place != nil {
-		l.failed.Remove(d.place)
-		d.failures, d.place = nil, nil
+	if len(d.failures) == 0 && d.listElement != nil {
+		l.failedLogins.Remove(d.listElement)
+		d.failures, d.listElement = nil, nil
 	}
 }
 
 // dropIdle drops logins whose failures are all older than failureLife, and those beyond maxLockouts,
 // the least recently failed first.
 func (l *lockout) dropIdle(now ledger.Micros) {
-	for front := l.failed.Front(); front != nil; front = l.failed.Front() {
+	for front := l.failedLogins.Front(); front != nil; front = l.failedLogins.Front() {
 		d := front.Value.(*loginAttempts)
-		if now-d.failures[len(d.failures)-1] < failureLife && l.failed.Len() <= maxLockouts {
+		if now-d.failures[len(d.failures)-1] < failureLife && l.failedLogins.Len() <= maxLockouts {
 			return
 		}
-		l.failed.Remove(front)
-		d.failures, d.place = nil, nil
+		l.failedLogins.Remove(front)
+		d.failures, d.listElement = nil, nil
 		if d.trying == 0 {
 			delete(l.logins, d.key)
 		}
@@ -200,13 +200,13 @@ const maxFromSource = 64
 // running or waiting. It does not count as a failure of the login.
 var ErrCrowded = errors.New("directory.Login: too many attempts from one address at once")
 
-// attempts bounds login attempts, which anybody can make and each of which costs a password hash.
+// hashingPlaces bounds login attempts, which anybody can make and each of which costs a password hash.
 // The places to hash are shared fairly among networks, and among the sources of each network, so a
 // flood slows down only its own networks.
-type attempts struct{ gate *fair.Gate[netip.Prefix] }
+type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
 
-func newAttempts() attempts {
-	return attempts{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
+func newAttempts() hashingPlaces {
+	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
 }
 
 // sourceOf returns what counts as one source: an IPv4 address, or an IPv6 network of 64 bits, the
@@ -232,7 +232,7 @@ func prefixOf(a netip.Addr, bits4, bits6 int) netip.Prefix {
 
 // enter waits for a place to hash. The error is ErrCrowded, actors.ErrBusy if too many sources
 // wait, or Unavailable if ctx ends first.
-func (t attempts) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
+func (t hashingPlaces) enter(ctx context.Context, from netip.Addr) (*fair.Place[netip.Prefix], error) {
 	place, err := t.gate.Enter(ctx, networkOf(from), sourceOf(from))
 	switch {
 	case err == nil:

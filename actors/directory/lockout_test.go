@@ -64,7 +64,7 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	if err := guess(t, l, c, key(1), false); err != nil {
 		t.Error(err)
 	}
-	if len(l.logins) != 0 || l.failed.Len() != 0 {
+	if len(l.logins) != 0 || l.failedLogins.Len() != 0 {
 		t.Errorf("%d logins are remembered for nothing", len(l.logins))
 	}
 }
@@ -162,13 +162,13 @@ func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
 	}
 	wantLocked(t, "at the bound", guess(t, l, c, key(0), true), 15*time.Minute)
 	_ = guess(t, l, c, key(maxLockouts), true)
-	if len(l.logins) != maxLockouts || l.failed.Len() != maxLockouts {
+	if len(l.logins) != maxLockouts || l.failedLogins.Len() != maxLockouts {
 		t.Errorf("%d logins are remembered, want %d", len(l.logins), maxLockouts)
 	}
 	if err := guess(t, l, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, l, c, key(1), true); err != nil { // the first login's return has pushed it out
+	if err := guess(t, l, c, key(1), true); err != nil { // the first login failed again and has displaced this one
 		t.Errorf("the second of them: %v", err)
 	}
 }

@@ -54,8 +54,8 @@ func TestAlertTerminal(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, ok)
 		}
 	}
-	off := false
-	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	inactive := false
+	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
 		t.Error("operators of a notification-only terminal are told that is switched off")
 	}
@@ -73,8 +73,8 @@ func TestAlertTerminals(t *testing.T) {
 	f.operatedBy(p, directory.PaymentTerminal, money.Test, `{}`)
 	d := f.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
 	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
-	off := false
-	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = off }))
+	inactive := false
+	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	got := map[ledger.ID][]ledger.ID{}
 	err := f.AlertTerminals(func(org ledger.ID, terminals []*directory.Terminal) error {
 		for _, terminal := range terminals {

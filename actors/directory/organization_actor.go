@@ -86,7 +86,7 @@ func (a *organizationActor) Committed(_ *actors.Context, _ *posting.Change, rece
 		m.publish(receipt.Stamps)
 	case codeOf(receipt.Err) == ledger.StaleVersion:
 		// The view and the store disagree; reload before the next decision.
-		a.service.broken.Store(a.org, true)
+		a.service.mustReload.Store(a.org, true)
 	}
 	a.pending = nil
 	m.answer(receipt.Err)
@@ -98,7 +98,7 @@ func (a *organizationActor) Idle() bool { return a.pending == nil }
 // Failed implements actors.Behaviour. A committed Change may be durable without being published, so
 // the actor reloads the view even if no further command arrives.
 func (a *organizationActor) Failed(*actors.Context) {
-	a.service.broken.Store(a.org, true)
+	a.service.mustReload.Store(a.org, true)
 	if a.pending != nil {
 		a.pending.answer(ledger.Refuse(a.pending.op, ledger.Internal, "an internal error; what was asked may or may not be done"))
 	}
@@ -108,12 +108,12 @@ func (a *organizationActor) Failed(*actors.Context) {
 // repair reads the organization's part of the view again after a failure. No Change is being
 // committed then, because messages wait for the commit.
 func (a *organizationActor) repair() error {
-	if _, broken := a.service.broken.Load(a.org); !broken {
+	if _, broken := a.service.mustReload.Load(a.org); !broken {
 		return nil
 	}
 	if err := a.service.reload(a.org); err != nil {
 		return err
 	}
-	a.service.broken.Delete(a.org)
+	a.service.mustReload.Delete(a.org)
 	return nil
 }

@@ -23,7 +23,7 @@ func (s *Service) CreateOrganization(ctx context.Context, draft directory.Organi
 		created = o
 		return &posting.Change{Steps: []posting.Step{plainStep(directory.Organizations, o.ID, 0, o, event)}}, o, nil
 	}, func(stamps []posting.Stamp) {
-		s.putOrganization(newOrg(created.ID, &s.everyone), created, stamps[0])
+		s.putOrganization(newOrg(created.ID, &s.global), created, stamps[0])
 	})
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// put sets a rate.
-func (f *fixture) put(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
+// putRate sets a rate.
+func (f *fixture) putRate(org ledger.ID, from, to money.Currency, value string) *directory.Rate {
 	f.t.Helper()
 	return must(f.PutRate(f.t.Context(), org, directory.Rate{From: from, To: to, Value: must(money.ParseRate(value))}))
 }
@@ -33,9 +33,9 @@ func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 	f := open(t)
 	o, other := f.organization("One"), f.organization("Two")
 	f.wantRate(o.ID, "USD", "RUB", "")
-	f.put(o.ID, "USD", "RUB", "92.50")
-	f.put(o.ID, "USD", "EUR", "0.9")
-	f.put(other.ID, "USD", "RUB", "80")
+	f.putRate(o.ID, "USD", "RUB", "92.50")
+	f.putRate(o.ID, "USD", "EUR", "0.9")
+	f.putRate(other.ID, "USD", "RUB", "80")
 	f.wantRate(o.ID, "USD", "RUB", "92.5")
 	f.wantRate(o.ID, "USD", "EUR", "0.9")
 	f.wantRate(o.ID, "RUB", "USD", "")
@@ -48,22 +48,22 @@ func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
-	first := f.put(o.ID, "USD", "RUB", "92.5")
+	first := f.putRate(o.ID, "USD", "RUB", "92.5")
 	if first.Created == 0 || first.Updated != first.Created {
 		t.Errorf("a new rate: %+v", first)
 	}
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	second := f.put(o.ID, "USD", "RUB", "93")
+	second := f.putRate(o.ID, "USD", "RUB", "93")
 	if second.Created != first.Created || second.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
 		t.Errorf("%+v after %+v", second, first)
 	}
-	if same := f.put(o.ID, "USD", "RUB", "93.000"); same != second {
+	if same := f.putRate(o.ID, "USD", "RUB", "93.000"); same != second {
 		t.Error("the rate that it has was set again")
 	}
 	f.restart()
-	if back := f.put(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
+	if back := f.putRate(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
 		t.Errorf("after a restart: %+v", back)
 	}
 	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
@@ -84,7 +84,7 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 func TestRefusedRates(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
-	f.put(o.ID, "USD", "RUB", "92.5")
+	f.putRate(o.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
 		"from": {From: "JPY", To: "RUB", Value: aRate},
 		"to":   {From: "USD", To: "USD", Value: aRate},
@@ -103,15 +103,15 @@ func TestRefusedRates(t *testing.T) {
 	f.wantRate(o.ID, "USD", "RUB", "92.5")
 }
 
-// Of many concurrent puts of the same new pair one creates it and the others change it, and the
-// view ends in the journal's state.
+// Of many concurrent puts of the same new pair one creates it and the others change it, and in the end
+// the view has the journal's state.
 func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	const parallel = 32
 	var wait sync.WaitGroup
 	for i := range parallel {
-		wait.Go(func() { f.put(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
+		wait.Go(func() { f.putRate(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
 	}
 	wait.Wait()
 	v := f.Journal.View()
@@ -136,9 +136,9 @@ func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
-		f.put(o.ID, "USD", to, "2")
+		f.putRate(o.ID, "USD", to, "2")
 	}
-	f.put(o.ID, "USD", "RUB", "3") // it moves no row while a client reads page by page
+	f.putRate(o.ID, "USD", "RUB", "3") // the change moves no row while a client reads page by page
 	rates, count := pages(t, 2, func(p Page) ([]*directory.Rate, Cursor, error) { return f.ListRates(o.ID, p) })
 	var got string
 	for _, r := range rates {

@@ -80,7 +80,7 @@ func (k kind[R]) list(s *Service, org ledger.ID, p Page) ([]*R, Cursor, error) {
 
 // load publishes all records of the kind.
 func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
-	all, err := readKind(v, o.id, k.source, k.read(s), nil)
+	all, err := readKind(v, o.id, k.source, k.decoder(s), nil)
 	if err != nil {
 		return err
 	}
@@ -90,8 +90,8 @@ func (k kind[R]) load(s *Service, v *posting.View, o *organization) error {
 	return nil
 }
 
-// read returns the function that reads a stored record.
-func (k kind[R]) read(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
+// decoder returns the function that reads a stored record.
+func (k kind[R]) decoder(s *Service) func(at schema.Envelope, payload []byte) (*R, error) {
 	return func(at schema.Envelope, payload []byte) (*R, error) {
 		r, err := k.columns.Read(at, payload, vault{s, at.Org, at.ID, k.columns.Name})
 		if err == nil && k.derive != nil {

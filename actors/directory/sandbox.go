@@ -126,7 +126,7 @@ func (n *seeding) organization(draft directory.Organization, partner, passHash s
 	if err != nil {
 		return err
 	}
-	o := newOrg(record.ID, &n.service.everyone)
+	o := newOrg(record.ID, &n.service.global)
 	n.add(func(stamp posting.Stamp) { n.service.putOrganization(o, record, stamp) }, plainStep(directory.Organizations, record.ID, 0, record, event))
 
 	var number int64
@@ -291,7 +291,7 @@ func (s *Service) PassInForce(ctx context.Context, demo Demo, pass []byte) (bool
 	if !found || len(pass) == 0 {
 		return false, nil
 	}
-	place, err := s.attempts.enter(ctx, netip.Addr{})
+	place, err := s.hashing.enter(ctx, netip.Addr{})
 	if err != nil {
 		return false, err
 	}

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// heap returns the live heap and the total ever allocated.
-func heap() (m runtime.MemStats) {
+// heapStats returns the live heap and the total ever allocated.
+func heapStats() (m runtime.MemStats) {
 	runtime.GC()
 	runtime.GC() // frees what the first collection's sweep has found
 	runtime.ReadMemStats(&m)
@@ -33,9 +33,9 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	made := must(f.AddMerchants(t.Context(), o.ID, draft))
 	f.restart()
 
-	before := heap()
+	before := heapStats()
 	loaded := must(Start(f.Runtime, f.sealer))
-	after := heap()
+	after := heapStats()
 	for what, c := range map[string]struct{ each, most uint64 }{
 		"bytes that stay":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
 		"objects that stay": {(after.HeapObjects - before.HeapObjects) / records, 5},

@@ -28,8 +28,8 @@ const (
 	partnerAddress = "https://shop.example/partner"
 )
 
-// signing returns a terminal and its partner, each with an address and a secret.
-func (f *fixture) signing() (*directory.Partner, *directory.Terminal) {
+// signingPair returns a terminal and its partner, each with an address and a secret.
+func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
 	f.t.Helper()
 	p := must(f.CreatePartner(f.t.Context(), f.organization("A").ID, directory.Partner{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
@@ -40,7 +40,7 @@ func (f *fixture) signing() (*directory.Partner, *directory.Terminal) {
 	}))
 }
 
-// wantAddresses checks the secrets that sign the notifications of both.
+// wantAddresses checks the secrets with which the notifications of both are signed.
 func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
 	f.t.Helper()
 	for _, c := range []struct {
@@ -68,8 +68,8 @@ func (f *fixture) stored(org ledger.ID, of ledger.Source) []byte {
 	return bytes.Clone(r.Payload)
 }
 
-// openly counts the rows of an organization that contain a text in the clear.
-func (f *fixture) openly(org ledger.ID, text string) (n int) {
+// countPlaintext counts the rows of an organization that contain a text in plain form.
+func (f *fixture) countPlaintext(org ledger.ID, text string) (n int) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -89,15 +89,15 @@ func (f *fixture) openly(org ledger.ID, text string) (n int) {
 
 func TestSigningSecretsAreSealed(t *testing.T) {
 	f := open(t)
-	p, term := f.signing()
+	p, term := f.signingPair()
 	name := "renamed"
 	for range 2 {
 		for _, canary := range []string{signCanary, formerCanary, partnerCanary, providerCanary} {
-			if n := f.openly(p.Org, canary); n != 0 {
+			if n := f.countPlaintext(p.Org, canary); n != 0 {
 				t.Errorf("%d rows have %s", n, canary)
 			}
 		}
-		if f.openly(p.Org, partnerAddress) == 0 || f.openly(p.Org, "https://shop.example/hook") == 0 {
+		if f.countPlaintext(p.Org, partnerAddress) == 0 || f.countPlaintext(p.Org, "https://shop.example/hook") == 0 {
 			t.Error("what is not sealed is not found either: nothing was looked at")
 		}
 		f.restart()
@@ -114,14 +114,14 @@ func TestSigningSecretsAreSealed(t *testing.T) {
 // The cached replies of writes with a key contain masks, and are sealed too.
 func TestStoredReplyIsSealed(t *testing.T) {
 	f := open(t)
-	p, _ := f.signing()
+	p, _ := f.signingPair()
 	next := "canary-of-the-next"
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer {
 		return Answer{Status: 200, Body: []byte(made.(*directory.Partner).Secret)}
 	})
 	must(f.PatchPartner(ctx, p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Secret = next }))
 	for _, org := range []ledger.ID{p.Org, directory.PlatformOrg} {
-		if n := f.openly(org, next); n != 0 {
+		if n := f.countPlaintext(org, next); n != 0 {
 			t.Errorf("%d rows have the secret", n)
 		}
 	}
@@ -133,7 +133,7 @@ func TestStoredReplyIsSealed(t *testing.T) {
 // A row that was moved to another record does not open, as if it were damaged.
 func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 	f := open(t)
-	p, term := f.signing()
+	p, term := f.signingPair()
 	for what, at := range map[string][2]ledger.ID{"another record": {p.Org, uuid.New()}, "another organization": {uuid.New(), term.ID}} {
 		moved, err := readAt(f.Service, terminals, at[0], at[1], f.payload(term))
 		if err != nil || moved.Notification.Secret != "" || moved.Notification.SecretPrevious != "" {
@@ -151,7 +151,7 @@ func TestSealedSecretOpensInItsRecordOnly(t *testing.T) {
 // A lost keyring makes the secrets unreadable, and nothing else.
 func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
-	p, term := f.signing()
+	p, term := f.signingPair()
 	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
 	f.restart()
 	f.wantAddresses(p, term, "", "", "")
@@ -173,7 +173,7 @@ func TestSecretsThatDoNotOpenCanBeSetAgain(t *testing.T) {
 
 func TestSecretsAreRefusedWithoutAKeyring(t *testing.T) {
 	f := open(t)
-	p, term := f.signing()
+	p, term := f.signingPair()
 	f.sealer = NoKeys
 	f.restart()
 	params, next := []byte(signParams), "next"

@@ -16,8 +16,8 @@ import (
 	"mizan/posting"
 )
 
-// keep is how long an organization's actor stays in memory without work.
-const keep = 10 * time.Minute
+// keepIdle is how long an organization's actor stays in memory without work.
+const keepIdle = 10 * time.Minute
 
 // Bounds of commands: how many run at once, which is as many as one actor accepts while it makes a
 // Change durable, and how many may wait.
@@ -36,13 +36,13 @@ type Service struct {
 	organizations index[directory.Organization]
 	orgs          table[ledger.ID, organization]
 	platform      atomic.Pointer[version[directory.Platform]]
-	broken        sync.Map // ledger.ID → true: this organization's part of the view must be read again
-	everyone      globalIndex
+	mustReload    sync.Map // ledger.ID → true: this organization's part of the view must be read again
+	global        globalIndex
 	decoy         *organization // the organization that lookups search when the requested one does not exist
 
 	passwords *passwords
 	lockout   *lockout
-	attempts  attempts
+	hashing   hashingPlaces
 	notes     *pendingUses
 	rotated   func(retired, successor secret.Text) // nil: no callback is set
 	commands  gate
@@ -59,12 +59,12 @@ type Service struct {
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswords(), lockout: newLockout(), attempts: newAttempts(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswords(), lockout: newLockout(), hashing: newAttempts(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
-	s.decoy = newOrg(ledger.ID{}, &s.everyone)
+	s.decoy = newOrg(ledger.ID{}, &s.global)
 	s.decoy.self = &viewRecord[directory.Organization]{}
 	s.decoy.self.set(&directory.Organization{}, posting.Stamp{})
-	s.registry = actors.NewRegistry(rt, "directory", keep, func(id ledger.ID) actors.Behaviour {
+	s.registry = actors.NewRegistry(rt, "directory", keepIdle, func(id ledger.ID) actors.Behaviour {
 		return &organizationActor{service: s, org: id}
 	})
 	if err := s.load(); err != nil {

@@ -71,8 +71,8 @@ func TestPatchesArePublished(t *testing.T) {
 	term := f.terminalOf(p, `{"priority":1}`)
 	other := f.terminalOf(p, `{"priority":2}`)
 
-	off, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })); next.Active || next.Created != p.Created {
+	inactive, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
+	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != p.Created {
 		t.Error("partner not switched off", next)
 	}
 	if got, _ := f.Partner(o.ID, p.Number); got.Active || !p.Active {
@@ -89,7 +89,7 @@ func TestPatchesArePublished(t *testing.T) {
 	}
 	before := len(f.events(o.ID))
 	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	if events := f.events(o.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
@@ -198,7 +198,7 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 	if next := f.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
 		t.Errorf("the next partner got %d", next.Number)
 	}
-	// The claim refuses the login too when the view does not: a record of another kind took it.
+	// The claim refuses the login even if the view does not have it: a record of another kind took it.
 	id := uuid.New()
 	claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
 	user := posting.Step{Org: o.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
@@ -338,7 +338,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 	}
 }
 
-// Commands beyond what an actor takes at once wait for their turn.
+// Commands beyond the number that an actor accepts at once wait for their turn.
 func TestManyCommandsAtOnce(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -414,10 +414,10 @@ func TestStaleViewIsReadAgain(t *testing.T) {
 	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
 		t.Fatal(err)
 	}
-	off := false
-	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off })
+	inactive := false
+	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	if next.Name != behind.Name || next.Active {
 		t.Errorf("%+v", next)
 	}

@@ -56,7 +56,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	if err := s.lockout.check(s.rt.Clock, key); err != nil {
 		return nil, "", err // at once: a refused login takes no place
 	}
-	place, err := s.attempts.enter(ctx, l.Source)
+	place, err := s.hashing.enter(ctx, l.Source)
 	if err != nil {
 		return nil, "", err
 	}
@@ -320,7 +320,7 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 
 // readSessions reads the sessions that are not over from the store. Users and partners must be in
 // the view before.
-func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]read[directory.Session], error) {
+func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
 		return n.Valid(now) && o.begunAs(n) && !n.IdleTooLong(0, now)
 	})

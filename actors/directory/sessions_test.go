@@ -31,7 +31,7 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 	return n, []byte(token), err
 }
 
-// Logins go on however many passwords are being set.
+// Logins succeed however many passwords are being set.
 func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -45,11 +45,11 @@ func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
 	}
-	f.in(o.ID, "anna", goodPass)
+	f.mustLogIn(o.ID, "anna", goodPass)
 }
 
-// in logs in and fails the test if that fails.
-func (f *fixture) in(org ledger.ID, login, pass string) []byte {
+// mustLogIn logs in and fails the test if that fails.
+func (f *fixture) mustLogIn(org ledger.ID, login, pass string) []byte {
 	f.t.Helper()
 	_, token, err := f.logIn(org, login, pass)
 	if err != nil {
@@ -72,7 +72,7 @@ func (f *fixture) use(org ledger.ID, token []byte) bool {
 	return live
 }
 
-func (f *fixture) passes(d time.Duration) {
+func (f *fixture) advance(d time.Duration) {
 	f.t.Helper()
 	if err := f.Clock.Set(f.Clock.Now().Add(d)); err != nil {
 		f.t.Fatal(err)
@@ -100,9 +100,9 @@ func TestWhoLogsIn(t *testing.T) {
 	f.restart()
 	f.wantLive("a partner's session after a restart", o.ID, token, true)
 
-	off, status := false, directory.Maintenance
+	inactive, status := false, directory.Maintenance
 	gone := f.userOf(o.ID, "gone", "admin")
-	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = off }, nil))
+	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
 	idle := f.organization("Idle")
 	f.userOf(idle.ID, "anna", "admin")
 	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
@@ -131,7 +131,7 @@ func TestWhoLogsIn(t *testing.T) {
 	} {
 		_, _, err := f.logIn(c.org, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
-		// The login is not answered before a password has been hashed.
+		// The login gets no response before a password has been hashed.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
 		_, _, err = f.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
@@ -144,10 +144,10 @@ func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "shop")
-	off := false
+	inactive := false
 	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-	token, hers := f.in(o.ID, "shop", goodPass), f.in(o.ID, "staff", goodPass)
-	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = off }))
+	token, hers := f.mustLogIn(o.ID, "shop", goodPass), f.mustLogIn(o.ID, "staff", goodPass)
+	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
 		_, _, err := f.logIn(o.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
@@ -162,29 +162,29 @@ func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
-	used, resting := f.in(o.ID, "anna", goodPass), f.in(o.ID, "anna", goodPass)
-	f.passes(30*time.Minute - time.Second)
+	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
+	f.advance(30*time.Minute - time.Second)
 	f.wantLive("half an hour less a second", o.ID, resting, true)
 	if !f.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
-	f.passes(time.Second)
+	f.advance(time.Second)
 	f.wantLive("after half an hour of rest", o.ID, resting, false)
 	if f.use(o.ID, resting) {
 		t.Error("a session that rested too long is taken")
 	}
 	f.wantLive("a use keeps a session alive", o.ID, used, true)
 	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
-		f.passes(20 * time.Minute)
+		f.advance(20 * time.Minute)
 		if !f.use(o.ID, used) {
 			t.Fatalf("over at %v", f.Clock.Now().Sub(startTime))
 		}
 	}
-	f.passes(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
+	f.advance(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
 	if !f.use(o.ID, used) {
 		t.Error("over before 12 hours")
 	}
-	f.passes(time.Microsecond)
+	f.advance(time.Microsecond)
 	if f.use(o.ID, used) {
 		t.Error("a session outlived 12 hours")
 	}
@@ -194,19 +194,19 @@ func TestIdleTimeSurvivesARestart(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
-	used, resting := f.in(o.ID, "anna", goodPass), f.in(o.ID, "anna", goodPass)
-	f.passes(20 * time.Minute)
+	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
+	f.advance(20 * time.Minute)
 	if !f.use(o.ID, used) {
 		t.Fatal("over before its time")
 	}
 	f.Runtime.Quiesce() // waits for the note of the use
 	f.restart()
-	f.passes(10 * time.Minute)
+	f.advance(10 * time.Minute)
 	f.wantLive("not used for 30 minutes", o.ID, resting, false)
 	f.wantLive("used 10 minutes ago", o.ID, used, true)
 	f.restart()
 	f.wantLive("used 10 minutes ago, after another restart", o.ID, used, true)
-	f.passes(20 * time.Minute)
+	f.advance(20 * time.Minute)
 	f.wantLive("used 30 minutes ago", o.ID, used, false)
 }
 
@@ -214,7 +214,7 @@ func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
-	kept := f.in(o.ID, "anna", goodPass)
+	kept := f.mustLogIn(o.ID, "anna", goodPass)
 	for range 20 {
 		n, token, err := f.logIn(o.ID, "anna", goodPass)
 		if err != nil {
@@ -248,7 +248,7 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	ctx := t.Context()
 	o := f.organization("One")
 	p, q := f.partnerOf(o.ID, "shop"), f.partnerOf(o.ID, "till")
-	on, off, name := true, false, "Other"
+	on, inactive, name := true, false, "Other"
 	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
 		patch schema.Change[directory.User]
@@ -260,11 +260,11 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		"a password":    {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
 		"other roles":   {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
 		"a partner":     {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
-		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
-		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = off }, "", true},
+		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
 		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-		one, two := f.in(o.ID, u.Login, goodPass), f.in(o.ID, u.Login, goodPass)
+		one, two := f.mustLogIn(o.ID, u.Login, goodPass), f.mustLogIn(o.ID, u.Login, goodPass)
 		var pass []byte
 		if c.pass != "" {
 			pass = []byte(c.pass)
@@ -275,12 +275,12 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		must(f.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = on }, nil))
 		f.wantLive(what+", and activated", o.ID, one, !c.ends)
 	}
-	token := f.in(o.ID, "shop", goodPass)
+	token := f.mustLogIn(o.ID, "shop", goodPass)
 	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	f.wantLive("a partner's name", o.ID, token, true)
 	must(f.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
 	f.wantLive("a partner's password", o.ID, token, false)
-	f.in(o.ID, "shop", "another-Lion-paints-9")
+	f.mustLogIn(o.ID, "shop", "another-Lion-paints-9")
 	f.restart()
 	f.wantLive("a partner's password, after a restart", o.ID, token, false)
 	_, _, err := f.logIn(o.ID, "shop", goodPass)
@@ -292,13 +292,13 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	o := f.organization("One")
 	f.userOf(o.ID, "anna", "client")
 	f.userOf(o.ID, "boris", "client")
-	his := f.in(o.ID, "boris", goodPass)
+	his := f.mustLogIn(o.ID, "boris", goodPass)
 	var hers [][]byte
 	for range MaxSessions {
-		hers = append(hers, f.in(o.ID, "anna", goodPass))
+		hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
 	}
 	f.wantLive("the first of as many as there may be", o.ID, hers[0], true)
-	hers = append(hers, f.in(o.ID, "anna", goodPass))
+	hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
 	f.wantLive("the first of one more", o.ID, hers[0], false)
 	f.wantLive("the second of one more", o.ID, hers[1], true)
 	f.wantLive("the last one", o.ID, hers[MaxSessions], true)
@@ -307,8 +307,8 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	f.wantLive("the first of one more after a restart", o.ID, hers[0], false)
 	f.wantLive("the second of one more after a restart", o.ID, hers[1], true)
 	// Sessions that are over count neither towards the bound nor stay in memory.
-	f.passes(31 * time.Minute)
-	f.in(o.ID, "anna", goodPass)
+	f.advance(31 * time.Minute)
+	f.mustLogIn(o.ID, "anna", goodPass)
 	part, _ := f.org(o.ID)
 	if live := part.sessionsByOwner[owner{user: must2(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
@@ -347,7 +347,7 @@ func TestSandboxSessionsDoNotExpire(t *testing.T) {
 	f := open(t)
 	box := must(f.Seed(t.Context(), SeedInput{}))
 	before := len(f.events(box.First.Org))
-	f.passes(365 * 24 * time.Hour)
+	f.advance(365 * 24 * time.Hour)
 	if !f.use(box.First.Org, text(box.First.SessionToken)) {
 		t.Error("a sandbox's session is over")
 	}
@@ -370,13 +370,13 @@ func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 		_, _, err := f.logIn(o.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
-	f.in(other.ID, "anna", goodPass) // a failure counts in one organization only
-	f.passes(15 * time.Minute)
-	f.in(o.ID, "anna", goodPass)
+	f.mustLogIn(other.ID, "anna", goodPass) // a failure counts in one organization only
+	f.advance(15 * time.Minute)
+	f.mustLogIn(o.ID, "anna", goodPass)
 }
 
-// Only an attempt whose password was compared is a failure: an attempt that found no place to hash,
-// or got no answer in time, is not counted.
+// Only an attempt whose password was compared is a failure. An attempt that found no place to hash, or
+// whose time was over, is not counted.
 func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -390,7 +390,7 @@ func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 		}
 	}
 	leave()
-	f.in(o.ID, "anna", goodPass)
+	f.mustLogIn(o.ID, "anna", goodPass)
 }
 
 // A session is begun only for the account whose password was checked: if the password was changed
@@ -405,8 +405,8 @@ func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	wantCode(t, "a session of an old password", err, ledger.Unauthorized, "")
 }
 
-// A right password from an address that is not the partner's is answered and counted like a wrong
-// one.
+// A right password from an address from which its partner may not log in is refused and counted like a
+// wrong one.
 func TestRightPasswordFromAForbiddenAddressIsAFailure(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")

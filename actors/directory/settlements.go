@@ -188,10 +188,10 @@ func (s *Service) listSettlements(org ledger.ID, l ledger.List, terminal ledger.
 	}
 	v := s.rt.Journal.View()
 	defer v.Close()
-	read := 0
+	readCount := 0
 	var last Cursor // the last row that the walk has looked at
 	err = v.List(org, l, posting.Walk{Before: p.After.At}, func(row posting.Listed) (bool, error) {
-		if read++; read > maxSettlements {
+		if readCount++; readCount > maxSettlements {
 			next = last
 			return false, nil
 		}

@@ -15,14 +15,14 @@ import (
 
 var settledIn = money.Asset{Currency: "USD", Env: money.Test}
 
-func drafted(amount uint64, reference string) directory.SettlementDraft {
+func settlementDraft(amount uint64, reference string) directory.SettlementDraft {
 	return directory.SettlementDraft{Currency: settledIn.Currency, Env: settledIn.Env, Amount: money.FromUint64(amount), Reference: reference}
 }
 
-// settles books money that came in from the partner's bank.
-func (f *fixture) settles(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
+// settle books money that came in from the partner's bank.
+func (f *fixture) settle(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
 	f.t.Helper()
-	made, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, drafted(amount, reference))
+	made, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, settlementDraft(amount, reference))
 	if err != nil || again {
 		f.t.Fatal(again, err)
 	}
@@ -33,27 +33,27 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")
-	first := f.settles(p, 500, "wire")
+	first := f.settle(p, 500, "wire")
 	if first.Created == 0 || first.Seq == 0 {
 		t.Errorf("%+v", first)
 	}
 	before := f.events(o.ID)
-	again, replay, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	again, replay, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(500, "wire"))
 	if err != nil || !replay || !reflect.DeepEqual(again, first) {
 		t.Errorf("%+v, %v, %v", again, replay, err)
 	}
-	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "wire"))
+	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, true, settlementDraft(500, "wire"))
 	wantCode(t, "another settlement", err, ledger.Conflict, "")
 	if after := f.events(o.ID); len(after) != len(before) {
 		t.Errorf("%v after %v", after, before)
 	}
 	f.restart()
-	again, replay, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(500, "wire"))
+	again, replay, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(500, "wire"))
 	if err != nil || !replay || !reflect.DeepEqual(again, first) {
 		t.Errorf("after a restart: %+v, %v, %v", again, replay, err)
 	}
-	if read, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(read, first) {
-		t.Errorf("it is read as %+v, %v, %v", read, found, err)
+	if settlement, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(settlement, first) {
+		t.Errorf("it is read as %+v, %v, %v", settlement, found, err)
 	}
 }
 
@@ -73,16 +73,16 @@ func TestRefusedSettlements(t *testing.T) {
 		return err
 	}
 	before := len(f.events(o.ID))
-	wantCode(t, "more than is available", settle(o.ID, p.Number, true, drafted(1, "r")), ledger.Invalid, "amount")
-	wantCode(t, "a partner of another organization", settle(other.ID, p.Number, false, drafted(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a partner that is not there", settle(o.ID, 99, false, drafted(1, "r")), ledger.NotFound, "")
-	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, drafted(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, drafted(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, drafted(1, "r")), ledger.Invalid, "fee")
+	wantCode(t, "more than is available", settle(o.ID, p.Number, true, settlementDraft(1, "r")), ledger.Invalid, "amount")
+	wantCode(t, "a partner of another organization", settle(other.ID, p.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a partner that is not there", settle(o.ID, 99, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, settlementDraft(1, "r")), ledger.Invalid, "fee")
 	must(f.PatchOrganization(t.Context(), o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
 	before++
-	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, drafted(1, "r")), ledger.Conflict, "")
-	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, drafted(1, "r")), ledger.Conflict, "")
+	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, settlementDraft(1, "r")), ledger.Conflict, "")
+	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, settlementDraft(1, "r")), ledger.Conflict, "")
 	if after := f.events(o.ID); len(after) != before {
 		t.Errorf("%v", after)
 	}
@@ -92,7 +92,7 @@ func TestRefusedSettlements(t *testing.T) {
 	}
 }
 
-// The counter that all movements share refuses what no total can hold.
+// The counter that all movements share refuses an amount that no account total can hold.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
@@ -104,8 +104,8 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
 		t.Fatal(err)
 	}
-	f.settles(p, 99, "fits")
-	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(1, "does not"))
+	f.settle(p, 99, "fits")
+	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(1, "does not"))
 	wantCode(t, "one beyond", err, ledger.Invalid, "amount")
 }
 
@@ -113,9 +113,9 @@ func TestDeactivatedPartnerCanBeSettled(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")
-	f.settles(p, 500, "in")
+	f.settle(p, 500, "in")
 	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
-	if _, _, err := f.SettlePartner(t.Context(), o.ID, p.Number, true, drafted(500, "out")); err != nil {
+	if _, _, err := f.SettlePartner(t.Context(), o.ID, p.Number, true, settlementDraft(500, "out")); err != nil {
 		t.Error(err)
 	}
 }
@@ -129,7 +129,7 @@ func TestUnknownReferenceFindsNoSettlement(t *testing.T) {
 		if err := f.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {
 			t.Fatal(err)
 		}
-		if made, again, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, drafted(5, reference)); err == nil {
+		if made, again, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(5, reference)); err == nil {
 			t.Errorf("%s: %+v, %v", reference, made, again)
 		}
 	}

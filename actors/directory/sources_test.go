@@ -20,7 +20,7 @@ func (f *fixture) takePlaces() (leave func()) {
 	f.t.Helper()
 	var places []*fair.Place[netip.Prefix]
 	for i := range maxHashing {
-		places = append(places, must(f.attempts.enter(f.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
+		places = append(places, must(f.hashing.enter(f.t.Context(), netip.AddrFrom4([4]byte{10, byte(i), 0, 1}))))
 	}
 	return func() {
 		for _, place := range places {
@@ -66,7 +66,7 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
-// admitted, in place of one of theirs.
+// admitted and displaces one of theirs.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -97,7 +97,7 @@ func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 }
 
 // waiting returns how many attempts wait for a place to hash.
-func (f *fixture) waiting() int { return f.attempts.gate.Waiting() }
+func (f *fixture) waiting() int { return f.hashing.gate.Waiting() }
 
 func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)
@@ -121,7 +121,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 		t.Errorf("from another address: %v", err)
 	}
 	ended()
-	f.in(o.ID, "anna", goodPass)
+	f.mustLogIn(o.ID, "anna", goodPass)
 	_, _, err = f.logIn(o.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
 }

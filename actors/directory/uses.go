@@ -35,12 +35,12 @@ type pendingUses struct {
 // use is a note to write. The organization's actor calls what, which returns the step to write; false
 // if nothing is left to write.
 type use struct {
-	saving *atomic.Bool
-	step   func(*organization) (written, bool)
+	noteInProgress *atomic.Bool
+	step           func(*organization) (publishableStep, bool)
 }
 
-// written is a step of a Change and the function that publishes it.
-type written struct {
+// publishableStep is a step of a Change and the function that publishes it.
+type publishableStep struct {
 	step posting.Step
 	put  func(posting.Stamp)
 }
@@ -79,17 +79,17 @@ func (s *Service) recordKeyUse(place *viewRecord[directory.APIKey], k *directory
 }
 
 func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
-	return use{&place.savingUse, func(o *organization) (written, bool) {
+	return use{&place.savingUse, func(o *organization) (publishableStep, bool) {
 		current, ok := o.keys.get(id)
 		if !ok {
-			return written{}, false
+			return publishableStep{}, false
 		}
 		old := current.now.Load()
 		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
-			return written{}, false
+			return publishableStep{}, false
 		}
-		return written{plainStep(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
+		return publishableStep{plainStep(directory.APIKeys, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putKey(next, stamp) }}, true
 	}}
 }
 
@@ -103,17 +103,17 @@ func (s *Service) recordSessionUse(place *viewRecord[directory.Session], n *dire
 }
 
 func sessionUse(place *viewRecord[directory.Session], hash [32]byte) use {
-	return use{&place.savingUse, func(o *organization) (written, bool) {
+	return use{&place.savingUse, func(o *organization) (publishableStep, bool) {
 		current, ok := o.session(hash)
 		if !ok {
-			return written{}, false
+			return publishableStep{}, false
 		}
 		old := current.now.Load()
 		next, event := old.record.RecordUse(ledger.Micros(place.used.Load()))
 		if event.Name == "" {
-			return written{}, false
+			return publishableStep{}, false
 		}
-		return written{plainStep(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
+		return publishableStep{plainStep(directory.Sessions, o.id, old.stamp.Version, next, event), func(stamp posting.Stamp) { o.putSession(next, stamp) }}, true
 	}}
 }
 
@@ -197,7 +197,7 @@ func (s *Service) requeue(org ledger.ID, batch []use) {
 	}
 	n.reserved.Add(-int64(len(batch)))
 	for i := range batch {
-		batch[i].saving.Store(false)
+		batch[i].noteInProgress.Store(false)
 	}
 	n.mu.Lock()
 	more := len(n.queued[org]) > 0

@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// changes counts the Changes that fn makes the writer commit.
-func (f *fixture) changes(fn func()) uint64 {
+// countChanges counts the Changes that fn makes the writer commit.
+func (f *fixture) countChanges(fn func()) uint64 {
 	f.Runtime.Quiesce()
 	before := f.Journal.Stats.Changes.Load()
 	fn()
@@ -23,14 +23,14 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 	first, second := f.organization("One"), f.organization("Two")
 	_, key := f.keyOf(f.partnerOf(first.ID, "one"))
 	f.userOf(second.ID, "anna", "client")
-	token := f.in(second.ID, "anna", goodPass)
+	token := f.mustLogIn(second.ID, "anna", goodPass)
 	f.Authenticate(first.ID, key)
-	f.passes(4 * time.Minute)
+	f.advance(4 * time.Minute)
 	f.Authenticate(first.ID, key)
 	if !f.use(second.ID, token) {
 		t.Fatal("not let in")
 	}
-	if got := f.uses(first.ID); got != 1 {
+	if got := f.countUses(first.ID); got != 1 {
 		t.Fatalf("%d notes of the key before the stop", got)
 	}
 	must(0, f.FlushUses(t.Context()))
@@ -38,9 +38,9 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 	if got := f.lastUsed(first.ID); !got.Equal(startTime.Add(4 * time.Minute)) {
 		t.Errorf("last used %v, want %v", got, startTime.Add(4*time.Minute))
 	}
-	f.passes(30*time.Minute - time.Microsecond)
+	f.advance(30*time.Minute - time.Microsecond)
 	f.wantLive("half an hour after the last use, less a microsecond", second.ID, token, true)
-	f.passes(time.Microsecond)
+	f.advance(time.Microsecond)
 	f.wantLive("half an hour after the last use", second.ID, token, false)
 }
 
@@ -49,26 +49,26 @@ func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	o := f.organization("One")
 	p := f.partnerOf(o.ID, "one")
 	_, key := f.keyOf(p)
-	f.keyOf(p)                           // never used
-	f.userOf(o.ID, "anna", "client")     // a login is noted by itself
-	over := f.in(o.ID, "anna", goodPass) // used, and over
-	f.in(o.ID, "anna", goodPass)         // never used
-	must(0, f.LogOut(t.Context(), f.sessionsByOwner(o.ID, over)))
+	f.keyOf(p)                                  // never used
+	f.userOf(o.ID, "anna", "client")            // a login is noted by itself
+	over := f.mustLogIn(o.ID, "anna", goodPass) // used, and over
+	f.mustLogIn(o.ID, "anna", goodPass)         // never used
+	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, over)))
 	f.Authenticate(o.ID, key)
-	if n := f.changes(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
+	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
 		t.Errorf("%d changes of uses that are noted", n)
 	}
-	f.passes(time.Minute)
+	f.advance(time.Minute)
 	f.Authenticate(o.ID, key)
 	for i, want := range []uint64{1, 0} {
-		if n := f.changes(func() { must(0, f.FlushUses(t.Context())) }); n != want {
+		if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != want {
 			t.Errorf("stop %d: %d changes, want %d", i+1, n, want)
 		}
 	}
 }
 
-// sessionsByOwner returns the session of a token.
-func (f *fixture) sessionsByOwner(org ledger.ID, token []byte) *directory.Session {
+// sessionOf returns the session of a token.
+func (f *fixture) sessionOf(org ledger.ID, token []byte) *directory.Session {
 	f.t.Helper()
 	n, ok := f.SessionInForce(org, token)
 	if !ok {
@@ -89,12 +89,12 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 		}
 	}
 	f.Runtime.Quiesce()
-	noted := f.uses(o.ID)
+	noted := f.countUses(o.ID)
 	left := (keys - noted + notesAtOnce - 1) / notesAtOnce
-	if n := f.changes(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(left) {
+	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(left) {
 		t.Errorf("%d changes, want %d", n, left)
 	}
-	if got := f.uses(o.ID); got != keys {
+	if got := f.countUses(o.ID); got != keys {
 		t.Errorf("%d of %d keys are noted", got, keys)
 	}
 }
@@ -104,7 +104,7 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	o := f.organization("One")
 	_, key := f.keyOf(f.partnerOf(o.ID, "one"))
 	f.Authenticate(o.ID, key)
-	f.passes(time.Minute)
+	f.advance(time.Minute)
 	f.Authenticate(o.ID, key)
 	for range cap(f.commands.inside) {
 		f.commands.inside <- struct{}{}
@@ -113,7 +113,7 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	for range cap(f.commands.inside) {
 		<-f.commands.inside
 	}
-	if got := f.uses(o.ID); got != 1 {
+	if got := f.countUses(o.ID); got != 1 {
 		t.Errorf("%d notes", got)
 	}
 }
@@ -129,13 +129,13 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f.Runtime.Quiesce()
 	moved, event := must2(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
-	f.passes(time.Minute)
+	f.advance(time.Minute)
 	f.Authenticate(stale.ID, old)
 	f.Authenticate(o.ID, key)
 	if err := f.FlushUses(t.Context()); codeOf(err) != ledger.StaleVersion {
 		t.Errorf("the stale one: %v", err)
 	}
-	if got := f.uses(o.ID); got != 2 {
+	if got := f.countUses(o.ID); got != 2 {
 		t.Errorf("%d notes of the other one, want 2", got)
 	}
 }

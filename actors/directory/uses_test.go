@@ -12,8 +12,8 @@ import (
 	"mizan/posting"
 )
 
-// uses counts the notes of uses in the organization's journal.
-func (f *fixture) uses(org ledger.ID) (n int) {
+// countUses counts the notes of uses in the organization's journal.
+func (f *fixture) countUses(org ledger.ID) (n int) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
 	for _, event := range f.events(org) {
@@ -42,12 +42,12 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 		if _, _, ok := f.Authenticate(o.ID, value); !ok {
 			t.Fatal("not let in")
 		}
-		if got := f.uses(o.ID); got != notes {
+		if got := f.countUses(o.ID); got != notes {
 			t.Errorf("at %v: %d notes, want %d", f.Clock.Now(), got, notes)
 		}
 	}
 	let(1)
-	f.passes(time.Hour - time.Microsecond)
+	f.advance(time.Hour - time.Microsecond)
 	let(1)
 	if got := f.lastUsed(o.ID); !got.Equal(f.Clock.Now()) {
 		t.Errorf("last used %v by memory, want %v", got, f.Clock.Now())
@@ -56,7 +56,7 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	if got := f.lastUsed(o.ID); !got.Equal(startTime) {
 		t.Errorf("last used %v by the store, want %v", got, startTime)
 	}
-	f.passes(time.Microsecond)
+	f.advance(time.Microsecond)
 	let(2)
 	f.restart()
 	if got := f.lastUsed(o.ID); !got.Equal(startTime.Add(time.Hour)) {
@@ -71,7 +71,7 @@ func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 	must(f.RevokeAPIKey(t.Context(), o.ID, k.ID))
 	f.Authenticate(o.ID, value)
 	f.APIKeyInForce(o.ID, value)
-	if got := f.uses(o.ID); got != 0 {
+	if got := f.countUses(o.ID); got != 0 {
 		t.Errorf("%d notes", got)
 	}
 }
@@ -87,7 +87,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Authenticate(o.ID, value)
-	if got := f.uses(o.ID); got != 1 {
+	if got := f.countUses(o.ID); got != 1 {
 		t.Fatalf("%d notes: the stale one was not refused", got)
 	}
 	if n := f.notes.reserved.Load(); n != 0 {
@@ -96,7 +96,7 @@ func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f.Authenticate(o.ID, value) // makes the actor reload the view
 	f.Runtime.Quiesce()
 	f.Authenticate(o.ID, value)
-	if got := f.uses(o.ID); got != 2 {
+	if got := f.countUses(o.ID); got != 2 {
 		t.Errorf("%d notes, want 2", got)
 	}
 }
@@ -121,8 +121,8 @@ func TestNotesInProgressAreBounded(t *testing.T) {
 	}
 }
 
-// Many keys are used for the first time at once: commands go on meanwhile, and every key is noted
-// sooner or later.
+// Many keys are used for the first time at once: meanwhile commands are carried out, and in the end
+// every key's use is noted.
 func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -141,15 +141,15 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for round := 0; f.uses(o.ID) < keys; round++ {
+	for round := 0; f.countUses(o.ID) < keys; round++ {
 		if round > keys {
-			t.Fatalf("%d of %d keys are noted", f.uses(o.ID), keys)
+			t.Fatalf("%d of %d keys are noted", f.countUses(o.ID), keys)
 		}
 		for _, value := range made.Keys {
 			f.Authenticate(o.ID, []byte(value))
 		}
 	}
-	if got := f.uses(o.ID); got != keys || f.notes.reserved.Load() != 0 {
+	if got := f.countUses(o.ID); got != keys || f.notes.reserved.Load() != 0 {
 		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.notes.reserved.Load())
 	}
 }
@@ -160,7 +160,7 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	o := f.organization("One")
 	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
 	known := f.orgs.slots.Swap(nil)
-	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (written, bool) { t.Error("asked"); return written{}, false }})
+	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(known)
@@ -168,12 +168,12 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
 	}
 	f.Authenticate(o.ID, value)
-	if got := f.uses(o.ID); got != 1 {
+	if got := f.countUses(o.ID); got != 1 {
 		t.Errorf("%d notes, want 1", got)
 	}
 }
 
-// While the organization's actor is busy, requests go on, and up to maxNotes notes wait for it.
+// While the organization's actor is busy, requests continue, and up to maxNotes notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -202,13 +202,13 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := f.uses(o.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
+	if got := f.countUses(o.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
 		t.Errorf("%d notes, %d under way", got, f.notes.reserved.Load())
 	}
 	for _, value := range made.Keys {
 		f.Authenticate(o.ID, []byte(value))
 	}
-	if got := f.uses(o.ID); got != keys {
+	if got := f.countUses(o.ID); got != keys {
 		t.Errorf("%d notes after the next use, want %d", got, keys)
 	}
 }

@@ -101,7 +101,7 @@ func (x *index[T]) place(s creation) {
 // organization is one organization's part of the view.
 type organization struct {
 	id        ledger.ID
-	everyone  *globalIndex
+	global    *globalIndex
 	self      *viewRecord[directory.Organization]
 	partners  index[directory.Partner]
 	terminals index[directory.Terminal]
@@ -122,7 +122,7 @@ type organization struct {
 // pair is the two currencies of a rate: from and to.
 type pair struct{ from, to money.Currency }
 
-func newOrg(id ledger.ID, e *globalIndex) *organization { return &organization{id: id, everyone: e} }
+func newOrg(id ledger.ID, e *globalIndex) *organization { return &organization{id: id, global: e} }
 
 // globalIndex finds keys, partners and terminals of all organizations. One table per kind serves all
 // organizations, so that a lookup takes equally long whether the organization lacks the key or does
@@ -146,11 +146,11 @@ type partnerPlace struct {
 }
 
 func (o *organization) partner(number int64) (*viewRecord[directory.Partner], bool) {
-	return o.everyone.partners.get(partnerPlace{o.id, number})
+	return o.global.partners.get(partnerPlace{o.id, number})
 }
 
 func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) {
-	return o.everyone.keys.get(keyPlace{o.id, hash})
+	return o.global.keys.get(keyPlace{o.id, hash})
 }
 
 func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
@@ -167,13 +167,13 @@ func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
 func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 	p.Created = stamp.Started
 	c := o.partners.put(p.ID, p, stamp)
-	o.everyone.partners.put(partnerPlace{o.id, p.Number}, c)
+	o.global.partners.put(partnerPlace{o.id, p.Number}, c)
 	o.logins.Store(p.Login, p.ID)
 }
 
 func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
-	o.everyone.putTerminal(o.terminals.put(t.ID, t, stamp))
+	o.global.putTerminal(o.terminals.put(t.ID, t, stamp))
 	var routes []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
@@ -187,7 +187,7 @@ func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 
 func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
 	k.Created = stamp.Started
-	o.everyone.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
+	o.global.keys.put(keyPlace{o.id, k.Hash}, o.keys.put(k.ID, k, stamp))
 }
 
 func (o *organization) putRate(r *directory.Rate, stamp posting.Stamp) {
@@ -223,7 +223,7 @@ func (e *globalIndex) putTerminal(where *viewRecord[directory.Terminal]) {
 
 // FindTerminal finds a terminal of any organization with one lookup, whether it exists or not.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
-	where, found := s.everyone.terminals.get(id)
+	where, found := s.global.terminals.get(id)
 	if !found {
 		return nil, false
 	}
@@ -234,7 +234,7 @@ func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
 // in their parameters, in no order. It includes those that are switched off, because their charges
 // may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
-	s.everyone.remote.Range(func(_, where any) bool {
+	s.global.remote.Range(func(_, where any) bool {
 		if t := where.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
 			terminals = append(terminals, t)
 		}

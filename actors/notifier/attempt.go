@@ -14,13 +14,13 @@ import (
 // deliver attempts a batch of deliveries one after another and reports the results. If an attempt fails
 // or is slow, it stops and returns the other deliveries untried.
 func (s *Service) deliver(k key, batch []pendingNotice) {
-	m := delivered{tries: make([]tried, 0, len(batch))}
+	m := workerReport{tries: make([]attemptedNotice, 0, len(batch))}
 	next, trying := 0, false
 	onReport := func(r report) {
 		p := &batch[next]
 		next, trying = next+1, false
 		s.inMemory.Add(-1)
-		m.tries = append(m.tries, tried{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
+		m.tries = append(m.tries, attemptedNotice{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
 	}
 	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
 		if trying {
@@ -82,8 +82,8 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 // not hold up others.
 func (s *Service) try(k key, n *posting.Notice, reached []byte) (r report, made bool) {
 	defer func() {
-		if fault := recover(); fault != nil {
-			s.rt.Recovered("a delivery", fault)
+		if panicValue := recover(); panicValue != nil {
+			s.rt.Recovered("a delivery", panicValue)
 			r, made = s.unwritten(reached), true
 		}
 	}()
@@ -144,9 +144,9 @@ func (s *Service) body(org ledger.ID, n *posting.Notice) (actors.NotificationBod
 	if writer == nil {
 		return letter, buffer, fmt.Errorf("nobody tells of records of kind %c", n.Source.Kind)
 	}
-	written, err := writer.WriteNotification(letter.Data, org, n)
+	notification, err := writer.WriteNotification(letter.Data, org, n)
 	if err != nil {
 		return letter, buffer, err
 	}
-	return written, buffer, nil
+	return notification, buffer, nil
 }

@@ -30,7 +30,7 @@ func (s State) String() string {
 // Attempt is one try to deliver.
 type Attempt struct {
 	At      ledger.Micros // when the envelope was formed
-	Status  int           // HTTP status of the answer; 0: no answer
+	Status  int           // HTTP status of the response; 0: no response
 	Failure string        // why it was not acknowledged; empty: acknowledged
 	Took    int64         // milliseconds
 }
@@ -116,8 +116,8 @@ func (d *Delivery) notice() posting.Notice {
 
 func idOf(n *posting.Notice) ID { return ID{n.Booked, n.Channel} }
 
-// keep turns a notice into a delivery with a row of its own.
-func keep(n *posting.Notice, now ledger.Micros) *Delivery {
+// keptDelivery turns a notice into a delivery with a row of its own.
+func keptDelivery(n *posting.Notice, now ledger.Micros) *Delivery {
 	return &Delivery{
 		ID: idOf(n), Source: n.Source, To: n.To, State: Pending, Next: now, page: n.Page, body: n.Body,
 	}

@@ -13,21 +13,21 @@ import (
 // Messages to an organization's delivery log.
 type (
 	// outcomes has attempts that were made.
-	outcomes struct{ tries []tried }
-	// postponed has notices that did not fit in memory.
-	postponed struct{ notices []posting.Notice }
-	// written is the writer's receipt for the Change that the delivery log has submitted.
-	written struct{ err error }
+	outcomes struct{ tries []attemptedNotice }
+	// noticesPostponed has notices that did not fit in memory.
+	noticesPostponed struct{ notices []posting.Notice }
+	// changeWritten is the writer's receipt for the Change that the delivery log has submitted.
+	changeWritten struct{ err error }
 )
 
 // Lasting implements actors.Lasting: the results of attempts are delivered again after a panic.
 func (outcomes) Lasting() {}
 
 // Expected implements actors.Expected.
-func (written) Expected() {}
+func (changeWritten) Expected() {}
 
-// tried is a notice and the result of an attempt to deliver it.
-type tried struct {
+// attemptedNotice is a notice and the result of an attempt to deliver it.
+type attemptedNotice struct {
 	notice         posting.Notice
 	stored         bool
 	replayRequests int
@@ -47,19 +47,19 @@ type deliveryLog struct {
 	service *Service
 	org     ledger.ID
 
-	queued    []entry          // what to write next, in order
-	newest    map[ID]*Delivery // as submitted, until it is durable
-	writing   *draft           // the draft that is being made durable
-	count     int              // results since the cursor was last moved
-	posted    map[string]bool  // keys of bulletins that are not durable yet
-	requested map[ID]bool      // untried deliveries that a caller has asked to deliver again
-	last      ledger.Micros    // when the last bulletin was posted
+	queued      []entry          // what to write next, in order
+	newest      map[ID]*Delivery // as submitted, until it is durable
+	writing     *draft           // the draft that is being made durable
+	count       int              // results since the cursor was last moved
+	postingKeys map[string]bool  // keys of bulletins that are not durable yet
+	requested   map[ID]bool      // untried deliveries that a caller has asked to deliver again
+	last        ledger.Micros    // when the last bulletin was posted
 }
 
-// entry is something to write; exactly one of tried, postponed and command is set.
+// entry is something to write; exactly one of attempted, postponed and command is set.
 type entry struct {
 	at        ledger.Micros
-	tried     *tried
+	attempted *attemptedNotice
 	postponed *posting.Notice
 	command   *logCommand
 }
@@ -70,15 +70,15 @@ func (o *deliveryLog) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case outcomes:
 		for i := range m.tries {
-			o.queued = append(o.queued, entry{at: now, tried: &m.tries[i]})
+			o.queued = append(o.queued, entry{at: now, attempted: &m.tries[i]})
 		}
-	case postponed:
+	case noticesPostponed:
 		for i := range m.notices {
 			o.queued = append(o.queued, entry{at: now, postponed: &m.notices[i]})
 		}
 	case *logCommand:
 		o.queued = append(o.queued, entry{at: now, command: m})
-	case written:
+	case changeWritten:
 		o.durable(m.err, now)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
@@ -105,12 +105,12 @@ func (o *deliveryLog) Failed(c *actors.Context) {
 			e.command.Refuse(failure)
 		case e.postponed != nil:
 			o.service.inMemory.Add(-1)
-		case e.tried.stored:
-			o.service.destinations.Tell(keyOf(o.org, &e.tried.notice), released{[]ID{idOf(&e.tried.notice)}})
+		case e.attempted.stored:
+			o.service.destinations.Tell(keyOf(o.org, &e.attempted.notice), resultsStored{[]ID{idOf(&e.attempted.notice)}})
 		}
 	}
 	if o.writing != nil {
-		o.service.inMemory.Add(-int64(o.writing.postponed))
+		o.service.inMemory.Add(-int64(o.writing.postponedCount))
 		o.release(o.writing)
 		o.writing.end(failure)
 	}
@@ -132,7 +132,7 @@ func (o *deliveryLog) write(c *actors.Context) {
 		}
 		d.change.MustRecord = true
 		service, org := o.service, o.org
-		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, written{r.Err}) })
+		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, changeWritten{r.Err}) })
 		c.Expect()
 	}
 }
@@ -151,12 +151,12 @@ func (o *deliveryLog) fill(d *draft) {
 			o.queued = nil
 		}
 		switch {
-		case e.tried != nil:
-			o.outcome(d, e.tried, e.at)
+		case e.attempted != nil:
+			o.outcome(d, e.attempted, e.at)
 		case e.postponed != nil:
-			d.postponed++
-			if o.known(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
-				o.put(d, keep(e.postponed, e.at), nil)
+			d.postponedCount++
+			if o.latest(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
+				o.put(d, keptDelivery(e.postponed, e.at), nil)
 			}
 		default:
 			d.mayBeRefused = alone
@@ -181,14 +181,14 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 		o.service.rescan(o.org, nil)
 		return
 	}
-	o.service.inMemory.Add(-int64(d.postponed))
+	o.service.inMemory.Add(-int64(d.postponedCount))
 	for id, delivery := range d.kept {
 		if o.newest[id] == delivery {
 			delete(o.newest, id)
 		}
 	}
-	for _, row := range d.posted {
-		delete(o.posted, row) // the store has it now, or it was refused
+	for _, row := range d.postedKeys {
+		delete(o.postingKeys, row) // the store has it now, or it was refused
 	}
 	o.release(d)
 	if err == nil {
@@ -209,7 +209,7 @@ func (o *deliveryLog) durable(err error, now ledger.Micros) {
 // release tells destinations that the results of the deliveries that they have read are in the store.
 func (o *deliveryLog) release(d *draft) {
 	for k, ids := range d.release {
-		o.service.destinations.Tell(k, released{ids})
+		o.service.destinations.Tell(k, resultsStored{ids})
 	}
 }
 
@@ -226,14 +226,14 @@ func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 
 // outcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
 // gets a row of its own.
-func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
+func (o *deliveryLog) outcome(d *draft, t *attemptedNotice, now ledger.Micros) {
 	id := idOf(&t.notice)
 	o.count++
 	if t.stored {
 		k := keyOf(o.org, &t.notice)
 		d.release[k] = append(d.release[k], id)
 	}
-	known := o.known(d, id)
+	known := o.latest(d, id)
 	var next *Delivery
 	switch {
 	case known == nil && o.marked(d, &t.notice):
@@ -243,7 +243,7 @@ func (o *deliveryLog) outcome(d *draft, t *tried, now ledger.Micros) {
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
 		return
 	case known == nil:
-		next = keep(&t.notice, now)
+		next = keptDelivery(&t.notice, now)
 	case known.State != Pending:
 		return // another attempt has already finished it
 	default:
@@ -321,9 +321,9 @@ func (o *deliveryLog) put(d *draft, next, before *Delivery) {
 	d.kept[next.ID] = next
 }
 
-// known returns a delivery that has a row of its own, in its state after everything that was submitted
+// latest returns a delivery that has a row of its own, in its state after everything that was submitted
 // before; nil if it has none.
-func (o *deliveryLog) known(d *draft, id ID) *Delivery {
+func (o *deliveryLog) latest(d *draft, id ID) *Delivery {
 	if delivery, ok := d.kept[id]; ok {
 		return delivery
 	}

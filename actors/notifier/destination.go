@@ -11,24 +11,24 @@ import (
 
 // Messages to a destination.
 type (
-	// offered has notices whose events are durable.
-	offered struct{ notices []posting.Notice }
+	// noticesOffered has notices whose events are durable.
+	noticesOffered struct{ notices []posting.Notice }
 	// deliveriesDue says that deliveries that wait in the store are due; the earliest became due at
 	// this instant.
 	deliveriesDue struct{ at ledger.Micros }
-	// released has deliveries whose results are now in the store.
-	released struct{ ids []ID }
+	// resultsStored has deliveries whose results are now in the store.
+	resultsStored struct{ ids []ID }
 	// workerMayBeFree says that a worker may be free again.
 	workerMayBeFree struct{}
-	// delivered is a worker's report.
-	delivered struct {
-		tries   []tried
+	// workerReport is a worker's report.
+	workerReport struct {
+		tries   []attemptedNotice
 		untried []pendingNotice // pending notices that the worker has not tried
 	}
 )
 
 // Expected implements actors.Expected.
-func (delivered) Expected() {}
+func (workerReport) Expected() {}
 
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
@@ -61,20 +61,20 @@ type destination struct {
 func (d *destination) Receive(c *actors.Context, message any) {
 	d.checkStore()
 	switch m := message.(type) {
-	case offered:
+	case noticesOffered:
 		d.take(m.notices)
 	case deliveriesDue:
 		d.moreDue = true
 		if row := keyDue(d.key, m.at); bytes.Compare(row, d.readUpTo) < 0 {
 			d.readUpTo = row
 		}
-	case released:
+	case resultsStored:
 		for _, id := range m.ids {
 			delete(d.pulled, id)
 		}
 	case workerMayBeFree:
 		d.awaitsWorker = false
-	case delivered:
+	case workerReport:
 		d.onDelivered(&m)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
@@ -135,7 +135,7 @@ func (d *destination) quick() bool { return d.lastAcknowledged && !d.slow }
 func (d *destination) room() int {
 	switch {
 	case d.lastFailed:
-		return maxDoubtful
+		return maxFailing
 	case d.quick():
 		return maxQueue
 	}
@@ -143,7 +143,7 @@ func (d *destination) room() int {
 }
 
 // take queues notices. Those for which there is no room wait in the store. If memory is short or the
-// destination is not quick, the notices after the first maxDoubtful are queued without their records
+// destination is not quick, the notices after the first maxFailing are queued without their records
 // (About), which are read again later.
 func (d *destination) take(notices []posting.Notice) {
 	s := d.service
@@ -154,18 +154,18 @@ func (d *destination) take(notices []posting.Notice) {
 	room = min(max(room, 0), len(notices))
 	lean := !d.quick() || s.inMemory.Load() > s.limits.atHand
 	for i := range notices[:room] {
-		if lean && len(d.fresh) >= maxDoubtful {
+		if lean && len(d.fresh) >= maxFailing {
 			notices[i].About = nil
 		}
 		d.fresh = append(d.fresh, pendingNotice{notice: notices[i]})
 	}
 	if rest := notices[room:]; len(rest) > 0 {
-		s.logs.Tell(d.key.org, postponed{rest})
+		s.logs.Tell(d.key.org, noticesPostponed{rest})
 	}
 }
 
 // onDelivered updates the destination's state with a worker's report.
-func (d *destination) onDelivered(m *delivered) {
+func (d *destination) onDelivered(m *workerReport) {
 	failed, slow := false, false
 	for i := range m.tries {
 		r := &m.tries[i].report
@@ -200,18 +200,18 @@ func (d *destination) requeue(rest []pendingNotice) {
 	}
 }
 
-// shed moves the notices that wait in memory, except maxDoubtful of them, to the store, so that a
+// shed moves the notices that wait in memory, except maxFailing of them, to the store, so that a
 // destination that does not answer leaves room for others.
 func (d *destination) shed() {
-	if len(d.fresh) <= maxDoubtful {
+	if len(d.fresh) <= maxFailing {
 		return
 	}
-	rest := make([]posting.Notice, 0, len(d.fresh)-maxDoubtful)
-	for i := maxDoubtful; i < len(d.fresh); i++ {
+	rest := make([]posting.Notice, 0, len(d.fresh)-maxFailing)
+	for i := maxFailing; i < len(d.fresh); i++ {
 		rest = append(rest, d.fresh[i].notice)
 	}
-	d.fresh = append([]pendingNotice(nil), d.fresh[:maxDoubtful]...)
-	d.service.logs.Tell(d.key.org, postponed{rest})
+	d.fresh = append([]pendingNotice(nil), d.fresh[:maxFailing]...)
+	d.service.logs.Tell(d.key.org, noticesPostponed{rest})
 }
 
 // readBounds returns how many deliveries are read from the store at once, and the number of waiting ones
@@ -296,12 +296,12 @@ func (s *Service) wrongRow(org ledger.ID, row []byte) {
 // start gives waiting notices to workers, alternately from fresh and from due.
 func (d *destination) start(c *actors.Context) {
 	for !d.awaitsWorker && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
-		batch, workers := d.batch(), d.service.brisk
+		batch, workers := d.batch(), d.service.quickPool
 		switch {
 		case d.key.class == operators:
 			workers = d.service.operatorWorkers
 		case d.slow:
-			workers = d.service.doubtful
+			workers = d.service.failingPool
 		}
 		if d.quick() && len(d.fresh)+len(d.due) > maxBatch*d.window {
 			d.window = min(d.window+1, lastWindow)

@@ -121,8 +121,8 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	}
 }
 
-// A hundred receivers have failed and hang. The others get all of their notifications while each of
-// those hangs: the test counts and does not measure time.
+// A hundred receivers have failed and hang. The others get all of their notifications while those hang.
+// The test counts and does not measure time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
 	f := newFixture(t, onRealClock)
@@ -132,7 +132,7 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, always(200))
+	good := receive(t, alwaysStatus(200))
 	var all, known []ledger.ID
 	for range dead {
 		all = append(all, f.destinationOf(hanging))
@@ -157,8 +157,8 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 // Many notices to many destinations at once, on the machine's clock.
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
-	random := random(t)
-	r := receive(t, always(200))
+	random := newRandom(t)
+	r := receive(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
 		to = append(to, f.destinationOf(r))
@@ -195,8 +195,8 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 // order of their due times, four at a time.
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
-	random := random(t)
-	dead := receive(t, always(500))
+	random := newRandom(t)
+	dead := receive(t, alwaysStatus(500))
 	to := f.destinationOf(dead)
 	var order []string
 	for range 300 {
@@ -218,7 +218,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 			under = 1 // until it has failed
 		}
 		waitFor(t, "the next ones", func() bool { return r.count() == min(n+under, len(order)) })
-		g.let(t)
+		g.releaseOne(t)
 	}
 	f.quiesce()
 	var got []string
@@ -239,7 +239,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 // Fresh and due notices take turns: neither waits for the end of the other.
 func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	old := f.notifyMany(to, 300)
 	f.quiesce()
@@ -261,7 +261,7 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()
-		g.let(t)
+		g.releaseOne(t)
 		waitFor(t, "the next one", func() bool { return second.count() > all })
 		seen = 0
 		for _, a := range second.got() {
@@ -283,7 +283,7 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 // After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
 // failing: its retries take no place from destinations that answer.
 func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
-	const dead = briskPool + 50
+	const dead = maxQuickWorkers + 50
 	f := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {
 		if a.nth == 1 {
@@ -291,7 +291,7 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, always(200))
+	good := receive(t, alwaysStatus(200))
 	var all []ledger.ID
 	for range dead {
 		all = append(all, f.destinationOf(hanging))
@@ -303,10 +303,10 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.start()
-	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+doubtfulPool })
+	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+maxFailingWorkers })
 	f.notifyOne(f.destinationOf(good))
 	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
-	if got := hanging.count(); got != dead+doubtfulPool {
-		t.Errorf("%d have answered meanwhile", got-dead-doubtfulPool)
+	if got := hanging.count(); got != dead+maxFailingWorkers {
+		t.Errorf("%d have answered meanwhile", got-dead-maxFailingWorkers)
 	}
 }

@@ -38,7 +38,7 @@
 //
 // Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and the forms of rows).
 //
-// Rejected: a record and a journal event per delivery, with a due row, as elsewhere in Mizan; it cost more than
+// Rejected: a record and a journal event per delivery, with a timer, as elsewhere in Mizan; it cost more than
 // the payment that it reported. Also rejected: notifying from the transaction's actor; one dead receiver would
 // keep its transactions in memory, and after a restart the actor does not exist.
 package notifier

@@ -17,7 +17,7 @@ import (
 // the same worker nor the retry.
 func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
@@ -46,7 +46,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(24 * time.Hour)
@@ -68,29 +68,29 @@ func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 	f.wantDelivery(id, Delivered, 3)
 }
 
-// faulty sends a delivery log a command that panics.
-func (f *fixture) faulty() {
+// panicInLog sends a delivery log a command that panics.
+func (f *fixture) panicInLog() {
 	f.t.Helper()
 	if err := f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
 		f.t.Error("a fault is no error")
 	}
 }
 
-// A delivery log panics while deliveries are in progress: they end as they would have, at worst with a
-// duplicate.
+// A delivery log panics while deliveries are in progress: they end as they would have without the
+// panic, at worst with a duplicate.
 func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
-	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, always(500))
+	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, alwaysStatus(500))
 	to, dead := f.destinationOf(good), f.destinationOf(bad)
 	waiting := f.notifyMany(dead, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
-	f.faulty()
+	f.panicInLog()
 	g.open()
 	for range 4 {
-		f.faulty()
+		f.panicInLog()
 	}
 	waitFor(t, "all are told, the last after a rest", func() bool {
 		f.quiesce()
@@ -108,8 +108,8 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	}
 }
 
-// What a delivery log had decided in the Change during which it panicked is tried again, including what
-// a destination had read from the store.
+// The results in the Change during which a delivery log panicked are written by a later Change,
+// including those of deliveries that a destination had read from the store.
 func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
@@ -150,7 +150,7 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	}
 }
 
-// After a panic of a destination, the notices that it has lost are offered again.
+// The notices that a destination has lost in a panic are offered again.
 func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
@@ -175,16 +175,16 @@ func TestPanicOfADestinationLosesNothing(t *testing.T) {
 // The second acknowledgement of a duplicate does not remove other notices' marks.
 func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	ids := f.notifyMany(to, 10)
 	f.quiesce()
 	page := f.delivery(ids[0]).page
-	for _, id := range ids { // each alone, as the first of a Change
+	for _, id := range ids { // each in a Change of its own
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()
-		f.logs.Tell(here, outcomes{[]tried{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		f.logs.Tell(here, outcomes{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		f.quiesce()
 	}
 	for _, id := range ids {

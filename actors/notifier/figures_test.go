@@ -37,8 +37,8 @@ type apiClient struct {
 	t *testing.T
 }
 
-// made sends a body and decodes the answer.
-func (c apiClient) made(method, path, body string, into any) {
+// send sends a body and decodes the response.
+func (c apiClient) send(method, path, body string, into any) {
 	c.t.Helper()
 	a, err := c.Do(method, path, body)
 	if err != nil {
@@ -64,7 +64,7 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Round(10 * time.Microsecond)
 }
 
-// clocks records when creates were answered and when their notifications arrived, by txid.
+// clocks records when creates got their responses and when their notifications arrived, by txid.
 type clocks struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // guarded by mu
@@ -104,7 +104,7 @@ func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 }
 
 // TestFigureHangingDestinations measures, with 100 of 1,000 destinations hanging, how long after a
-// create's answer the notifications of the other 900 arrive.
+// create's response the notifications of the other 900 arrive.
 func TestFigureHangingDestinations(t *testing.T) {
 	figures(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
@@ -113,11 +113,11 @@ func TestFigureHangingDestinations(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
 	admin := apiClient{s.Admin(), t}
 	var partner struct{ ID int64 }
-	admin.made("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
+	admin.send("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
 	var key struct{ Key string }
-	admin.made("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &key)
+	admin.send("POST", "/api/v1/api_keys", fmt.Sprintf(`{"name":"k","partner_id":%d}`, partner.ID), &key)
 	for n := range destinations { // each terminal accepts one amount only, so the amount selects the terminal
-		admin.made("POST", "/api/v1/terminal", fmt.Sprintf(`{"name":"T%d","partner_id":%d,"provider":"simulator","type":"payment","env":"test",`+
+		admin.send("POST", "/api/v1/terminal", fmt.Sprintf(`{"name":"T%d","partner_id":%d,"provider":"simulator","type":"payment","env":"test",`+
 			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
 			n, partner.ID, 1000+n, sink.URL), nil)
 	}
@@ -126,7 +126,7 @@ func TestFigureHangingDestinations(t *testing.T) {
 	c.report(t, hang)
 }
 
-// load sends rate creates per second, each at its scheduled time, however others fared.
+// load sends rate creates per second, each at its scheduled time, however long the others take.
 func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
 	var clients sync.WaitGroup
 	tick := time.NewTicker(time.Second / time.Duration(rate))
@@ -209,8 +209,8 @@ func TestFigureAMillionRetries(t *testing.T) {
 	defer sink.Close()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
 	admin := apiClient{s.Admin(), t}
-	admin.made("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
-	apiClient{s.Partner(), t}.made("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
+	admin.send("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
+	apiClient{s.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
 	s.Stop()
 	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waiting, due, others)
@@ -237,8 +237,8 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}
 }
 
-// plantRetries writes deliveries of the only transaction that failed once: some are due, in the
-// order that is returned, the others later.
+// plantRetries writes deliveries of the only transaction that failed once. Some are due, in the order
+// that is returned; the others are due later.
 func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
 	t.Helper()
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
@@ -261,7 +261,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 		terminals[i] = uuid.New()
 	}
 	now := ledger.MicrosOf(time.Now())
-	var written sync.WaitGroup
+	var writes sync.WaitGroup
 	for first := 0; first < waiting; first += 500 {
 		c := &posting.Change{MustRecord: true}
 		for n := first; n < first+500; n++ {
@@ -271,7 +271,7 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 				Attempts: []Attempt{{At: from.Booked, Status: 500, Failure: "status 500", Took: 3}},
 			}
 			switch {
-			case n < due: // in an order that differs from that of their events
+			case n < due: // so that their order differs from that of their events
 				d.Next = now - ledger.Micros(1_000_000) + ledger.Micros(n)
 				order = append(order, EventID(org, d.ID).String())
 			case n%2 == 0:
@@ -284,15 +284,15 @@ func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others 
 			c.KVs = append(c.KVs, posting.KV{Org: org, Key: keyKept(d.ID), Value: row},
 				posting.KV{Org: org, Key: keyRetry(d.key(org), d.Next, d.ID), Value: []byte{}})
 		}
-		written.Add(1)
+		writes.Add(1)
 		j.Submit(c, func(r posting.Receipt) {
 			if r.Err != nil {
 				t.Error(r.Err)
 			}
-			written.Done()
+			writes.Done()
 		})
 	}
-	written.Wait()
+	writes.Wait()
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

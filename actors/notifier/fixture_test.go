@@ -37,8 +37,8 @@ var (
 	quiet     = slog.New(slog.DiscardHandler)
 )
 
-// random returns a source whose seed is printed; MIZAN_SEED repeats a run.
-func random(t testing.TB) *rand.Rand {
+// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -90,7 +90,7 @@ type fixture struct {
 	notifyOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
 	retention       time.Duration
 	observe         func(posting.Channel, bool, time.Duration)
-	resuming        func(*fixture) // called before a start resumes
+	resuming        func(*fixture) // called before Resume at a start
 }
 
 func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
@@ -269,12 +269,12 @@ type arrival struct {
 
 	body   string
 	header http.Header
-	nth    int // count of its event's arrivals, from 1
-	all    int // count of all arrivals, from 1
+	nth    int // number of this arrival among those of its event, from 1
+	all    int // number of this arrival among all, from 1
 	status int
 }
 
-// gate holds answers back until it is opened.
+// gate holds responses back until it is opened.
 type gate struct {
 	once sync.Once
 	ch   chan struct{}
@@ -286,8 +286,8 @@ func (g *gate) open() { g.once.Do(func() { close(g.ch) }) }
 
 func (g *gate) wait() { <-g.ch }
 
-// let releases one answer.
-func (g *gate) let(t testing.TB) {
+// releaseOne releases one response.
+func (g *gate) releaseOne(t testing.TB) {
 	t.Helper()
 	select {
 	case g.ch <- struct{}{}:
@@ -326,7 +326,7 @@ func (f *fixture) removedBefore(before ledger.Micros) {
 	f.submit(&d.change)
 }
 
-// hangs is the status of a receiver that never answers.
+// hangs is the status of a receiver that never responds.
 const hangs = 0
 
 // receiver is a merchant's server.
@@ -337,7 +337,7 @@ type receiver struct {
 	mu       sync.Mutex
 	arrivals []*arrival     // guarded by mu
 	of       map[string]int // guarded by mu: by event
-	under    int            // guarded by mu: requests that are not answered yet
+	under    int            // guarded by mu: requests without a response yet
 	most     int            // guarded by mu: maximum of under
 }
 
@@ -426,7 +426,7 @@ func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 	}
 }
 
-func always(status int) func(*arrival) int { return func(*arrival) int { return status } }
+func alwaysStatus(status int) func(*arrival) int { return func(*arrival) int { return status } }
 
 // soon fails the test if fn does not return.
 func soon(t testing.TB, what string, fn func()) {

@@ -72,11 +72,11 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position,
 	if q.Until != 0 && q.Until < l.top.Booked {
 		l.top = ID{q.Until + 1, posting.Webhook}
 	}
-	l.below = l.top
-	if before := q.Before.ID; before != (ID{}) && before.compare(l.below) < 0 {
-		l.below = before
+	l.readDownTo = l.top
+	if before := q.Before.ID; before != (ID{}) && before.compare(l.readDownTo) < 0 {
+		l.readDownTo = before
 	}
-	if l.below.Booked > 0 {
+	if l.readDownTo.Booked > 0 {
 		err = l.search()
 	}
 	return l.found, l.next, err
@@ -84,23 +84,23 @@ func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position,
 
 // listing is a search for one page, from the newest delivery on.
 type listing struct {
-	limits  limits
-	view    *posting.View
-	org     ledger.ID
-	q       *Query
-	oldest  ledger.Micros // deliveries booked earlier are only listed while they are pending
-	removed ledger.Micros // of deliveries booked earlier, only rows of their own are left
-	from    ID            // included
-	top     ID            // not included
-	below   ID            // everything from this position on was looked at
-	untried bool          // the search is among the pending deliveries without a row of their own
+	limits     limits
+	view       *posting.View
+	org        ledger.ID
+	q          *Query
+	oldest     ledger.Micros // deliveries booked earlier are only listed while they are pending
+	removed    ledger.Micros // of deliveries booked earlier, only rows of their own are left
+	from       ID            // included
+	top        ID            // not included
+	readDownTo ID            // everything from this position on was looked at
+	untried    bool          // the search is among the pending deliveries without a row of their own
 
-	found  []*Delivery
-	last   Position // of the last delivery found
-	next   Position
-	ended  bool // the page is full, or a bound was reached
-	pages  int
-	looked int
+	found     []*Delivery
+	last      Position // of the last delivery found
+	next      Position
+	pageEnded bool // the page is full, or a bound was reached
+	pages     int
+	looked    int
 }
 
 func (l *listing) search() error {
@@ -110,7 +110,7 @@ func (l *listing) search() error {
 	case l.q.State == Pending:
 		return l.pending()
 	case l.q.State == Parked:
-		return l.indexed(rowParked)
+		return l.listIndexed(rowParked)
 	}
 	if err := l.overPages(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (l *listing) search() error {
 }
 
 // end ends the page before the list's end.
-func (l *listing) end(next ID) { l.ended, l.next = true, Position{next, l.untried} }
+func (l *listing) end(next ID) { l.pageEnded, l.next = true, Position{next, l.untried} }
 
 // add puts a delivery on the page if the query selects it. A delivery beyond the limit ends the
 // page.
@@ -128,7 +128,7 @@ func (l *listing) add(d *Delivery) {
 	case forgotten(d, l.oldest) || l.q.State != 0 && d.State != l.q.State:
 	case l.q.To != (ledger.ID{}) && d.To != l.q.To:
 	case len(l.found) == l.q.Limit:
-		l.ended, l.next = true, l.last
+		l.pageEnded, l.next = true, l.last
 	default:
 		l.found, l.last = append(l.found, d), Position{d.ID, l.untried}
 	}
@@ -138,10 +138,10 @@ func (l *listing) add(d *Delivery) {
 // then those that were not tried yet.
 func (l *listing) pending() error {
 	if !l.untried {
-		if err := l.indexed(rowRetries); err != nil || l.ended {
+		if err := l.listIndexed(rowRetries); err != nil || l.pageEnded {
 			return err
 		}
-		l.untried, l.below, l.last = true, l.top, Position{Untried: true}
+		l.untried, l.readDownTo, l.last = true, l.top, Position{Untried: true}
 	}
 	return l.overUntried()
 }
@@ -153,12 +153,12 @@ func (l *listing) overUntried() error {
 	if err != nil {
 		return err
 	}
-	return l.view.NoticePages(l.org, l.below.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
+	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if page < settled {
 			return false, nil
 		}
 		if l.pages++; l.pages > l.limits.untriedPages || l.looked >= maxListedRows {
-			l.end(l.below)
+			l.end(l.readDownTo)
 			return false, nil
 		}
 		l.looked += len(notices)
@@ -169,14 +169,14 @@ func (l *listing) overUntried() error {
 		slices.SortFunc(notices, func(a, b posting.Notice) int { return idOf(&b).compare(idOf(&a)) })
 		for i := range notices {
 			id := idOf(&notices[i])
-			if l.ended || id.compare(l.from) < 0 {
+			if l.pageEnded || id.compare(l.from) < 0 {
 				return false, nil
 			}
 			if err := l.addUntried(&notices[i], marked); err != nil {
 				return false, err
 			}
 		}
-		l.below = ID{page, posting.Webhook}
+		l.readDownTo = ID{page, posting.Webhook}
 		return page > l.removed, nil
 	})
 }
@@ -184,7 +184,7 @@ func (l *listing) overUntried() error {
 // addUntried lists the notice if it is neither marked nor has a row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
-	if _, done := marked[id]; done || id.compare(l.below) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+	if _, done := marked[id]; done || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 		return nil
 	}
 	own, err := isKept(l.view, l.org, id)
@@ -196,9 +196,9 @@ func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 
 // overPages lists the deliveries of pages of notices.
 func (l *listing) overPages() error {
-	return l.view.NoticePages(l.org, l.below.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
+	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pages++; l.pages > maxListedPages {
-			l.end(l.below)
+			l.end(l.readDownTo)
 			return false, nil
 		}
 		first := ID{page, posting.Webhook}
@@ -209,19 +209,19 @@ func (l *listing) overPages() error {
 		if err == nil {
 			err = l.downTo(first, notices, marked)
 		}
-		return !l.ended && first != l.from && page > l.removed, err
+		return !l.pageEnded && first != l.from && page > l.removed, err
 	})
 }
 
 // downTo lists deliveries down to first: those with rows of their own, and those of the page's
 // notices that have none.
 func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
-	for !l.ended && first.compare(l.below) < 0 {
+	for !l.pageEnded && first.compare(l.readDownTo) < 0 {
 		if l.looked >= maxListedRows {
-			l.end(l.below)
+			l.end(l.readDownTo)
 			break
 		}
-		all, whole, err := l.kept(first)
+		all, whole, err := l.unlistedKept(first)
 		if err != nil {
 			return err
 		}
@@ -232,10 +232,10 @@ func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark)
 		l.looked += len(all) + len(notices)
 		all = append(all, l.withoutRow(from, all, notices, marked)...)
 		slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
-		for i := 0; i < len(all) && !l.ended; i++ {
+		for i := 0; i < len(all) && !l.pageEnded; i++ {
 			l.add(all[i])
 		}
-		l.below = from
+		l.readDownTo = from
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
-		if id.compare(first) < 0 || id.compare(l.below) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+		if id.compare(first) < 0 || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 			continue
 		}
 		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
@@ -258,16 +258,16 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 	return others
 }
 
-// kept returns the deliveries with rows of their own that are not listed yet, from first on, newest
+// unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
 // first. It returns whole = false if there are more.
-func (l *listing) kept(first ID) (kept []*Delivery, whole bool, err error) {
+func (l *listing) unlistedKept(first ID) (kept []*Delivery, whole bool, err error) {
 	whole = true
-	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.below), func(row, value []byte) (bool, error) {
+	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
 		id, ok := idAfter(row, 1)
 		switch {
 		case !ok:
 			return false, fmt.Errorf("delivery with key %x", row)
-		case id.compare(l.below) >= 0:
+		case id.compare(l.readDownTo) >= 0:
 			return true, nil
 		case id.compare(first) < 0:
 			return false, nil
@@ -290,10 +290,10 @@ func idAfter(row []byte, head int) (id ID, ok bool) {
 	return readID(row[head:]), true
 }
 
-// indexed lists waiting or parked deliveries by the rows that name them. If there are too many such
+// listIndexed lists waiting or parked deliveries by the rows that name them. If there are too many such
 // rows, it reads the deliveries themselves in their order, because few of them are in any other
 // state.
-func (l *listing) indexed(kind byte) error {
+func (l *listing) listIndexed(kind byte) error {
 	ids, whole, err := l.indexedIDs(kind)
 	if err != nil {
 		return err
@@ -336,7 +336,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 			if len(row) != size {
 				return nil, false, fmt.Errorf("waiting or parked delivery with key %x", row)
 			}
-			if id := readID(row[size-idSize:]); id.compare(l.from) >= 0 && id.compare(l.below) < 0 {
+			if id := readID(row[size-idSize:]); id.compare(l.from) >= 0 && id.compare(l.readDownTo) < 0 {
 				ids = append(ids, id)
 			}
 			return nil, true, nil
@@ -355,7 +355,7 @@ func (l *listing) ofTransaction() error {
 		if e.Booked < l.from.Booked {
 			return false, nil
 		}
-		if e.Booked > l.below.Booked {
+		if e.Booked > l.readDownTo.Booked {
 			return true, nil
 		}
 		if looked++; looked > maxToldEvents {
@@ -364,7 +364,7 @@ func (l *listing) ofTransaction() error {
 		}
 		for _, channel := range [...]posting.Channel{posting.Operators, posting.Webhook} {
 			id := ID{e.Booked, channel}
-			if l.ended || id.compare(l.below) >= 0 {
+			if l.pageEnded || id.compare(l.readDownTo) >= 0 {
 				continue
 			}
 			d, err := readFrom(l.view, l.org, id, l.oldest)
@@ -376,6 +376,6 @@ func (l *listing) ofTransaction() error {
 				l.add(d)
 			}
 		}
-		return !l.ended, nil
+		return !l.pageEnded, nil
 	})
 }

@@ -40,20 +40,20 @@ func shown(d *Delivery) string {
 	return fmt.Sprintf("%d/%v %v to %v of %v, %d attempts, next %d, %q", d.Booked, d.Channel, d.State, d.To, d.Source.ID, len(d.Attempts), d.Next, d.body)
 }
 
-func allShown(all []*Delivery) (lines []string) {
+func allShown(all []*Delivery) (countingLog []string) {
 	for _, d := range all {
-		lines = append(lines, shown(d))
+		countingLog = append(countingLog, shown(d))
 	}
-	return lines
+	return countingLog
 }
 
 // For every query and page length a list has exactly the deliveries that match when each is read by
 // itself, newest first.
 func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
-	random := random(t)
+	random := newRandom(t)
 	f := newFixture(t)
-	good, bad := f.destinationOf(receive(t, always(200))), uuid.New()
+	good, bad := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New()
 	var ids []ID
 	add := func(id ...ID) { ids = append(ids, id...) }
 	for i := range 60 {
@@ -83,7 +83,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	f.quiesce()
 	whole, _ := f.walk(Query{Limit: 10_000})
 	var all []*Delivery
-	for _, d := range whole { // bulletins are only in the list
+	for _, d := range whole { // single reads do not return bulletins
 		if d.Channel == posting.Bulletin {
 			add(d.ID)
 		}
@@ -142,7 +142,7 @@ func TestListReadsABoundedNumberOfRows(t *testing.T) {
 		rows, _ := f.walk(q)
 		want := n
 		if q.State == 0 {
-			want++ // the notice, which is older than all of them
+			want++ // the notice of the transaction, which is older than all of these
 		}
 		if len(rows) != want || !slices.IsSortedFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) }) {
 			t.Errorf("%+v: %d rows, want %d", q, len(rows), want)
@@ -172,9 +172,9 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	good, bad, other := f.destinationOf(receive(t, always(200))), uuid.New(), uuid.New()
+	good, bad, other := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New(), uuid.New()
 	parked := []ID{f.notifyOne(other), f.notifyOne(bad)}
-	f.advance(8 * time.Hour) // five attempts have failed, and a sixth
+	f.advance(8 * time.Hour) // five attempts have failed, and the sixth too
 	var waiting []ID
 	for range 5 {
 		waiting = append(waiting, f.notifyOne(bad))
@@ -238,7 +238,7 @@ func TestNewestOfTooManyWaitingDeliveriesAreListed(t *testing.T) {
 func TestPendingDeliveriesAreFoundByTheirOwnRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	to := f.destinationOf(receive(t, always(200)))
+	to := f.destinationOf(receive(t, alwaysStatus(200)))
 	f.limits.untriedPages = 20
 	for range 30 {
 		f.notifyOne(to)

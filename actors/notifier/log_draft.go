@@ -9,17 +9,17 @@ import (
 
 // draft is a Change of a delivery log, with the actions that follow once it is durable.
 type draft struct {
-	change       posting.Change
-	bytes        int
-	marks        map[ledger.Micros]*markRow    // by page
-	pageMarks    map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
-	kept         map[ID]*Delivery              // deliveries as the Change leaves them
-	follow       []func(error)
-	release      map[key][]ID  // deliveries that destinations have read from the store
-	postponed    int           // number of notices that wait in memory until the Change is durable
-	posted       []string      // keys of bulletins
-	cursor       ledger.Micros // the cursor's new page; 0: it does not move
-	mayBeRefused bool          // it has one command only, which the writer may refuse
+	change         posting.Change
+	bytes          int
+	marks          map[ledger.Micros]*markRow    // by page
+	pageMarks      map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
+	kept           map[ID]*Delivery              // deliveries as the Change leaves them
+	callbacks      []func(error)
+	release        map[key][]ID  // deliveries that destinations have read from the store
+	postponedCount int           // number of notices that wait in memory until the Change is durable
+	postedKeys     []string      // keys of bulletins
+	cursor         ledger.Micros // the cursor's new page; 0: it does not move
+	mayBeRefused   bool          // it has one command only, which the writer may refuse
 }
 
 func newDraft() *draft {
@@ -55,10 +55,10 @@ func (d *draft) mark(m *mark) {
 
 // end answers the callers that wait for the Change.
 func (d *draft) end(err error) {
-	for _, fn := range d.follow {
+	for _, fn := range d.callbacks {
 		fn(err)
 	}
-	d.follow = nil
+	d.callbacks = nil
 }
 
 // logCommand is a command to a delivery log from outside the package.
@@ -72,13 +72,13 @@ type logCommand struct {
 func (e *logCommand) Refuse(err error) {
 	select {
 	case e.done <- err:
-	default: // it already has an answer
+	default: // it already has a result
 	}
 }
 
 // run adds the command's writes to the draft. The caller gets its reply when the Change is durable.
 func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
-	d.follow = append(d.follow, e.Refuse) // before the decision, which may panic
+	d.callbacks = append(d.callbacks, e.Refuse) // before the decision, which may panic
 	if err := e.decide(o, d, now); err != nil {
 		if e.mayBeRefused {
 			d.change = posting.Change{}

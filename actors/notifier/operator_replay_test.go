@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// A replay of a parked delivery goes only to the operators that it has not reached; a replay of a
+// A replay of a parked delivery goes only to the operators who were not reached; a replay of a
 // delivered one goes to all.
 func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 	var reachedBefore []string

@@ -10,8 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// After a restart only the waiting deliveries in the store tell about a destination, so its fresh
-// notices take no place from destinations that answer.
+// After a restart the waiting deliveries in the store are the only sign that a destination fails. Its
+// fresh notices take no place from destinations that respond.
 func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
@@ -20,7 +20,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f.quiesce()
 	f.restart()
 	g := newGate()
-	f.fillPool(g, f.brisk.Go, briskPool)
+	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
 	waitFor(t, "told by a worker for those that have failed", func() bool { return r.count() == 2 })
 	g.open()
@@ -28,11 +28,11 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f.wantDelivery(fresh, Delivered, 1)
 }
 
-// A receiver that answers slowly has at most four workers, from the pool of failing destinations,
-// until an answer comes quickly.
+// A receiver that responds slowly has at most four workers, from the pool of failing destinations,
+// until a response comes quickly.
 func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f := newFixture(t)
-	f.limits.slow = -time.Second // every answer is too slow
+	f.limits.slow = -time.Second // every response is too slow
 	first, second, brisk := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
 	r := receive(t, func(*arrival) int {
@@ -45,7 +45,7 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce()
 	closed.Store(first)
-	f.fillPool(brisk, f.brisk.Go, briskPool)
+	f.fillPool(brisk, f.quickPool.Go, maxQuickWorkers)
 	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	under := func() int {
 		r.mu.Lock()
@@ -62,7 +62,7 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	}
 	f.limits.slow = patience
 	f.notifyOne(to)
-	f.quiesce() // this answer was quick
+	f.quiesce() // this response was quick
 	closed.Store(second)
 	f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "the window is open again", func() bool { return under() == lastWindow })
@@ -75,14 +75,14 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	g := newGate()
 	t.Cleanup(g.open)
 	var running atomic.Int64
 	jobs := int64(0)
-	for f.brisk.Go(func() { running.Add(1); g.wait() }) == nil {
-		if jobs++; jobs == briskPool {
-			waitFor(t, "all workers are busy", func() bool { return running.Load() == briskPool })
+	for f.quickPool.Go(func() { running.Add(1); g.wait() }) == nil {
+		if jobs++; jobs == maxQuickWorkers {
+			waitFor(t, "all workers are busy", func() bool { return running.Load() == maxQuickWorkers })
 		}
 	}
 	id := f.notifyOne(f.destinationOf(r))

@@ -75,7 +75,7 @@ func forgotten(d *Delivery, oldest ledger.Micros) bool {
 
 // ofNotice returns the delivery of a notice that has no row of its own.
 func ofNotice(n *posting.Notice, marked map[ID]mark) *Delivery {
-	d := keep(n, n.Booked)
+	d := keptDelivery(n, n.Booked)
 	d.body = append([]byte(nil), n.Body...)
 	if m, ok := marked[d.ID]; ok {
 		d.State, d.Next = Delivered, 0

@@ -77,28 +77,28 @@ type removalProgress struct {
 
 // rowProgress is the progress of a retention run with one kind of rows.
 type rowProgress struct {
-	from []byte // nil: not begun
-	over bool   // no older rows of this kind are left
+	from     []byte // nil: not begun
+	finished bool   // no older rows of this kind are left
 }
 
 func (s *removalProgress) more() bool {
-	return !s.pages.over || !s.marks.over || !s.kept.over || !s.posted.over
+	return !s.pages.finished || !s.marks.finished || !s.kept.finished || !s.posted.finished
 }
 
 // removal is the state of one Change that removes rows.
 type removal struct {
-	log    *deliveryLog
-	draft  *draft
-	view   *posting.View
-	before ledger.Micros
-	rows   int // number removed
-	passed int // number looked at
+	log      *deliveryLog
+	draft    *draft
+	view     *posting.View
+	before   ledger.Micros
+	rows     int // number removed
+	examined int // number looked at
 }
 
-// stops records the row to continue from, and tells whether the Change is full.
-func (r *removal) stops(at *rowProgress, row []byte) bool {
+// stopAt records the row to continue from, and tells whether the Change is full.
+func (r *removal) stopAt(at *rowProgress, row []byte) bool {
 	at.from = append([]byte(nil), row...)
-	return r.rows >= maxRemoved || r.passed >= maxPassed
+	return r.rows >= maxRemoved || r.examined >= maxPassed
 }
 
 func (r *removal) remove(row []byte) {
@@ -114,18 +114,18 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 	if err != nil {
 		return nil, err
 	}
-	stays, err := r.pages(&at.pages, min(cursor, before))
+	stays, err := r.removePages(&at.pages, min(cursor, before))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.marks(&at.marks, stays); err != nil {
+	if err := r.removeMarks(&at.marks, stays); err != nil {
 		return nil, err
 	}
-	at.marks.over = at.marks.over && at.pages.over
-	if err := r.kept(&at.kept, cursor); err != nil {
+	at.marks.finished = at.marks.finished && at.pages.finished
+	if err := r.removeKept(&at.kept, cursor); err != nil {
 		return nil, err
 	}
-	if err := r.posted(&at.posted); err != nil {
+	if err := r.removePosted(&at.posted); err != nil {
 		return nil, err
 	}
 	if r.rows > 0 {
@@ -136,11 +136,11 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 	return &at, nil
 }
 
-// pages removes pages all of whose notices are older than before: every page whose next page also
+// removePages removes pages all of whose notices are older than before: every page whose next page also
 // begins before that time. It returns the first page that stays; 0 if none was seen.
-func (r *removal) pages(at *rowProgress, before ledger.Micros) (stays ledger.Micros, err error) {
+func (r *removal) removePages(at *rowProgress, before ledger.Micros) (stays ledger.Micros, err error) {
 	var last []byte
-	at.over = true
+	at.finished = true
 	err = r.view.KVKeys(r.log.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
 		page := ledger.Micros(binary.BigEndian.Uint64(row[1:]))
 		if page >= before {
@@ -148,7 +148,7 @@ func (r *removal) pages(at *rowProgress, before ledger.Micros) (stays ledger.Mic
 		}
 		if last != nil {
 			if r.rows >= maxRemoved {
-				at.over = false
+				at.finished = false
 				return nil, false, nil
 			}
 			r.remove(last)
@@ -160,15 +160,15 @@ func (r *removal) pages(at *rowProgress, before ledger.Micros) (stays ledger.Mic
 	return stays, err
 }
 
-// marks removes the marks of pages before the first one that stays.
-func (r *removal) marks(at *rowProgress, stays ledger.Micros) error {
-	at.over = true
+// removeMarks removes the marks of pages before the first one that stays.
+func (r *removal) removeMarks(at *rowProgress, stays ledger.Micros) error {
+	at.finished = true
 	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
 		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
 			return nil, false, nil
 		}
-		if r.stops(at, row) {
-			at.over = false
+		if r.stopAt(at, row) {
+			at.finished = false
 			return nil, false, nil
 		}
 		r.remove(append([]byte(nil), row...))
@@ -176,21 +176,21 @@ func (r *removal) marks(at *rowProgress, stays ledger.Micros) error {
 	})
 }
 
-// kept removes deliveries that are finished. It keeps those of pages that the cursor has not passed,
+// removeKept removes deliveries that are finished. It keeps those of pages that the cursor has not passed,
 // because without the row their notice would look untried.
-func (r *removal) kept(at *rowProgress, cursor ledger.Micros) error {
+func (r *removal) removeKept(at *rowProgress, cursor ledger.Micros) error {
 	o := r.log
-	at.over = true
+	at.finished = true
 	return r.view.KVsAscending(o.org, []byte{rowKept}, at.from, func(row, value []byte) (bool, error) {
 		id, ok := idAfter(row, 1)
 		if ok && id.Booked >= r.before {
 			return false, nil
 		}
-		if r.stops(at, row) {
-			at.over = false
+		if r.stopAt(at, row) {
+			at.finished = false
 			return false, nil
 		}
-		r.passed++
+		r.examined++
 		known := r.draft.kept[id]
 		if known == nil {
 			known, _ = decodeKept(id, value)
@@ -206,15 +206,15 @@ func (r *removal) kept(at *rowProgress, cursor ledger.Micros) error {
 	})
 }
 
-// posted removes the keys of old bulletins.
-func (r *removal) posted(at *rowProgress) error {
-	at.over = true
+// removePosted removes the keys of old bulletins.
+func (r *removal) removePosted(at *rowProgress) error {
+	at.finished = true
 	return r.view.KVsAscending(r.log.org, []byte{rowPosted}, at.from, func(row, value []byte) (bool, error) {
-		if r.stops(at, row) {
-			at.over = false
+		if r.stopAt(at, row) {
+			at.finished = false
 			return false, nil
 		}
-		r.passed++
+		r.examined++
 		if len(value) == idSize && readID(value).Booked < r.before {
 			r.remove(append([]byte(nil), row...))
 		}

@@ -20,8 +20,8 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	good, later := receive(t, always(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	dead := receive(t, always(500))
+	good, later := receive(t, alwaysStatus(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	dead := receive(t, alwaysStatus(500))
 	var old []ID
 	for _, r := range []*receiver{good, later, dead} {
 		old = append(old, f.notifyMany(f.destinationOf(r), 3)...)
@@ -46,7 +46,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 		wantCode(t, err, ledger.NotFound)
 	}
 	f.wantDelivery(fresh, Delivered, 2)
-	f.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the last page before may have notices that are not old
+	f.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the page before the last stays, because some of its notices may be too new
 	before := good.count() + later.count() + dead.count()
 	f.restart()
 	f.advance(month)
@@ -55,11 +55,11 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	}
 }
 
-// If no later page follows, the last page stays, with its kept deliveries: otherwise its notice
-// would look untried.
+// If no later page follows, the last page stays, with its kept deliveries. If only the deliveries were
+// removed, the page's notice would look untried.
 func TestLastPageStaysIfNoPageFollows(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(2 * month)
 	for range 2 {
@@ -98,7 +98,7 @@ func TestPendingDeliveriesAreNotRemoved(t *testing.T) {
 // A retention run continues with further Changes until nothing old is left.
 func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	f := newFixture(t)
-	dead, good := f.destinationOf(receive(t, always(500))), receive(t, always(200))
+	dead, good := f.destinationOf(receive(t, alwaysStatus(500))), receive(t, alwaysStatus(200))
 	to := f.destinationOf(good)
 	f.notifyMany(dead, 2*maxRemoved+10)
 	for range maxRemoved + 20 {
@@ -112,13 +112,13 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 	last := f.notifyOne(to)
 	f.advance(2 * 24 * time.Hour)
 	f.wantDelivery(last, Delivered, 1)
-	f.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the last page before; part of it may not be old
+	f.wantRows(map[byte]int{rowNotices: 2, rowMarks: 2}) // the page before the last stays, because some of its notices may be too new
 }
 
 // An organization without new notices is handled too, and a removal that finds nothing writes nothing.
 func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 	f := newFixture(t)
-	f.notifyOne(f.destinationOf(receive(t, always(200))))
+	f.notifyOne(f.destinationOf(receive(t, alwaysStatus(200))))
 	f.advance(2 * 24 * time.Hour)
 	before := f.Journal.Stats.Changes.Load()
 	f.advance(20 * 24 * time.Hour)
@@ -145,14 +145,14 @@ func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	}
 }
 
-// One organization has an unreadable row: the others are swept, and the move of the clock does not
-// fail. When the row can be read again, that organization is swept too.
+// One organization has an unreadable row: retention still runs in the others, and the move of the clock
+// does not fail. When the row can be read again, retention runs there too.
 func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = time.Hour })
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	tells := func() {
-		for range 2 { // two pages: the first can be removed when it is old
+		for range 2 { // two pages, so that the first can be removed when it is old
 			f.notify(here, posting.Webhook, to)
 			f.notify(there, posting.Webhook, to)
 			f.quiesce()
@@ -173,10 +173,10 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	}
 }
 
-// A delivery that cannot be read stays; deliveries behind it are removed.
+// A delivery that cannot be read stays; the deliveries after it are removed.
 func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
-	id := f.notifyOne(f.destinationOf(receive(t, always(500))))
+	id := f.notifyOne(f.destinationOf(receive(t, alwaysStatus(500))))
 	f.plant(here, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
 	f.advance(2 * 24 * time.Hour)
 	f.notifyOne(uuid.New()) // a later page, so that the first one can be removed
@@ -216,7 +216,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	}
 }
 
-// A Change looks at a bounded number of rows that stay, and the next one continues behind them.
+// A Change looks at a bounded number of rows that stay, and the next one continues after them.
 func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
 	const stay = maxPassed + 100

@@ -42,7 +42,7 @@ func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery,
 }
 
 func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
-	if known := o.known(d, id); known != nil {
+	if known := o.latest(d, id); known != nil {
 		oldest, err := o.oldest()
 		if err != nil {
 			return nil, err
@@ -151,7 +151,7 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 				next = &parkedRow{class, append([]byte(nil), row...)}
 				return nil, false, nil
 			}
-			if known := o.known(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
+			if known := o.latest(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
 				o.replayStored(d, known, now)
 				replayed++
 			}
@@ -169,7 +169,7 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
 	return s.writeLog(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-		if o.posted[string(row)] {
+		if o.postingKeys[string(row)] {
 			return nil
 		}
 		view := s.rt.Journal.View()
@@ -181,10 +181,10 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		if there {
 			return nil
 		}
-		o.posted[string(row)] = true
-		d.posted = append(d.posted, string(row))
+		o.postingKeys[string(row)] = true
+		d.postedKeys = append(d.postedKeys, string(row))
 		o.last = max(o.last+1, now)
-		for o.known(d, ID{o.last, posting.Bulletin}) != nil {
+		for o.latest(d, ID{o.last, posting.Bulletin}) != nil {
 			o.last++
 		}
 		id := ID{o.last, posting.Bulletin}

@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// replay asks for a delivery again.
+// replay requests a delivery again.
 func (f *fixture) replay(id ID) {
 	f.t.Helper()
 	if _, err := f.Replay(here, id, nil); err != nil {
@@ -24,7 +24,7 @@ func (f *fixture) replay(id ID) {
 
 func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	f.replay(id)
@@ -43,7 +43,7 @@ func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 
 func TestReplayOfAWaitingDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	f.advance(time.Second)
@@ -58,10 +58,10 @@ func TestReplayOfAWaitingDelivery(t *testing.T) {
 	}
 }
 
-// A parked delivery that is asked for again has six more attempts, with the same gaps.
+// A replayed parked delivery has six more attempts, with the same gaps.
 func TestReplayOfAParkedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
@@ -103,7 +103,7 @@ func TestUnknownDeliveryIsNotFound(t *testing.T) {
 // More deliveries than one Change holds, of one terminal and one time window, and no others.
 func TestReplayParked(t *testing.T) {
 	f := newFixture(t)
-	dead := receive(t, always(500))
+	dead := receive(t, alwaysStatus(500))
 	to, other := f.destinationOf(dead), f.destinationOf(dead)
 	early := f.notifyMany(to, 10)
 	f.advance(time.Second)
@@ -142,22 +142,22 @@ func TestReplayParked(t *testing.T) {
 // If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	keep := func(c *posting.Change, d *Delivery) error {
+	keepReply := func(c *posting.Change, d *Delivery) error {
 		if d.ID != id || d.State != Pending {
 			t.Errorf("given %v", d)
 		}
 		c.Claims = append(c.Claims, claim)
 		return nil
 	}
-	if _, err := f.Replay(here, id, keep); err != nil {
+	if _, err := f.Replay(here, id, keepReply); err != nil {
 		t.Fatal(err)
 	}
 	f.quiesce()
-	_, err := f.Replay(here, id, keep)
+	_, err := f.Replay(here, id, keepReply)
 	wantCode(t, err, ledger.ClaimTaken)
 	f.quiesce()
 	if r.count() != 2 {
@@ -208,8 +208,8 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	}
 }
 
-// The next attempt is only for operators that were not reached, and not before the wait that the
-// channel asks for.
+// The next attempt goes only to operators who were not reached, and not before the wait that the
+// channel has requested is over.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
 		left string
@@ -254,7 +254,7 @@ func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 // A test notification is signed, and neither stored nor repeated.
 func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	event, a, set := f.Test(here, to)
 	if !set || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
@@ -271,10 +271,10 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	}
 }
 
-// A waiting delivery that is asked for again has six more attempts too, however many it has had.
+// A replayed waiting delivery has six more attempts too, however many it has had.
 func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(30*time.Second + 2*time.Minute + 10*time.Minute + time.Hour)
 	f.wantDelivery(id, Pending, 5)
@@ -288,11 +288,11 @@ func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 	}
 }
 
-// A finished delivery older than the retention is not listed and cannot be asked for again, even
-// while its rows still exist.
+// A finished delivery older than the retention is not listed and cannot be replayed, even while its
+// rows still exist.
 func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
 	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(later))
@@ -319,11 +319,11 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f.wantDelivery(waiting, Pending, 2)
 }
 
-// A Change has a bounded number of deliveries and of bytes. The next Change continues behind them,
-// and Keep is called for the last one.
+// A Change has a bounded number of deliveries and of bytes. The next Change continues after them, and
+// Keep is called for the last one.
 func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	f := newFixture(t)
-	to := f.destinationOf(receive(t, always(500)))
+	to := f.destinationOf(receive(t, alwaysStatus(500)))
 	k := key{here, merchants, to}
 	const n = maxReplayed + 44
 	c := &posting.Change{MustRecord: true}
@@ -346,7 +346,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 		t.Helper()
 		err := f.writeLogAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
-			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been asked for
+			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been replayed
 			d.put(here, []byte("z"), []byte{1})
 			return err
 		})
@@ -386,8 +386,8 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 		}
 	}
 	if err := f.writeLog(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
-		if len(o.posted) != 0 {
-			t.Errorf("%d keys are remembered", len(o.posted))
+		if len(o.postingKeys) != 0 {
+			t.Errorf("%d keys are remembered", len(o.postingKeys))
 		}
 		return nil
 	}); err != nil {
@@ -398,7 +398,7 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	}
 }
 
-// Of two concurrent posts with one key, one sends.
+// Of two concurrent posts with one key, only one sends a bulletin.
 func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	f := newFixture(t)
 	var posters sync.WaitGroup
@@ -415,8 +415,8 @@ func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	}
 }
 
-// After a panic, and after an end of the process during an attempt, operators that were reached do
-// not get the message again.
+// After a panic, and after an end of the process during an attempt, operators who were reached do not
+// get the message again.
 func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 	var seen []string
 	f := newFixture(t, func(f *fixture) {

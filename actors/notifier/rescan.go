@@ -20,9 +20,9 @@ type search struct {
 	from ledger.Micros // page that it has reached; 0: start at the cursor
 	upTo ledger.Micros // the last page that it looks at
 
-	fault bool // a panic caused it, so it also looks for deliveries that wait in the store
-	begun bool
-	times int // number of times that this search has failed
+	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
+	begun      bool
+	times      int // number of times that this search has failed
 }
 
 // key returns the destination, or the organization if the search is for all of them.
@@ -37,10 +37,10 @@ func (l *search) key() key {
 // delayed, because each search may cause duplicate notifications.
 type faults struct {
 	mu            sync.Mutex
-	byDestination map[key]*fault // guarded by mu
+	byDestination map[key]*panicRecord // guarded by mu
 }
 
-type fault struct {
+type panicRecord struct {
 	times     int       // consecutive panics before the last one
 	last      time.Time // time of the last one, in real time
 	scheduled bool      // a search is scheduled and has not begun
@@ -61,7 +61,7 @@ func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 	}
 	one := f.byDestination[k]
 	if one == nil {
-		one = new(fault)
+		one = new(panicRecord)
 		f.byDestination[k] = one
 	} else if !one.scheduled {
 		one.times++
@@ -88,7 +88,7 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 		return
 	}
 	s.rescanned.Store(true)
-	l := &search{org: org, only: only, upTo: lastPage, fault: true}
+	l := &search{org: org, only: only, upTo: lastPage, afterPanic: true}
 	switch times, scheduled := s.faults.add(l.key(), time.Now()); {
 	case scheduled:
 	case times == 0:
@@ -107,11 +107,11 @@ func (s *Service) search(l *search) {
 				s.searchLater(l, err)
 			}
 		}()
-		if l.fault && !l.begun {
+		if l.afterPanic && !l.begun {
 			s.faults.searchStarted(l.key())
 		}
 		l.begun = true
-		if err = s.offerUnsettled(l); err == nil && l.fault {
+		if err = s.offerUnsettled(l); err == nil && l.afterPanic {
 			err = s.wakeDestinations(l)
 		}
 	}

@@ -16,15 +16,15 @@ import (
 	"mizan/posting/store"
 )
 
-// lines is a log that counts its lines and passes each on.
-type lines struct {
+// countingLog is a log that counts its lines and passes each on.
+type countingLog struct {
 	n     atomic.Int64
 	heard func(message string)
 }
 
-func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *countingLog) Enabled(context.Context, slog.Level) bool { return true }
 
-func (l *lines) Handle(_ context.Context, r slog.Record) error {
+func (l *countingLog) Handle(_ context.Context, r slog.Record) error {
 	l.n.Add(1)
 	if l.heard != nil {
 		l.heard(r.Message)
@@ -32,13 +32,13 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
-func (l *lines) WithGroup(string) slog.Handler      { return l }
+func (l *countingLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *countingLog) WithGroup(string) slog.Handler      { return l }
 
-// Rows of waiting deliveries that name a missing or unreadable delivery or a wrong time are
-// skipped: deliveries behind them, and fresh ones, are delivered.
+// Rows of waiting deliveries that name a missing or unreadable delivery or a wrong time are skipped:
+// the deliveries after them, and fresh ones, are delivered.
 func TestUnreadableRowBlocksNothingElse(t *testing.T) {
-	log := new(lines)
+	log := new(countingLog)
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
@@ -79,10 +79,10 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
-	f.faulty()
+	f.panicInLog()
 	waitFor(t, "offered again", func() bool { return f.inMemory.Load() == 2 })
 	for range 60 {
-		f.faulty()
+		f.panicInLog()
 	}
 	if got := f.inMemory.Load(); got > 30 {
 		t.Errorf("offered %d times after 61 faults", got)
@@ -93,7 +93,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 }
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
-	f := &faults{byDestination: make(map[key]*fault)}
+	f := &faults{byDestination: make(map[key]*panicRecord)}
 	a, b := key{org: here}, key{here, merchants, there}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
@@ -133,11 +133,11 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	waitFor(t, "told", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
-// If the pool is full at start, notices of earlier runs are looked for when it has room.
+// If the pool is full at start, the search for notices of earlier runs waits until it has room.
 func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.Service.Close()
 	id := f.notifyOne(to)
@@ -154,11 +154,11 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// At start a row cannot be read; later it can.
+// At start a row cannot be read; later it can be read again.
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.Service.Close()
 	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
@@ -174,11 +174,11 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	}
 }
 
-// A Change of a delivery log is refused because of a claim that a caller put into it: what was written
-// with it is tried again.
+// A Change of a delivery log is refused because of a claim that a caller put into it: the results in
+// the same Change are written again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
-	log := &held{at: make(chan struct{}), gate: disk}
+	log := &heldLog{at: make(chan struct{}), gate: disk}
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
@@ -229,7 +229,7 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 			panic("a fault of ours")
 		}
 	})
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -243,16 +243,16 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 	}
 }
 
-// A worker panics at an unexpected place: what it had not tried is tried.
+// A worker panics at an unexpected place: the notices that it had not tried are tried.
 func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	var armed atomic.Bool
-	log := &lines{heard: func(string) {
+	log := &countingLog{heard: func(string) {
 		if armed.Swap(false) {
 			panic("a fault of the log")
 		}
 	}}
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
@@ -281,8 +281,8 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	}
 }
 
-// held is a log that holds back one group.
-type held struct {
+// heldLog is a log that holds back one group.
+type heldLog struct {
 	posting.Log
 	groups atomic.Int64
 	nth    atomic.Int64 // number of the group, from 1; 0: none
@@ -290,7 +290,7 @@ type held struct {
 	gate   *gate
 }
 
-func (l *held) Apply(g *store.Group) error {
+func (l *heldLog) Apply(g *store.Group) error {
 	if l.groups.Add(1) == l.nth.Load() {
 		close(l.at)
 		l.gate.wait()
@@ -304,7 +304,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	at := make(chan struct{})
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
-			log := &held{Log: l, at: at, gate: g}
+			log := &heldLog{Log: l, at: at, gate: g}
 			log.nth.Store(2)
 			return log
 		}
@@ -327,8 +327,8 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	}
 }
 
-// At the bound no further notices are kept in memory, and a destination reads one delivery at a
-// time from the store.
+// At the bound no further notices are kept in memory, and a destination reads one delivery at a time
+// from the store.
 func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
 	f := newFixture(t)
@@ -354,7 +354,7 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 // memory.
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	var with, without atomic.Int64
 	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
@@ -374,7 +374,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	}
 	f.submit(c)
 	f.quiesce()
-	if with.Load() != maxDoubtful || without.Load() != 200-maxDoubtful {
-		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxDoubtful)
+	if with.Load() != maxFailing || without.Load() != 200-maxFailing {
+		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxFailing)
 	}
 }

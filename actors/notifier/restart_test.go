@@ -34,11 +34,11 @@ func (f *fixture) allRows() map[string]string {
 	return rows
 }
 
-// A restart at any step of a delivery changes neither what is stored nor what is sent nor when.
+// A restart at any step of a delivery changes neither what is stored, nor what is sent, nor when.
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
-	good := receive(t, always(200))
+	r := receive(t, alwaysStatus(500))
+	good := receive(t, alwaysStatus(200))
 	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	same := func(step string) {
@@ -69,7 +69,7 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 	same("a day later")
 }
 
-// What became due while the process was down is tried at start.
+// Deliveries that became due while the process was down are tried at start.
 func TestDeliveriesDueDuringDowntimeAreTriedAtStart(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
@@ -130,7 +130,7 @@ func TestInterruptedRetryIsRepeated(t *testing.T) {
 
 func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	f.Service.Close()
 	id := f.notifyOne(to)
@@ -147,7 +147,7 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
-	good, slow := receive(t, always(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	to, late := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
@@ -168,8 +168,8 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	}
 }
 
-// image is a store as a kill would have left it, with what the receivers had acknowledged until
-// then.
+// image is a store as a kill would have left it, with the notifications that the receivers had
+// acknowledged by then.
 type image struct {
 	dir   string
 	now   time.Time
@@ -190,7 +190,7 @@ func (c *camera) Apply(g *store.Group) error {
 // After a kill at any group, the restarted notifier has sent every durable notice at least once,
 // with one id and the same data, and makes at most six attempts.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
-	random := random(t)
+	random := newRandom(t)
 	var mu sync.Mutex
 	seed := random.Uint64()
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run

@@ -21,7 +21,7 @@ const microsecond = time.Microsecond
 
 func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	r.wantOnce(t, here, []ID{id})
@@ -32,11 +32,11 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	f.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
 }
 
-// The clock stands just before each due time and then reaches it: the attempt is made then, not a
-// microsecond earlier.
+// The clock stands one microsecond before each due time and then reaches it: the attempt is made then,
+// and not earlier.
 func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	for n, gap := range gapsWanted {
@@ -62,7 +62,7 @@ func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 
 func TestJumpOfTheClockMakesAllAttempts(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(48 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
@@ -105,7 +105,7 @@ func signature(secret string, a *arrival) string {
 
 func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(48 * time.Hour)
 	all := r.got()
@@ -129,7 +129,7 @@ func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 
 func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce()
@@ -154,7 +154,7 @@ func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 
 func TestChangedAddressIsUsedForTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
-	first, second := receive(t, always(500)), receive(t, always(200))
+	first, second := receive(t, alwaysStatus(500)), receive(t, alwaysStatus(200))
 	to := f.destinationOf(first)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -168,7 +168,7 @@ func TestChangedAddressIsUsedForTheNextAttempt(t *testing.T) {
 
 func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
 	id := f.notifyOne(to)
 	f.quiesce()
@@ -178,7 +178,7 @@ func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 	if got := d.Attempts[1]; got.Failure != "no address is set" || got.Status != 0 || got.At != ledger.MicrosOf(startTime.Add(30*time.Second)) {
 		t.Errorf("attempt %+v", got)
 	}
-	f.addresses.set(to, actors.Address{URL: receive(t, always(200)).URL})
+	f.addresses.set(to, actors.Address{URL: receive(t, alwaysStatus(200)).URL})
 	f.advance(2 * time.Minute)
 	f.wantDelivery(id, Delivered, 3)
 }
@@ -186,7 +186,7 @@ func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 // A stream's body has no envelope, no id and no signature.
 func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(500))
+	r := receive(t, alwaysStatus(500))
 	id := f.notify(here, posting.Stream, f.destinationOf(r))[0]
 	f.advance(30 * time.Second)
 	f.wantDelivery(id, Pending, 2)
@@ -199,7 +199,7 @@ func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 
 func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
@@ -214,7 +214,7 @@ func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 // Organizations are separate: none reads another's deliveries, and their ids are never equal.
 func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, always(200))
+	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
 	mine := f.notify(here, posting.Webhook, to)[0]
 	theirs := f.notify(there, posting.Webhook, to)[0]

@@ -13,20 +13,20 @@ import (
 
 // Bounds of the notifier.
 const (
-	maxInMemory   = 65_536          // notices of all destinations together that wait in memory; others wait in the store
-	maxAtHand     = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
-	maxQueue      = 8_192           // waiting notices of one quick destination
-	maxUntried    = 1_024           // waiting notices of a destination that is neither quick nor failing
-	maxDoubtful   = 64              // waiting notices of a destination that has failed
-	firstWindow   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
-	lastWindow    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
-	maxBatch      = 32              // notices that one worker takes to a quick destination
-	slowAnswer    = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
-	briskPool     = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
-	doubtfulPool  = 512             // the same for failing and slow destinations
-	operatorPool  = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
-	keepIdle      = time.Minute     // how long an idle destination's state is kept
-	closePatience = 5 * time.Second // wait for deliveries in progress when the process ends
+	maxInMemory        = 65_536          // notices of all destinations together that wait in memory; others wait in the store
+	maxAtHand          = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
+	maxQueue           = 8_192           // waiting notices of one quick destination
+	maxUntried         = 1_024           // waiting notices of a destination that is neither quick nor failing
+	maxFailing         = 64              // waiting notices of a destination that has failed
+	firstWindow        = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
+	lastWindow         = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
+	maxBatch           = 32              // notices that one worker takes to a quick destination
+	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
+	maxQuickWorkers    = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
+	maxFailingWorkers  = 512             // the same for failing and slow destinations
+	maxOperatorWorkers = 8               // workers for operators, apart so that a mail server that hangs does not delay merchants
+	keepIdle           = time.Minute     // how long an idle destination's state is kept
+	closePatience      = 5 * time.Second // wait for deliveries in progress when the process ends
 )
 
 // limits are bounds that tests change.
@@ -61,7 +61,7 @@ type Options struct {
 }
 
 // MaxConnections is the default of Options.Connections.
-const MaxConnections = briskPool + doubtfulPool
+const MaxConnections = maxQuickWorkers + maxFailingWorkers
 
 // DefaultRetention is the default of Options.Retention.
 const DefaultRetention = 30 * 24 * time.Hour
@@ -78,8 +78,8 @@ type Service struct {
 
 	destinations    *actors.Registry[key]
 	logs            *actors.Registry[ledger.ID]
-	brisk           *actors.Pool
-	doubtful        *actors.Pool
+	quickPool       *actors.Pool
+	failingPool     *actors.Pool
 	operatorWorkers *actors.Pool
 	timers          *timers
 	limits          limits
@@ -109,16 +109,16 @@ func New(o Options) (*Service, error) {
 		rt: rt, addresses: o.Addresses, writers: o.Writers, operators: o.Operators, observer: o.Observe,
 		webhooks:  webhook.New(webhook.Options{AllowPrivate: o.AllowPrivate, Clock: rt.Clock, Log: rt.Log, MaxConns: o.Connections}),
 		retention: ledger.Micros(o.Retention / time.Microsecond),
-		brisk:     rt.NewPool(min(workers, briskPool)), doubtful: rt.NewPool(min(workers, doubtfulPool)), operatorWorkers: rt.NewPool(operatorPool),
+		quickPool: rt.NewPool(min(workers, maxQuickWorkers)), failingPool: rt.NewPool(min(workers, maxFailingWorkers)), operatorWorkers: rt.NewPool(maxOperatorWorkers),
 		bodies: sync.Pool{New: func() any { return new([]byte) }},
 		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		faults: faults{byDestination: make(map[key]*fault)},
+		faults: faults{byDestination: make(map[key]*panicRecord)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
 	}).Unbounded()
 	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
-		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), posted: make(map[string]bool), requested: make(map[ID]bool)}
+		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), postingKeys: make(map[string]bool), requested: make(map[ID]bool)}
 	}).Unbounded()
 	s.timers = newTimers(func(k key, at ledger.Micros) { s.destinations.Tell(k, deliveriesDue{at}) })
 	s.removalDue.Store(rt.Clock.Now().Add(firstRemoval).UnixMicro())
@@ -164,7 +164,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 		for n < len(notices) && keyOf(org, &notices[n]) == first {
 			n++
 		}
-		s.destinations.Tell(first, offered{notices[:n:n]})
+		s.destinations.Tell(first, noticesOffered{notices[:n:n]})
 		notices = notices[n:]
 	}
 }

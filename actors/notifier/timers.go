@@ -15,7 +15,7 @@ type timers struct {
 	queue         wakes                                   // guarded by mu
 	byDestination map[key]*wake                           // guarded by mu
 	done          ledger.Micros                           // guarded by mu: all timers up to this instant were taken
-	early         func(destination key, at ledger.Micros) // wakes a destination at once
+	wakeNow       func(destination key, at ledger.Micros) // wakes a destination at once
 }
 
 // wake is a destination's place in the queue.
@@ -26,13 +26,13 @@ type wake struct {
 }
 
 func newTimers(early func(key, ledger.Micros)) *timers {
-	return &timers{byDestination: make(map[key]*wake), early: early}
+	return &timers{byDestination: make(map[key]*wake), wakeNow: early}
 }
 
 // set schedules a wake-up of a destination, unless an earlier one is scheduled.
 func (t *timers) set(k key, at ledger.Micros) {
 	if !t.put(k, at) {
-		t.early(k, at)
+		t.wakeNow(k, at)
 	}
 }
 

@@ -23,7 +23,7 @@ var (
 	eur       = money.Asset{Currency: "EUR", Env: money.Prod}
 )
 
-// fixture is a service over a real journal, whose organization has begun in September.
+// fixture is a service over a real journal; the organization's books began in September.
 type fixture struct {
 	*testkit.World
 	t       *testing.T
@@ -46,8 +46,8 @@ func (o *fixture) start() {
 	o.Runtime.Start(func(posting.Item) bool { return false })
 }
 
-// moved returns a Change that moves a euro on a day; 0: the day of booking.
-func moved(org ledger.ID, on ledger.Date) *posting.Change {
+// transferChange returns a Change that moves a euro on a day; 0: the day of booking.
+func transferChange(org ledger.ID, on ledger.Date) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "settle", To: "settled", Entry: &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: []ledger.Posting{
@@ -57,20 +57,20 @@ func moved(org ledger.ID, on ledger.Date) *posting.Change {
 	}}}
 }
 
-// submit moves a euro on a day by a command.
+// submit moves a euro on a day with a command.
 func (o *fixture) submit(on ledger.Date) error {
 	o.t.Helper()
-	change := moved(o.org, on)
+	change := transferChange(o.org, on)
 	if on != 0 {
 		change.Dates = []posting.DateGuard{{Org: o.org, Field: "date", On: on}}
 	}
 	return o.Submit(change).Err
 }
 
-// falls books something that takes effect on a day without a command that names the day.
-func (o *fixture) falls(on ledger.Date) {
+// bookOutcome books something that takes effect on a day, without a command that names the day.
+func (o *fixture) bookOutcome(on ledger.Date) {
 	o.t.Helper()
-	o.MustSubmit(moved(o.org, on))
+	o.MustSubmit(transferChange(o.org, on))
 }
 
 func (o *fixture) book(on ledger.Date) {
@@ -80,8 +80,8 @@ func (o *fixture) book(on ledger.Date) {
 	}
 }
 
-// after moves the clock to the first instants after a month.
-func (o *fixture) after(m period.Month) {
+// setClockAfter moves the clock into the first instants after a month.
+func (o *fixture) setClockAfter(m period.Month) {
 	o.t.Helper()
 	if err := o.Clock.Set(m.End().Time().Add(time.Hour)); err != nil {
 		o.t.Fatal(err)
@@ -122,7 +122,7 @@ func (o *fixture) balance(m period.Month) [32]byte {
 
 func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	o.book(0)
 	made := o.mustClose(september)
 	for range 2 {
@@ -146,7 +146,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 	o := openFixture(t)
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict) // it has not ended
-	o.after(september + 2)
+	o.setClockAfter(september + 2)
 	_, err = o.close(september - 1)
 	o.wantCode(err, ledger.Invalid)
 	for m := september; m < september+3; m++ {
@@ -164,7 +164,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 func TestNothingIsClosedBeforeTheBooksBegan(t *testing.T) {
 	o := openFixture(t)
 	o.org = uuid.New()
-	o.after(september)
+	o.setClockAfter(september)
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Invalid)
 }
@@ -178,7 +178,7 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 		}}})
 	}
 	move(0, september.End()-1)
-	o.after(september) // without the runtime, as after a sleep of the machine: nothing was woken, and due items were not read
+	o.setClockAfter(september) // done without the runtime, as after a sleep of the machine: nothing was woken, and due items were not read
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict)
 	move(1, (september + 1).End())
@@ -189,9 +189,9 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 // computed again from the current state. Commands can cause that once.
 func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
 		err := o.submit(september.Last())
 		switch {
@@ -210,9 +210,9 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 // Invariant 2: after a closing that failed, commands are accepted again.
 func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		if reads++; reads == 1 {
 			o.book(september.Last())
 			return
@@ -225,32 +225,32 @@ func TestFailedClosingBlocksNoCommands(t *testing.T) {
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict)
 	o.wantCode(o.submit(september.Last()), ledger.Invalid)
-	o.after(september + 1)
+	o.setClockAfter(september + 1)
 	o.book((september + 1).Last())
 }
 
 // Invariant 2: the number of tries is bounded.
 func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
-		o.falls(september.First())
+		o.bookOutcome(september.First())
 	}
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Unavailable)
 	if reads != maxTries {
 		t.Errorf("it was read %d times", reads)
 	}
-	o.service.read = nil
+	o.service.afterRead = nil
 	o.mustClose(september)
 }
 
 // Invariant 4.
 func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	o := openFixture(t)
-	o.after(september + 1)
+	o.setClockAfter(september + 1)
 	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	first, err := o.service.Close(request)
 	if err != nil || first.Replay {
@@ -266,11 +266,11 @@ func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	o.wantCode(err, ledger.Conflict)
 }
 
-// Of 64 concurrent closings of a month one succeeds; with one key all get its result.
+// Of 64 concurrent closings of a month one succeeds; with the same key all get its result.
 func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	for _, keyed := range []bool{false, true} {
 		o := openFixture(t)
-		o.after(september)
+		o.setClockAfter(september)
 		var all sync.WaitGroup
 		results := make(chan Result, 64)
 		for range 64 {
@@ -303,13 +303,13 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 	}
 }
 
-// Invariant 4: also if the key's first request closes the month while this one reads.
+// Invariant 4, also if the first request with the key closes the month while this one reads.
 func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	var first Result
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		var err error
 		if first, err = New(o.service.rt).Close(request); err != nil || first.Replay {
 			t.Fatal(first, err)
@@ -324,9 +324,9 @@ func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 // Invariant 3.
 func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	reads := 0
-	o.service.read = func() {
+	o.service.afterRead = func() {
 		reads++
 		select {
 		case o.service.balanceTurn <- struct{}{}:
@@ -348,7 +348,7 @@ func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 // Invariant 4: a repeated request does not wait for a turn.
 func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	request := Close{Org: o.org, Month: september, Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}}
 	if _, err := o.service.Close(request); err != nil {
 		t.Fatal(err)
@@ -360,11 +360,11 @@ func TestRepeatedRequestDoesNotWaitForItsTurn(t *testing.T) {
 	}
 }
 
-// Invariant 3: a request that waits for its turn in vain is told to ask again, and has closed
-// nothing.
+// Invariant 3: a request whose time is over before its turn comes is refused with "try again", and has
+// closed nothing.
 func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	o.service.balanceTurn <- struct{}{}
 	o.service.wait = time.Nanosecond
 	_, err := o.close(september)
@@ -374,10 +374,10 @@ func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	o.mustClose(september)
 }
 
-// A key whose claim names no closed month is damage, and not an answer.
+// A key whose claim names no closed month is damage, and not a reply.
 func TestKeyWithoutAClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
-	o.after(september)
+	o.setClockAfter(september)
 	key := actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{1}}
 	o.MustSubmit(&posting.Change{
 		Claims: []ledger.Claim{key.Claim(o.org, september.Source(), nil)},

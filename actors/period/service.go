@@ -17,7 +17,7 @@ type Service struct {
 	wait        time.Duration
 	balanceTurn chan struct{} // held while a trial balance is read
 
-	read func() // test hook: called between reading a trial balance and submitting its closing
+	afterRead func() // test hook: called between reading a trial balance and submitting its closing
 }
 
 // closeWait is how long a request waits for its turn and for the Change, in real time.
@@ -54,14 +54,14 @@ type Result struct {
 func (s *Service) Close(c Close) (Result, error) {
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
-	if r, found, err := s.answered(&c); found || err != nil {
+	if r, found, err := s.closedWithKey(&c); found || err != nil {
 		return r, err
 	}
 	select {
 	case s.balanceTurn <- struct{}{}:
 		defer func() { <-s.balanceTurn }()
 	case <-timer.C:
-		return Result{}, late()
+		return Result{}, timedOut()
 	}
 	for try := range maxTries {
 		if try == 1 {
@@ -69,10 +69,10 @@ func (s *Service) Close(c Close) (Result, error) {
 		}
 		record, change, err := s.prepare(&c)
 		if err != nil {
-			return s.orAnswered(&c, err)
+			return s.closedWithKeyOr(&c, err)
 		}
-		if s.read != nil {
-			s.read()
+		if s.afterRead != nil {
+			s.afterRead()
 		}
 		done := make(chan posting.Receipt, 1)
 		s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
@@ -83,10 +83,10 @@ func (s *Service) Close(c Close) (Result, error) {
 				return Result{Record: record}, nil
 			}
 			if !ledger.IsRefusal(r.Err, ledger.StaleVersion) {
-				return s.orAnswered(&c, refusedBy(r.Err))
+				return s.closedWithKeyOr(&c, refusedBy(r.Err))
 			}
 		case <-timer.C:
-			return Result{}, late()
+			return Result{}, timedOut()
 		}
 	}
 	return Result{}, ledger.Refuse("period.Close", ledger.Unavailable, "something is dated into %v all the time: ask again", c.Month)
@@ -101,7 +101,7 @@ func refusedBy(err error) error {
 	return err
 }
 
-func late() error {
+func timedOut() error {
 	return ledger.Refuse("period.Close", ledger.Unavailable, "it is not closed yet; ask for it again, with the same key")
 }
 
@@ -160,9 +160,9 @@ func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, e
 	return books, nil
 }
 
-// answered returns the month that the first request with the key has closed; false if the key is free.
+// closedWithKey returns the month that the first request with the key has closed; false if the key is free.
 // The error is a Conflict if the key was used for another request.
-func (s *Service) answered(c *Close) (Result, bool, error) {
+func (s *Service) closedWithKey(c *Close) (Result, bool, error) {
 	if c.Key.IsZero() {
 		return Result{}, false, nil
 	}
@@ -185,10 +185,10 @@ func (s *Service) answered(c *Close) (Result, bool, error) {
 
 var errClaim = errors.New("period: a key that names no closed month")
 
-// orAnswered returns the month if the first request with the key has closed it meanwhile, else the
+// closedWithKeyOr returns the month if the first request with the key has closed it meanwhile, else the
 // refusal.
-func (s *Service) orAnswered(c *Close, refusal error) (Result, error) {
-	if r, found, err := s.answered(c); found || err != nil {
+func (s *Service) closedWithKeyOr(c *Close, refusal error) (Result, error) {
+	if r, found, err := s.closedWithKey(c); found || err != nil {
 		return r, err
 	}
 	return Result{}, refusal

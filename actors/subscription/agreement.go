@@ -92,7 +92,7 @@ func (a *subscriptionActor) command(c *actors.Context, m *command) {
 // refuse answers a command that is not allowed. If an earlier request has used the same key, the answer
 // is that request's reply.
 func (a *subscriptionActor) refuse(m *command, err error) {
-	r, used, keyErr := a.service.used(a.key.Org, m.key)
+	r, used, keyErr := a.service.cachedReply(a.key.Org, m.key)
 	switch {
 	case keyErr != nil:
 		m.Refuse(keyErr)

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
-func dice(t testing.TB) *rand.Rand {
+// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -28,8 +28,8 @@ func dice(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// anyone returns a subscription with a value in every field.
-func anyone(d *rand.Rand) *subscription.Record {
+// fullRecord returns a subscription with a value in every field.
+func fullRecord(d *rand.Rand) *subscription.Record {
 	id := func() (id ledger.ID) {
 		for i := range id {
 			id[i] = byte(1 + d.IntN(255))
@@ -51,9 +51,9 @@ func anyone(d *rand.Rand) *subscription.Record {
 
 // A field that is added and forgotten in the codec fails here.
 func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
-	d := dice(t)
+	d := newRandom(t)
 	for range 200 {
-		want := anyone(d)
+		want := fullRecord(d)
 		for _, v := range []reflect.Value{reflect.ValueOf(*want), reflect.ValueOf(want.Terms), reflect.ValueOf(want.Progress)} {
 			for i := range v.NumField() {
 				if v.Field(i).IsZero() {
@@ -69,7 +69,7 @@ func TestEveryFieldOfASubscriptionIsStored(t *testing.T) {
 }
 
 func TestADamagedSubscriptionIsAnErrorAndNeverAPanic(t *testing.T) {
-	r := anyone(dice(t))
+	r := fullRecord(newRandom(t))
 	payload := subscriptionactor.Encode(r)
 	for i := range payload {
 		if _, err := subscriptionactor.Decode(r.ID, payload[:i]); err == nil {
@@ -89,7 +89,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte{1, 0x80})
 	for range 8 {
-		f.Add(subscriptionactor.Encode(anyone(d)))
+		f.Add(subscriptionactor.Encode(fullRecord(d)))
 	}
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := subscriptionactor.Decode(ledger.ID{1}, payload)

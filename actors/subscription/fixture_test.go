@@ -39,7 +39,7 @@ var (
 
 const (
 	day      = 24 * time.Hour
-	patience = time.Minute // in real time: nothing here takes so long
+	patience = time.Minute // in real time; nothing in these tests takes this long
 )
 
 // fixture is everything behind the API: the real journal, directory, payments and simulator, seeded
@@ -74,7 +74,7 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	f.start()
 	t.Cleanup(func() {
 		f.Runtime.Quiesce()
-		f.sound()
+		f.checkStore()
 		f.stop()
 	})
 	return f
@@ -169,8 +169,8 @@ func (f *fixture) restart() {
 	f.Runtime.Quiesce()
 }
 
-// sound runs the checker on what the test has done.
-func (f *fixture) sound() {
+// checkStore runs the checker on what the test has done.
+func (f *fixture) checkStore() {
 	f.t.Helper()
 	report, err := check.Check(context.Background(), f.Journal, check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -224,8 +224,8 @@ func terms(initial ledger.ID) subscription.Terms {
 	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
 }
 
-// ask requests a subscription of the first partner; refused are the fields that were refused.
-func (f *fixture) ask(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
+// create requests a subscription of the first partner; refused are the fields that were refused.
+func (f *fixture) create(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
 	r, err = f.Create(subscriptionactor.Create{
 		Org: f.first.Org, Partner: f.first.Partner, Terms: t, Key: key,
 		Refuse: func(field, detail string) { refused = append(refused, field+": "+detail) },
@@ -241,7 +241,7 @@ func (f *fixture) subscribe(change func(*paymentactor.Create)) *subscription.Rec
 
 func (f *fixture) subscribeOn(initial *payment.Record) *subscription.Record {
 	f.t.Helper()
-	r, refused, err := f.ask(terms(initial.ID), actors.Key{})
+	r, refused, err := f.create(terms(initial.ID), actors.Key{})
 	if err != nil {
 		f.t.Fatal(err, refused)
 	}
@@ -257,8 +257,8 @@ func (f *fixture) read(id ledger.ID) *subscription.Record {
 	return r.Record
 }
 
-// is checks a subscription: its status, and how many renewals were paid and how many were begun.
-func (f *fixture) is(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
+// wantState checks a subscription: its status, and the numbers of renewals that were paid and that were begun.
+func (f *fixture) wantState(id ledger.ID, status string, paid, begun uint64) *subscription.Record {
 	f.t.Helper()
 	r := f.read(id)
 	if r.Status() != status || r.Renewals != paid || r.Number != begun {
@@ -288,7 +288,7 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	return list
 }
 
-// charges returns how many payments with the reference the rail was asked for.
+// charges returns how many payments with the reference were requested from the rail.
 func (f *fixture) charges(reference ledger.ID) (n int) {
 	f.t.Helper()
 	for _, line := range strings.Split(string(f.file("simulator.log")), "\n") {
@@ -336,9 +336,9 @@ func (f *fixture) set(provider, merchant string) {
 	}
 }
 
-// letters returns the stream's notifications to merchants, in order. It checks that the first
+// streamNotifications returns the stream's notifications to merchants, in order. It checks that the first
 // attempt and one from the store alone are equal.
-func (f *fixture) letters() (list []map[string]any) {
+func (f *fixture) streamNotifications() (list []map[string]any) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
 	f.mu.Lock()
@@ -368,13 +368,13 @@ func (f *fixture) letters() (list []map[string]any) {
 // events returns the letters' events.
 func (f *fixture) events() (names []string) {
 	f.t.Helper()
-	for _, letter := range f.letters() {
+	for _, letter := range f.streamNotifications() {
 		names = append(names, letter["event"].(string))
 	}
 	return names
 }
 
-func (f *fixture) of(id ledger.ID) subscriptionactor.Command {
+func (f *fixture) commandFor(id ledger.ID) subscriptionactor.Command {
 	return subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: id}
 }
 
@@ -387,13 +387,13 @@ type losing struct {
 	subscriptionactor.Payments
 	mu        sync.Mutex
 	requested int  // guarded by mu: renewals that were requested
-	loses     bool // guarded by mu: loses requests
-	deaf      bool // guarded by mu: loses reports
-	twice     bool // guarded by mu: makes requests twice
+	loses     bool // guarded by mu: renewal requests are lost
+	deaf      bool // guarded by mu: reports are lost
+	twice     bool // guarded by mu: renewal requests are made twice
 }
 
-// between makes the fixture use it.
-func (l *losing) between(f *fixture) {
+// attach makes the fixture use it.
+func (l *losing) attach(f *fixture) {
 	f.wrapPayments = func(p subscriptionactor.Payments) subscriptionactor.Payments {
 		l.Payments = p
 		return l
@@ -437,5 +437,5 @@ func (l *losing) set(loses, deaf bool) {
 	l.loses, l.deaf = loses, deaf
 }
 
-// random returns an id that does not exist.
-func random() ledger.ID { return uuid.New() }
+// randomID returns an id that does not exist.
+func randomID() ledger.ID { return uuid.New() }

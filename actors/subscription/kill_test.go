@@ -15,7 +15,7 @@ import (
 // serverHang bounds the waits of a test.
 const serverHang = 2 * time.Minute
 
-// charged returns how many payments the rail was asked for, by reference.
+// charged returns how many payments were requested from the rail, by reference.
 func charged(t *testing.T, s *testkit.Server) map[string]int {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.Dir, "simulator.log"))
@@ -31,8 +31,8 @@ func charged(t *testing.T, s *testkit.Server) map[string]int {
 	return made
 }
 
-// killedWhile sends the server a request and kills it when the rail was asked for n more payments;
-// it returns whether the server finished first.
+// killedWhile sends the server a request and kills it when n more payments were requested from the
+// rail; it returns whether the server finished first.
 func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	t.Helper()
 	until := len(charged(t, s)) + n
@@ -58,10 +58,10 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	}
 }
 
-// Under SIGKILLs at any point of its renewals each subscription is renewed once per period, and the
-// rail is asked once for each.
+// With SIGKILLs at any point of its renewals, each subscription is renewed once per period, and one
+// payment for each renewal is requested from the rail.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
-	const subscriptions, days, wanted = 8, 3, 4 // renewals of each
+	const subscriptions, days, wanted = 8, 3, 4 // wanted: renewals of each subscription
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {
@@ -73,10 +73,10 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	}
 	started := clockOf(t, s)
 	target := fmt.Sprintf(`{"now":%q}`, started.Add(wanted*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
-	d := dice(t)
+	d := newRandom(t)
 	kills, most := 0, 12
 	if testing.Short() {
-		most = 4 // each at another point; a race shows at any of them
+		most = 4 // each kill is at another point; a race shows at any of them
 	}
 	for move := true; move; {
 		done := false

@@ -27,11 +27,11 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	initial := f.pay(nil)
 	s := f.subscribeOn(initial)
 	f.advance(30*day - time.Second)
-	if f.is(s.ID, "active", 0, 0); len(f.renewals(s.ID)) != 0 {
+	if f.wantState(s.ID, "active", 0, 0); len(f.renewals(s.ID)) != 0 {
 		t.Error("it was renewed before its time")
 	}
 	f.advance(time.Second)
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 	list := f.renewals(s.ID)
 	if len(list) != 1 {
 		t.Fatalf("%d renewals, want 1", len(list))
@@ -58,7 +58,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 	a, b := f.subscribe(nil), f.subscribe(nil)
 	f.advance(100 * day)
 	for _, s := range []ledger.ID{a.ID, b.ID} {
-		f.is(s, "active", 3, 3)
+		f.wantState(s, "active", 3, 3)
 		list := f.renewals(s)
 		if len(list) != 3 {
 			t.Fatalf("%d renewals, want 3", len(list))
@@ -100,14 +100,14 @@ func TestLimitsApplyToRenewals(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.advance(30 * day)
-	f.is(s.ID, "past_due", 0, 1)
+	f.wantState(s.ID, "past_due", 0, 1)
 	if r := f.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "limit exceeded: per_transaction" {
 		t.Errorf("%s %q", r.Status, r.Failure.Describe("en"))
 	}
 }
 
-// The block list is checked against the payer of the initial payment, including the IP address: a
-// payer who was listed since is not charged.
+// The block list is checked against the payer of the initial payment, including the IP address: a payer
+// who was added to the list since then is not charged.
 func TestBlocklistAppliesToRenewals(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
 		f := open(t)
@@ -116,7 +116,7 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.advance(30 * day)
-		f.is(s.ID, "past_due", 0, 1)
+		f.wantState(s.ID, "past_due", 0, 1)
 		if r := f.renewals(s.ID)[0]; r.Status != payment.Rejected || r.Failure.Describe("en") != "anti-fraud: "+kind {
 			t.Errorf("%s: %s %q", kind, r.Status, r.Failure.Describe("en"))
 		}
@@ -140,7 +140,7 @@ func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	}
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
-	if f.is(s.ID, "past_due", 0, 1); r.Status != payment.Rejected || r.Terminal != s.Terminal {
+	if f.wantState(s.ID, "past_due", 0, 1); r.Status != payment.Rejected || r.Terminal != s.Terminal {
 		t.Errorf("%s at %v, want rejected at %v", r.Status, r.Terminal, s.Terminal)
 	}
 }
@@ -151,35 +151,35 @@ func TestATerminalForCardsRenewsThem(t *testing.T) {
 	f.set(`{"methods":["bank_card"]}`, "")
 	s := f.subscribe(nil)
 	f.advance(30 * day)
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 }
 
-// Retried after one, three and five days, then paused by the service.
+// A renewal is retried after one, three and five days; then the service pauses the subscription.
 func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.set(`{"fail":"rejected"}`, `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	for i, after := range []time.Duration{30 * day, day, 3 * day} {
 		f.advance(after)
-		f.is(s.ID, "past_due", 0, uint64(i+1))
+		f.wantState(s.ID, "past_due", 0, uint64(i+1))
 	}
 	f.advance(5*day - time.Second)
-	f.is(s.ID, "past_due", 0, 3)
+	f.wantState(s.ID, "past_due", 0, 3)
 	f.advance(time.Second)
-	f.is(s.ID, "paused", 0, 4)
+	f.wantState(s.ID, "paused", 0, 4)
 	f.advance(365 * day)
-	f.is(s.ID, "paused", 0, 4)
+	f.wantState(s.ID, "paused", 0, 4)
 	const failed, paused = "subscription.payment_failed", "subscription.paused"
 	if got := f.events(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
 		t.Errorf("told %q", got)
 	}
 	// The terminal works again; the resumed subscription is renewed at once, and once.
 	f.set(`{}`, "")
-	if _, err := f.Resume(f.of(s.ID)); err != nil {
+	if _, err := f.Resume(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
-	r := f.is(s.ID, "active", 1, 5)
+	r := f.wantState(s.ID, "active", 1, 5)
 	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule follows the creation
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
@@ -202,7 +202,7 @@ func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
 	f.advance(30 * day)
 	f.set(`{}`, "")
 	f.advance(day)
-	r := f.is(s.ID, "active", 1, 2)
+	r := f.wantState(s.ID, "active", 1, 2)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
@@ -223,7 +223,7 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 			t.Errorf("%s: %s", number, r.State)
 		}
 		f.advance(wait)
-		f.is(s.ID, "active", 1, 1)
+		f.wantState(s.ID, "active", 1, 1)
 		if r := f.renewals(s.ID)[0]; f.charges(r.ID) != 1 {
 			t.Errorf("%s: the rail was asked %d times", number, f.charges(r.ID))
 		}
@@ -233,12 +233,12 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	if _, err := f.Pause(f.of(s.ID)); err != nil {
+	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(200 * day)
-	f.is(s.ID, "paused", 0, 0)
-	resumed, err := f.Resume(f.of(s.ID))
+	f.wantState(s.ID, "paused", 0, 0)
+	resumed, err := f.Resume(f.commandFor(s.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,23 +246,23 @@ func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 		t.Errorf("resumed, the next renewal is at %v (%v), want at once", at.Time(), ok)
 	}
 	f.Runtime.Quiesce()
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 	f.advance(10*day - time.Second)
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 	f.advance(time.Second)
-	f.is(s.ID, "active", 2, 2)
+	f.wantState(s.ID, "active", 2, 2)
 }
 
 func TestCancelledIsFinal(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	if _, err := f.Cancel(f.of(s.ID)); err != nil {
+	if _, err := f.Cancel(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(365 * day)
-	f.is(s.ID, "cancelled", 0, 0)
+	f.wantState(s.ID, "cancelled", 0, 0)
 	for name, do := range map[string]func(subscriptionactor.Command) (subscriptionactor.Result, error){"pause": f.Pause, "resume": f.Resume, "cancel": f.Cancel} {
-		if _, err := do(f.of(s.ID)); !ledger.IsRefusal(err, ledger.Conflict) {
+		if _, err := do(f.commandFor(s.ID)); !ledger.IsRefusal(err, ledger.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -273,14 +273,14 @@ func TestSubscriptionCancelledDuringARenewalRecordsItsEnd(t *testing.T) {
 	f := open(t)
 	s := f.subscribeSlow()
 	f.advance(30 * day)
-	if _, err := f.Cancel(f.of(s)); err != nil {
+	if _, err := f.Cancel(f.commandFor(s)); err != nil {
 		t.Fatal(err)
 	}
-	f.is(s, "cancelled", 0, 1)
+	f.wantState(s, "cancelled", 0, 1)
 	f.advance(time.Minute)
-	f.is(s, "cancelled", 1, 1)
+	f.wantState(s, "cancelled", 1, 1)
 	f.advance(365 * day)
-	f.is(s, "cancelled", 1, 1)
+	f.wantState(s, "cancelled", 1, 1)
 }
 
 // subscribeSlow subscribes with a card that the rail charges five seconds late.
@@ -296,10 +296,10 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 	s := f.subscribe(nil)
 	f.partner(false)
 	f.advance(40 * day)
-	f.is(s.ID, "active", 0, 0)
+	f.wantState(s.ID, "active", 0, 0)
 	f.partner(true)
 	f.advance(time.Hour)
-	r := f.is(s.ID, "active", 1, 1)
+	r := f.wantState(s.ID, "active", 1, 1)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
@@ -319,19 +319,19 @@ func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.advance(40 * day)
-	f.is(s.ID, "active", 0, 0)
+	f.wantState(s.ID, "active", 0, 0)
 	if _, err := f.directory.PatchOrganization(t.Context(), f.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(time.Hour)
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 }
 
 // The intent is durable and the process ends before anything is charged: after the restart it is
-// charged once, under the same name.
+// charged once, with the same key.
 func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	l := &losing{loses: true}
-	f := openAs(t, l.between)
+	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	was := f.read(s.ID)
@@ -341,7 +341,7 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	l.set(false, false)
 	f.restart()
 	f.advance(time.Minute)
-	r := f.is(s.ID, "active", 1, 1)
+	r := f.wantState(s.ID, "active", 1, 1)
 	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != was.Last || r.Last != was.Last || f.charges(was.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(was.Last))
 	}
@@ -350,7 +350,7 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 // The charge is durable and the process ends before its subscription gets the report.
 func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
 	l := &losing{deaf: true}
-	f := openAs(t, l.between)
+	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	if r := f.read(s.ID); !r.State.UnderWay() || len(f.renewals(s.ID)) != 1 {
@@ -358,29 +358,29 @@ func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
 	}
 	f.restart()
 	f.advance(time.Minute) // reports are still lost, so the subscription reads the transaction
-	r := f.is(s.ID, "active", 1, 1)
+	r := f.wantState(s.ID, "active", 1, 1)
 	if list := f.renewals(s.ID); len(list) != 1 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
 	}
 }
 
-// A renewal that is begun twice, at once or later, is one payment.
+// A renewal that is begun twice, at once or later, has one payment.
 func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	l := &losing{twice: true}
-	f := openAs(t, l.between)
+	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(65 * day)
-	r := f.is(s.ID, "active", 2, 2)
+	r := f.wantState(s.ID, "active", 2, 2)
 	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
-	// The same name with another transaction: the claim is taken.
-	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: random(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	// The same key with another transaction: the claim is taken.
+	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	f.Runtime.Quiesce()
 	if list := f.renewals(s.ID); len(list) != 2 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
 	}
 }
 
-// A partner that knows a renewal's name cannot claim it first.
+// A partner that knows a renewal's key cannot claim it first.
 func TestPartnersTxidsAndKeysCannotBlockARenewal(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
@@ -390,7 +390,7 @@ func TestPartnersTxidsAndKeysCannotBlockARenewal(t *testing.T) {
 		f.pay(func(c *paymentactor.Create) { c.Request.TxID, c.Key = text, key(text) })
 	}
 	f.advance(30 * day)
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 }
 
 // The store's files never contain the provider's token in the clear.
@@ -420,7 +420,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	s := f.subscribe(nil)
 	f.set(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
 	f.advance(30 * day)
-	r := f.is(s.ID, "active", 0, 1)
+	r := f.wantState(s.ID, "active", 0, 1)
 	if held := f.renewals(s.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
@@ -429,11 +429,11 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
-	f.is(s.ID, "active", 1, 1)
+	f.wantState(s.ID, "active", 1, 1)
 	f.advance(30*day - 12*time.Hour)
-	f.is(s.ID, "active", 1, 2)
+	f.wantState(s.ID, "active", 1, 2)
 	f.advance(day)
-	f.is(s.ID, "past_due", 1, 2)
+	f.wantState(s.ID, "past_due", 1, 2)
 }
 
 // A payment that is refunded or charged back was paid: the subscription continues.
@@ -442,7 +442,7 @@ func TestARenewalThatIsRefundedWasPaid(t *testing.T) {
 	initial := f.pay(card("4000000000000259")) // charged back a minute later, and so is each renewal
 	s := f.subscribeOn(initial)
 	f.advance(30*day + time.Hour)
-	r := f.is(s.ID, "active", 1, 1)
+	r := f.wantState(s.ID, "active", 1, 1)
 	if reloaded := f.renewals(s.ID)[0]; reloaded.Status != payment.Reversed {
 		t.Errorf("%s", reloaded.Status)
 	}

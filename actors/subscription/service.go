@@ -93,7 +93,7 @@ var ErrTerms = errors.New("the terms are refused")
 // Create creates a subscription. The error is ErrTerms, or a *ledger.Refusal: Conflict for a key
 // that was used for another request.
 func (s *Service) Create(c Create) (Result, error) {
-	if r, used, err := s.used(c.Org, &c.Key); used || err != nil {
+	if r, used, err := s.cachedReply(c.Org, &c.Key); used || err != nil {
 		return r, err
 	}
 	credential, found, err := s.credential(&c)
@@ -145,7 +145,7 @@ func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscr
 func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
 
 func (s *Service) command(c Command, what subscription.Event) (Result, error) {
-	if r, used, err := s.used(c.Org, &c.Key); used || err != nil {
+	if r, used, err := s.cachedReply(c.Org, &c.Key); used || err != nil {
 		return r, err
 	}
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
@@ -165,7 +165,7 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	select {
 	case r := <-c.reply:
 		if ledger.IsRefusal(r.err, ledger.ClaimTaken) { // another request with the key was faster
-			again, used, err := s.used(key.Org, c.key)
+			again, used, err := s.cachedReply(key.Org, c.key)
 			if err == nil && !used {
 				err = r.err
 			}
@@ -177,9 +177,9 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	}
 }
 
-// used looks up whether a caller's key was used before, and returns the reply to the request that
-// used it. If the stored reply is damaged, used returns the subscription's current state instead.
-func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
+// cachedReply looks up whether a caller's key was used before, and returns the reply to the request that
+// used it. If the stored reply is damaged, cachedReply returns the subscription's current state instead.
+func (s *Service) cachedReply(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if key.IsZero() {
 		return Result{}, false, nil
 	}
@@ -189,7 +189,7 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	if err != nil || !found {
 		return Result{}, false, err
 	}
-	id, progress, err := s.answered(org, key, extra)
+	id, progress, err := s.claimedReply(org, key, extra)
 	if err != nil {
 		id = source.ID
 	}
@@ -203,9 +203,9 @@ func (s *Service) used(org ledger.ID, key *actors.Key) (Result, bool, error) {
 	return r, true, nil
 }
 
-// answered returns the reply to the request with a key, read from the key's claim: the subscription's
+// claimedReply returns the reply to the request with a key, read from the key's claim: the subscription's
 // id, and its progress. If it returns an error, it has raised the alarm.
-func (s *Service) answered(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, progress subscription.Progress, err error) {
+func (s *Service) claimedReply(org ledger.ID, key *actors.Key, extra []byte) (id ledger.ID, progress subscription.Progress, err error) {
 	reply := ReplyID(org, key.ClaimKey())
 	plaintext, err := s.rt.OpenReply(actors.SubscriptionReply, org, reply, extra)
 	if err == nil {

@@ -51,17 +51,17 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 		"refunded":    {refunded.ID, "initial_payment_id: it is not a charged payment"},
 		"without one": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
 		"a renewal":   {f.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
-		"unknown":     {random(), "initial_payment_id: there is no such payment"},
+		"unknown":     {randomID(), "initial_payment_id: there is no such payment"},
 		"none":        {ledger.ID{}, "initial_payment_id: there is no such payment"},
 	} {
-		_, refused, err := f.ask(terms(c.initial), actors.Key{})
+		_, refused, err := f.create(terms(c.initial), actors.Key{})
 		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, subscriptionactor.ErrTerms) {
 			t.Errorf("%s: refused %q (%v), want %q", name, got, err, c.want)
 		}
 	}
 }
 
-// Another partner's initial payment or subscription is answered like an unknown one.
+// The id of another partner's initial payment or subscription is refused like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
@@ -73,23 +73,23 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 		t.Errorf("%v %q", err, refused)
 	}
 	for _, c := range []subscriptionactor.Command{
-		{Org: f.first.Org, Partner: f.first.Partner, ID: random()},
+		{Org: f.first.Org, Partner: f.first.Partner, ID: randomID()},
 		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: s.ID},
 		{Org: f.second.Org, Partner: f.second.Partner, ID: s.ID},
 	} {
 		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
-			"read": read, "pause": second(f.Pause(c)), "resume": second(f.Resume(c)), "cancel": second(f.Cancel(c)),
+			"read": read, "pause": errorOf(f.Pause(c)), "resume": errorOf(f.Resume(c)), "cancel": errorOf(f.Cancel(c)),
 		} {
 			if err == nil || err.Error() != "subscription.Read: not_found: no such subscription" {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
-	f.is(s.ID, "active", 0, 0)
+	f.wantState(s.ID, "active", 0, 0)
 }
 
-func second(_ subscriptionactor.Result, err error) error { return err }
+func errorOf(_ subscriptionactor.Result, err error) error { return err }
 
 // generous is a rail that returns the test's tokens.
 type generous struct {
@@ -106,8 +106,8 @@ func (g generous) Submit(ctx context.Context, call *actors.Call) actors.Outcome 
 	return o
 }
 
-// A valid token is kept sealed. One that is too long or not a text is not kept, and the payment is
-// charged nevertheless.
+// A valid token is sealed and stored. A token that is too long or not a text is not stored, and the
+// payment is charged nevertheless.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 	for token, kept := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
@@ -131,13 +131,13 @@ func (lost) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopene
 
 var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
 
-// A missing credential is never replaced by anything: the renewal is not sent, and not paid.
+// Nothing replaces a missing credential: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 	f := openAs(t, func(f *fixture) { f.sealer = lost{f.Keyring} })
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
-	if f.is(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || f.charges(r.ID) != 0 {
+	if f.wantState(s.ID, "past_due", 0, 1); r.Status != payment.Failed || r.Failure != lostCredential || f.charges(r.ID) != 0 {
 		t.Errorf("%s %q, sent %d times", r.Status, r.Failure.Describe("en"), f.charges(r.ID))
 	}
 }
@@ -147,7 +147,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
 	k := key("create")
-	made, _, err := f.ask(terms(initial.ID), k)
+	made, _, err := f.create(terms(initial.ID), k)
 	if err != nil || made.Replay {
 		t.Fatal(err)
 	}
@@ -155,11 +155,11 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Resume(f.of(made.Record.ID)); err != nil {
+	if _, err := f.Resume(f.commandFor(made.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(65 * day)
-	again, _, err := f.ask(terms(initial.ID), k)
+	again, _, err := f.create(terms(initial.ID), k)
 	if err != nil || !again.Replay || again.Record.Progress != made.Record.Progress || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
 		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
 	}
@@ -167,10 +167,10 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
-	f.is(made.Record.ID, "active", 2, 2) // it was not paused again
+	f.wantState(made.Record.ID, "active", 2, 2) // it was not paused again
 	other := k
 	other.Hash[0]++
-	if _, _, err := f.ask(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, _, err := f.create(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
@@ -184,7 +184,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range many {
 		all.Go(func() {
-			r, _, err := f.ask(terms(initial.ID), key("k"))
+			r, _, err := f.create(terms(initial.ID), key("k"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -212,7 +212,7 @@ func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 	won := make(chan bool, many)
 	for range many {
 		go func() {
-			_, err := f.Pause(f.of(s.ID))
+			_, err := f.Pause(f.commandFor(s.ID))
 			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
 				t.Error(err)
 			}
@@ -238,10 +238,10 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 		f.advance(time.Second)
 		made = append(made, f.subscribeOn(initial).ID)
 	}
-	if _, err := f.Cancel(f.of(made[1])); err != nil {
+	if _, err := f.Cancel(f.commandFor(made[1])); err != nil {
 		t.Fatal(err)
 	}
-	f.advance(65 * day) // renewals move no row
+	f.advance(65 * day) // renewals do not change the order of the list
 	walk := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
 			rows, next, err := f.List(f.first.Org, f.first.Partner, p)
@@ -276,7 +276,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	}
 }
 
-// The specification, "Events", the paragraph on the separate stream.
+// Specification, "Events", the paragraph about the separate stream.
 func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
@@ -284,7 +284,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	f.advance(30 * day)
 	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
-		if _, err := do(f.of(s.ID)); err != nil {
+		if _, err := do(f.commandFor(s.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -292,7 +292,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	if got := f.events(); !slices.Equal(got, want) {
 		t.Fatalf("told %q, want %q", got, want)
 	}
-	letters := f.letters()
+	letters := f.streamNotifications()
 	first := letters[0]
 	about := first["subscription"].(map[string]any)
 	last := f.renewals(s.ID)[1].ID.String()
@@ -337,14 +337,14 @@ func TestNotifiedAmountIsExact(t *testing.T) {
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	ask := terms(f.pay(nil).ID)
 	ask.Amount, ask.Metadata = ledger.MaxAmount, nil
-	r, refused, err := f.ask(ask, actors.Key{})
+	r, refused, err := f.create(ask, actors.Key{})
 	if err != nil {
 		t.Fatal(err, refused)
 	}
-	if _, err := f.Cancel(f.of(r.Record.ID)); err != nil {
+	if _, err := f.Cancel(f.commandFor(r.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
-	letter := f.letters()[0]
+	letter := f.streamNotifications()[0]
 	if got := letter["subscription"].(map[string]any)["amount"]; got != json.Number(ledger.MaxAmount.String()) {
 		t.Errorf("amount %v", got)
 	}
@@ -353,13 +353,13 @@ func TestNotifiedAmountIsExact(t *testing.T) {
 	}
 }
 
-// A notification goes where those of the initial payment go: to the partner's address if the
+// A notification goes to the same address as those of the initial payment: to the partner's if the
 // terminal has none.
 func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
-	if _, err := f.Pause(f.of(s.ID)); err != nil {
+	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
@@ -375,7 +375,7 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	f := open(t)
 	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	s := f.subscribe(nil)
-	if _, err := f.Pause(f.of(s.ID)); err != nil {
+	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
@@ -390,13 +390,13 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
-	n.Body, n.Source.ID = whole, random()
+	n.Body, n.Source.ID = whole, randomID()
 	if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }
 
-// A payment's record keeps its renewal; the transaction shows its subscription.
+// A payment's record stores which renewal it is; the transaction shows its subscription.
 func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
@@ -452,9 +452,9 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		}
 	}
 	d.armed.Store(true)
-	r, err := f.Cancel(f.of(s.ID))
+	r, err := f.Cancel(f.commandFor(s.ID))
 	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
-	f.is(s.ID, "cancelled", 0, 0)
+	f.wantState(s.ID, "cancelled", 0, 0)
 }

@@ -134,7 +134,7 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 	if to.None() {
 		a := Attempt{At: c.clock.Now(), Reached: reached}
 		if reached.None() {
-			a.Failure = nobody
+			a.Failure = nobodyReachable
 		}
 		return a
 	}
@@ -157,9 +157,9 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 		both.Go(func() { mails = c.post.send(ctx, to.Emails, m, at) })
 	}
 	both.Wait()
-	left := Contacts{Telegram: chats.left, Emails: mails.left}
+	left := Contacts{Telegram: chats.unreached, Emails: mails.unreached}
 	return Attempt{
-		At: at, Took: time.Since(started), Left: left, Reached: reached.with(to.Without(left)),
+		At: at, Took: time.Since(started), Left: left, Reached: reached.union(to.Without(left)),
 		Status: max(chats.status, mails.status), Wait: chats.wait,
 		Failure: joined(chats.summary("telegram", len(to.Telegram)), mails.summary("e-mail", len(to.Emails))),
 	}
@@ -167,30 +167,30 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 
 // outcome is the result of one channel's part of an attempt.
 type outcome struct {
-	left   []string
-	status int
-	why    string // why the first contact that was not reached was not reached
-	wait   time.Duration
+	unreached []string
+	status    int
+	why       string // why the first contact that was not reached was not reached
+	wait      time.Duration
 }
 
-// miss records that a contact was not reached.
-func (o *outcome) miss(contact string, f failure) {
-	if len(o.left) == 0 {
+// addFailure records that a contact was not reached.
+func (o *outcome) addFailure(contact string, f failure) {
+	if len(o.unreached) == 0 {
 		o.status, o.why = f.status, f.why
 	}
-	o.left = append(o.left, contact)
+	o.unreached = append(o.unreached, contact)
 	o.wait = max(o.wait, f.wait)
 }
 
 // summary returns the result in a few words; empty if all were reached.
 func (o *outcome) summary(dialOptions string, all int) string {
 	switch {
-	case len(o.left) == 0:
+	case len(o.unreached) == 0:
 		return ""
 	case all == 1:
 		return dialOptions + ": " + o.why
 	}
-	return dialOptions + ": " + strconv.Itoa(len(o.left)) + " of " + strconv.Itoa(all) + " not told: " + o.why
+	return dialOptions + ": " + strconv.Itoa(len(o.unreached)) + " of " + strconv.Itoa(all) + " not told: " + o.why
 }
 
 func joined(texts ...string) string {
@@ -212,15 +212,15 @@ type failure struct {
 
 // Why a contact was not reached, for people.
 const (
-	interrupted  = "interrupted: the service is stopping"
-	nobody       = "nobody is there to be told" // the reason for an attempt as a whole
-	noConnection = "no connection in time"
-	noAnswer     = "no answer in time"
-	notFound     = "no such host"
-	notConnected = "not connected"
-	broken       = "connection broken"
-	notTrusted   = "TLS: certificate not accepted"
-	tlsFailed    = "TLS: handshake failed"
+	interrupted     = "interrupted: the service is stopping"
+	nobodyReachable = "nobody is there to be told" // the reason for an attempt as a whole
+	noConnection    = "no connection in time"
+	noAnswer        = "no answer in time"
+	notFound        = "no such host"
+	notConnected    = "not connected"
+	broken          = "connection broken"
+	notTrusted      = "TLS: certificate not accepted"
+	tlsFailed       = "TLS: handshake failed"
 )
 
 // errConnect marks errors of opening a connection.

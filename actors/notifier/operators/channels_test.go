@@ -47,7 +47,7 @@ func flood(t *testing.T) (host string, port int) {
 
 // If one channel fails, the other still sends, and only the failed channel's contacts are left.
 func TestOnlyFailedContactsAreLeft(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["ops@bank.example"] = 451 })
 	blocked := true
 	api := newTelegramAPI(t, false, func(string) (int, string) {
@@ -56,7 +56,7 @@ func TestOnlyFailedContactsAreLeft(t *testing.T) {
 		}
 		return 200, `{"ok":true}`
 	})
-	o := byTelegram(api.URL)
+	o := telegramOptions(api.URL)
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	c := open(t, o)
 	all := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
@@ -75,7 +75,7 @@ func TestOnlyFailedContactsAreLeft(t *testing.T) {
 func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	deliver(t, open(t, byTelegram(api.URL)), both).want(t, 0, "", Contacts{})
+	deliver(t, open(t, telegramOptions(api.URL)), both).want(t, 0, "", Contacts{})
 	if len(api.chats()) != 1 {
 		t.Error("the chat was not told")
 	}
@@ -85,20 +85,20 @@ func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	deliver(t, open(t, Options{}), both).want(t, 0, nobody, Contacts{})
-	deliver(t, open(t, byTelegram(api.URL)), Contacts{}).want(t, 0, nobody, Contacts{})
-	deliver(t, open(t, byTelegram(api.URL)), emails("ops@bank.example")).want(t, 0, nobody, Contacts{})
-	a := open(t, byTelegram(api.URL)).Send(t.Context(), both, chats("1"), message)
-	a.want(t, 0, "", Contacts{}) // contacts that were reached stay reached
+	deliver(t, open(t, Options{}), both).want(t, 0, nobodyReachable, Contacts{})
+	deliver(t, open(t, telegramOptions(api.URL)), Contacts{}).want(t, 0, nobodyReachable, Contacts{})
+	deliver(t, open(t, telegramOptions(api.URL)), emails("ops@bank.example")).want(t, 0, nobodyReachable, Contacts{})
+	a := open(t, telegramOptions(api.URL)).Send(t.Context(), both, chats("1"), message)
+	a.want(t, 0, "", Contacts{}) // a contact that an earlier attempt has reached counts
 	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
 		t.Errorf("%d calls, told were %v", len(api.chats()), a.Reached)
 	}
 }
 
 func TestReaches(t *testing.T) {
-	certificate, _ := identity(t)
+	certificate, _ := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate)
-	telegram, post := byTelegram("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
+	telegram, post := telegramOptions("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
 	for _, c := range []struct {
 		o    Options
 		n    directory.Notification
@@ -159,10 +159,10 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 
 // No secret, address or word of a message appears when an attempt or the options are printed.
 func TestAttemptContainsNoSecret(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) { s.refuses["CANARY@bank.example"] = 550 })
 	api := newTelegramAPI(t, false, func(string) (int, string) { return refusal(400, "Bad Request: "+token, "") })
-	o := byTelegram(api.URL)
+	o := telegramOptions(api.URL)
 	o.SMTP, o.Roots = s.smtp(StartTLS), roots
 	o.SMTP.Password = "CANARY-password"
 	a := deliver(t, open(t, o), Contacts{Telegram: []string{"CANARY-chat"}, Emails: []string{"CANARY@bank.example"}})
@@ -174,7 +174,7 @@ func TestAttemptContainsNoSecret(t *testing.T) {
 	}
 }
 
-// The number of attempts in progress is bounded; those that wait have not begun, and end when the
+// The number of attempts in progress is bounded. Attempts beyond it have not begun, and end when the
 // service stops.
 func TestAttemptsAreBounded(t *testing.T) {
 	arrived, resume := make(chan struct{}, 2*MaxSends), make(chan struct{})
@@ -183,7 +183,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		<-resume
 		return 200, `{"ok":true}`
 	})
-	c := open(t, byTelegram(api.URL))
+	c := open(t, telegramOptions(api.URL))
 	var all sync.WaitGroup
 	for range MaxSends {
 		all.Go(func() { c.Send(context.Background(), chats("1"), Contacts{}, message) })
@@ -212,8 +212,8 @@ func TestAnAttemptEndsWithItsContext(t *testing.T) {
 		arrived <- struct{}{}
 		return 0, ""
 	}
-	host, port := silent(t)
-	o := byTelegram(api.URL)
+	host, port := silentServer(t)
+	o := telegramOptions(api.URL)
 	o.SMTP = SMTP{Host: host, Port: port, From: "mizan@bank.example"}
 	c := open(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -257,7 +257,7 @@ func TestAttemptGoesToListedUnreachedContacts(t *testing.T) {
 		return 200, `{"ok":true}`
 	})
 	reached := Contacts{Telegram: []string{"1", "@Ops"}, Emails: []string{"a@b.example"}}
-	a := open(t, byTelegram(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), reached, message)
+	a := open(t, telegramOptions(api.URL)).Send(t.Context(), chats("2", "@ops", "3"), reached, message)
 	a.want(t, 403, "telegram: 1 of 2 not told: Forbidden: bot was blocked by the user", chats("3"))
 	if got := api.chats(); !slices.Equal(got, []string{"2", "3"}) {
 		t.Errorf("asked to tell were %v", got)
@@ -280,7 +280,7 @@ func TestContactsAreComparedWithoutCase(t *testing.T) {
 func TestLongMessageIsSentInOnePieceByTelegram(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
 	m := alerts.Message{Kind: alerts.Daily, Subject: strings.Repeat("s", alerts.MaxSubject), Text: strings.Repeat("x", alerts.MaxText)}
-	open(t, byTelegram(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
+	open(t, telegramOptions(api.URL)).Send(t.Context(), chats("1"), Contacts{}, m).want(t, 0, "", Contacts{})
 	const takes = 4096 // characters that the Bot API accepts
 	if got := api.sent[0].text; len(got) > takes || got != m.Subject+"\n\n"+m.Text {
 		t.Errorf("%d characters were sent", len(got))

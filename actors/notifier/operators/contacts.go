@@ -38,8 +38,8 @@ func rest(list, others []string) (left []string) {
 	return left
 }
 
-// with returns c and others together.
-func (c Contacts) with(others Contacts) Contacts {
+// union returns c and others together.
+func (c Contacts) union(others Contacts) Contacts {
 	return Contacts{Telegram: slices.Concat(c.Telegram, others.Telegram), Emails: slices.Concat(c.Emails, others.Emails)}
 }
 

@@ -8,7 +8,7 @@
 //  2. A channel that is not configured is no failure: its contacts are skipped, and the log says so once, when
 //     the Channels are made. But an attempt after which no contact was ever reached has failed.
 //  3. A connection has 5 s of real time (name, TCP and TLS together) and an attempt 15 s in all; SMTP's STARTTLS,
-//     after the greeting, has what is left of the 15 s. At most 64 KiB of an answer are read.
+//     after the greeting, has what is left of the 15 s. At most 64 KiB of a response are read.
 //  4. At most MaxSends attempts are in progress; one that waits has not begun.
 //  5. An Attempt and the log contain no token, password, address, chat or text of a message. Of a server's error
 //     they contain its codes and the Bot API's description, cut and without anything that looks like the token.

@@ -71,7 +71,7 @@ func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
 	}
 }
 
-// wantLate checks an attempt that ran out of time. Which step it was in depends on the machine.
+// wantLate checks an attempt that ran out of time. At which step that happened depends on the machine.
 func (a Attempt) wantLate(t *testing.T, dialOptions string, left Contacts) {
 	t.Helper()
 	if !strings.HasPrefix(a.Failure, dialOptions) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
@@ -80,8 +80,8 @@ func (a Attempt) wantLate(t *testing.T, dialOptions string, left Contacts) {
 	a.want(t, 0, a.Failure, left)
 }
 
-// identity returns a certificate for 127.0.0.1 and the pool that trusts it.
-func identity(t *testing.T) (tls.Certificate, *x509.CertPool) {
+// newCertificate returns a certificate for 127.0.0.1 and the pool that trusts it.
+func newCertificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -96,7 +96,7 @@ type sent struct{ path, chat, text, preview string }
 // telegramAPI simulates the Bot API.
 type telegramAPI struct {
 	*httptest.Server
-	answer func(chat string) (status int, body string) // nil: it accepts everything; status 0: it never answers
+	answer func(chat string) (status int, body string) // returns the response; nil: it accepts everything; status 0: it never responds
 
 	mu   sync.Mutex
 	sent []sent // guarded by mu
@@ -154,7 +154,7 @@ type letter struct{ from, to, body string }
 type server struct {
 	host     string
 	port     int
-	user     string          // the user that it requires; empty: no login
+	user     string          // the user who must log in; empty: no login
 	refuses  map[string]int  // addresses that it refuses, and the code
 	hangs    map[string]bool // MAIL, RCPT, DATA
 	over     chan struct{}
@@ -279,8 +279,8 @@ func (s *session) Reset() { s.letter = letter{} }
 
 func (s *session) Logout() error { return nil }
 
-// silent accepts connections and sends nothing.
-func silent(t *testing.T) (host string, port int) {
+// silentServer accepts connections and sends nothing.
+func silentServer(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -310,8 +310,8 @@ func silent(t *testing.T) (host string, port int) {
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
 
-// nowhere returns an address at which no server listens.
-func nowhere(t *testing.T) (host string, port int) {
+// closedPort returns an address at which no server listens.
+func closedPort(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -325,7 +325,7 @@ func addressOf(host string, port int) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
 }
 
-// deliver makes an attempt, which must end.
+// deliver makes an attempt, which must return in time.
 func deliver(t *testing.T, c *Channels, to Contacts) Attempt {
 	t.Helper()
 	done := make(chan Attempt, 1)

@@ -95,7 +95,7 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return p.missAll(addresses, p.unopened(ctx, until, err))
+		return p.missAll(addresses, p.openFailure(ctx, until, err))
 	}
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
@@ -104,9 +104,9 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 	err = client.SendWithSMTPClient(session, letters...)
 	for i, letter := range letters {
 		if letter == nil {
-			o.miss(addresses[i], failure{why: noAddress})
+			o.addFailure(addresses[i], failure{why: noAddress})
 		} else if !letter.IsDelivered() {
-			o.miss(addresses[i], p.refused(ctx, until, letter, err))
+			o.addFailure(addresses[i], p.letterFailure(ctx, until, letter, err))
 		}
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted
@@ -115,7 +115,7 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 
 func (p *post) missAll(addresses []string, f failure) (o outcome) {
 	for _, address := range addresses {
-		o.miss(address, f)
+		o.addFailure(address, f)
 	}
 	return o
 }
@@ -142,8 +142,8 @@ func (p *post) letter(to string, m alerts.Message, at time.Time) *mail.Msg {
 	return letter
 }
 
-// unopened returns why there is no session.
-func (p *post) unopened(ctx context.Context, until time.Time, err error) failure {
+// openFailure returns why there is no session.
+func (p *post) openFailure(ctx context.Context, until time.Time, err error) failure {
 	var answer *textproto.Error
 	switch {
 	case errors.As(err, &answer):
@@ -156,8 +156,8 @@ func (p *post) unopened(ctx context.Context, until time.Time, err error) failure
 	return p.connectionFailure(ctx, until, err)
 }
 
-// refused returns why the server refused a letter; all is the error of the whole sending.
-func (p *post) refused(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
+// letterFailure returns why the server refused a letter; all is the error of the whole sending.
+func (p *post) letterFailure(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())

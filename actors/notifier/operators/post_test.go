@@ -12,7 +12,7 @@ import (
 )
 
 func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate)
 		c := open(t, Options{SMTP: s.smtp(mode), Roots: roots})
@@ -47,7 +47,7 @@ func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
 
 // The refusal of one recipient does not affect the others.
 func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate, func(s *server) {
 		s.refuses["gone@bank.example"], s.refuses["full@bank.example"] = 550, 452
 	})
@@ -69,7 +69,7 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 }
 
 func TestSMTPAuthentication(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate, func(s *server) { s.user = "mizan" })
 		o := s.smtp(mode)
@@ -88,7 +88,7 @@ func TestSMTPAuthentication(t *testing.T) {
 }
 
 func TestSMTPServerWithoutAuthenticationFails(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate)
 	o := s.smtp(StartTLS)
 	o.User, o.Password = "mizan", secret.Text("CANARY-password")
@@ -109,7 +109,7 @@ func TestEmailIsEncryptedOrNotSent(t *testing.T) {
 }
 
 func TestSMTPCertificateIsChecked(t *testing.T) {
-	certificate, _ := identity(t)
+	certificate, _ := newCertificate(t)
 	for _, mode := range []TLSMode{StartTLS, TLS} {
 		s := newServer(t, mode, &certificate)
 		deliver(t, open(t, Options{SMTP: s.smtp(mode)}), emails("ops@bank.example")).
@@ -121,21 +121,21 @@ func TestSMTPCertificateIsChecked(t *testing.T) {
 }
 
 func TestHangingSMTPServerTimesOut(t *testing.T) {
-	certificate, roots := identity(t)
+	certificate, roots := newCertificate(t)
 	for _, at := range []string{"MAIL", "RCPT", "DATA"} {
 		s := newServer(t, StartTLS, &certificate, func(s *server) { s.hangs[at] = true })
 		c := open(t, Options{SMTP: s.smtp(StartTLS), Roots: roots}, bounds{connect: patience, answer: 10 * short})
 		deliver(t, c, emails("ops@bank.example", "risk@bank.example")).
 			wantLate(t, "e-mail: 2 of 2 not told: ", emails("ops@bank.example", "risk@bank.example"))
 	}
-	host, port := silent(t)
+	host, port := silentServer(t)
 	o := SMTP{Host: host, Port: port, From: "mizan@bank.example"}
 	deliver(t, open(t, Options{SMTP: o}, bounds{connect: patience, answer: short}), emails("ops@bank.example")).
 		wantLate(t, "e-mail: ", emails("ops@bank.example"))
 	o.TLS = TLS
 	deliver(t, open(t, Options{SMTP: o}, bounds{connect: short, answer: patience}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: no connection in time", emails("ops@bank.example"))
-	o.Host, o.Port = nowhere(t)
+	o.Host, o.Port = closedPort(t)
 	deliver(t, open(t, Options{SMTP: o}), emails("ops@bank.example")).want(t, 0, "e-mail: not connected", emails("ops@bank.example"))
 }
 

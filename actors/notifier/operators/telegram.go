@@ -88,7 +88,7 @@ func (t *telegram) sendAll(ctx context.Context, chats []string, m alerts.Message
 	var o outcome
 	for i, f := range missed {
 		if f != nil {
-			o.miss(chats[i], *f)
+			o.addFailure(chats[i], *f)
 		}
 	}
 	return o

@@ -11,13 +11,13 @@ import (
 	"mizan/internal/secret"
 )
 
-func byTelegram(url string) Options {
+func telegramOptions(url string) Options {
 	return Options{TelegramURL: url, TelegramToken: secret.Text(token)}
 }
 
 func TestChatGetsSubjectAndText(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
-	a := deliver(t, open(t, byTelegram(api.URL+"/")), chats("-100123"))
+	a := deliver(t, open(t, telegramOptions(api.URL+"/")), chats("-100123"))
 	a.want(t, 0, "", Contacts{})
 	want := sent{"/bot" + token + "/sendMessage", "-100123", message.Subject + "\n\n" + message.Text, `{"is_disabled":true}`}
 	if len(api.sent) != 1 || api.sent[0] != want {
@@ -32,7 +32,7 @@ func TestEachChatGetsItsOwnRequest(t *testing.T) {
 		}
 		return 200, `{"ok":true,"result":{}}`
 	})
-	c := open(t, byTelegram(api.URL))
+	c := open(t, telegramOptions(api.URL))
 	a := deliver(t, c, chats("1", "@gone", "3", "4", "5", "6", "7"))
 	a.want(t, 403, "telegram: 2 of 7 not told: Forbidden: bot was blocked by the user", chats("@gone", "7"))
 	if got := api.chats(); !slices.Equal(got, []string{"1", "3", "4", "5", "6", "7", "@gone"}) {
@@ -75,7 +75,7 @@ func TestBotAPIRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			api := newTelegramAPI(t, false, func(string) (int, string) { return c.status, c.body })
-			a := deliver(t, open(t, byTelegram(api.URL)), chats("1"))
+			a := deliver(t, open(t, telegramOptions(api.URL)), chats("1"))
 			a.want(t, c.code, "telegram: "+c.want, chats("1"))
 			if a.Wait != c.wait {
 				t.Errorf("waits %v, want %v", a.Wait, c.wait)
@@ -87,7 +87,7 @@ func TestBotAPIRefusals(t *testing.T) {
 func TestAnyOKResponseCountsAsDelivered(t *testing.T) {
 	for _, body := range []string{`{"ok":true}`, `{"ok":true,"result":{}}`, `{"ok":true,"result":{"message_id":"of another release"}}`, `{"ok":true,"result":true}`} {
 		api := newTelegramAPI(t, false, func(string) (int, string) { return 200, body })
-		deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "", Contacts{})
+		deliver(t, open(t, telegramOptions(api.URL)), chats("1")).want(t, 0, "", Contacts{})
 	}
 }
 
@@ -95,7 +95,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	other := newTelegramAPI(t, false, nil)
 	api := newTelegramAPI(t, false, nil)
 	api.Config.Handler = http.RedirectHandler(other.URL, http.StatusTemporaryRedirect)
-	deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 307, "telegram: the answer is not the Bot API's: status 307", chats("1"))
+	deliver(t, open(t, telegramOptions(api.URL)), chats("1")).want(t, 307, "telegram: the answer is not the Bot API's: status 307", chats("1"))
 	if len(other.chats()) != 0 {
 		t.Error("the token was taken elsewhere")
 	}
@@ -103,28 +103,28 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 
 func TestHangingBotAPITimesOut(t *testing.T) {
 	api := newTelegramAPI(t, false, func(string) (int, string) { return 0, "" })
-	c := open(t, byTelegram(api.URL), bounds{connect: patience, answer: short})
+	c := open(t, telegramOptions(api.URL), bounds{connect: patience, answer: short})
 	deliver(t, c, chats("1", "2")).wantLate(t, "telegram: 2 of 2 not told: ", chats("1", "2"))
 }
 
 func TestUnresolvableBotAPIFails(t *testing.T) {
-	deliver(t, open(t, byTelegram(addressOf(nowhere(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
-	deliver(t, open(t, byTelegram("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
+	deliver(t, open(t, telegramOptions(addressOf(closedPort(t)))), chats("1")).want(t, 0, "telegram: not connected", chats("1"))
+	deliver(t, open(t, telegramOptions("http://nobody.invalid")), chats("1")).want(t, 0, "telegram: no such host", chats("1"))
 }
 
 func TestBotAPICertificateIsChecked(t *testing.T) {
 	api := newTelegramAPI(t, true, nil)
-	deliver(t, open(t, byTelegram(api.URL)), chats("1")).want(t, 0, "telegram: TLS: certificate not accepted", chats("1"))
-	trusting := byTelegram(api.URL)
+	deliver(t, open(t, telegramOptions(api.URL)), chats("1")).want(t, 0, "telegram: TLS: certificate not accepted", chats("1"))
+	trusting := telegramOptions(api.URL)
 	trusting.Roots = x509.NewCertPool()
 	trusting.Roots.AddCert(api.Certificate())
 	deliver(t, open(t, trusting), chats("1")).want(t, 0, "", Contacts{})
 	plain := newTelegramAPI(t, false, nil)
-	deliver(t, open(t, byTelegram("https"+strings.TrimPrefix(plain.URL, "http"))), chats("1")).want(t, 0, "telegram: TLS: handshake failed", chats("1"))
+	deliver(t, open(t, telegramOptions("https"+strings.TrimPrefix(plain.URL, "http"))), chats("1")).want(t, 0, "telegram: TLS: handshake failed", chats("1"))
 }
 
 func TestHangingHandshakeTimesOut(t *testing.T) {
-	host, port := silent(t)
-	c := open(t, byTelegram("https"+strings.TrimPrefix(addressOf(host, port), "http")), bounds{connect: short, answer: patience})
+	host, port := silentServer(t)
+	c := open(t, telegramOptions("https"+strings.TrimPrefix(addressOf(host, port), "http")), bounds{connect: short, answer: patience})
 	deliver(t, c, chats("1")).want(t, 0, "telegram: no connection in time", chats("1"))
 }

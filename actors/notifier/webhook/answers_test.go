@@ -32,7 +32,7 @@ func TestAny2xxAcknowledges(t *testing.T) {
 		400: "status 400", 401: "status 401", 404: "status 404", 410: "status 410", 429: "status 429",
 		500: "status 500", 503: "status 503", 599: "status 599", 600: "status 600", 999: "status 999",
 	} {
-		c.Deliver(parcel(server.URL+"/"+strconv.Itoa(status))).want(t, status, failure)
+		c.Deliver(testDelivery(server.URL+"/"+strconv.Itoa(status))).want(t, status, failure)
 	}
 }
 
@@ -42,7 +42,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	c := open(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
-		c.Deliver(parcel(r.url())).want(t, status, "redirect")
+		c.Deliver(testDelivery(r.url())).want(t, status, "redirect")
 		r.wantConnections(1)
 	}
 	elsewhere.wantConnections()
@@ -60,7 +60,7 @@ func TestInterimResponsesAreSkipped(t *testing.T) {
 	} {
 		r := receive(t, answer(text))
 		c := open(t)
-		c.Deliver(parcel(r.url())).want(t, want.Status, want.Failure)
+		c.Deliver(testDelivery(r.url())).want(t, want.Status, want.Failure)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestNonHTTPResponseFails(t *testing.T) {
 		"HTTP/1.12 200 OK\r\n\r\n",
 	} {
 		r := receive(t, once(text))
-		a := c.Deliver(parcel(r.url()))
+		a := c.Deliver(testDelivery(r.url()))
 		if text == "HTTP" {
 			a.want(t, 0, "connection closed in the middle of the answer")
 		} else if a.want(t, 0, "answer is not HTTP"); t.Failed() {
@@ -88,7 +88,7 @@ func TestNonHTTPResponseFails(t *testing.T) {
 func TestHTTP10ResponsesCount(t *testing.T) {
 	t.Parallel()
 	r := receive(t, once("HTTP/1.0 200\r\n\r\nok"))
-	open(t).Deliver(parcel(r.url())).want(t, 200, "")
+	open(t).Deliver(testDelivery(r.url())).want(t, 200, "")
 }
 
 func TestHeadersAreBounded(t *testing.T) {
@@ -98,17 +98,17 @@ func TestHeadersAreBounded(t *testing.T) {
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", size-len(around)) + "\r\n\r\n"
 	}
 	c := open(t)
-	c.Deliver(parcel(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
-	c.Deliver(parcel(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
+	c.Deliver(testDelivery(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
+	c.Deliver(testDelivery(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
 	endless := receive(t, func(v *visit) {
-		if v.request() && v.say("HTTP/1.1 200 OK\r\n") {
-			for v.say("X: " + strings.Repeat("x", 1000) + "\r\n") {
+		if v.request() && v.send("HTTP/1.1 200 OK\r\n") {
+			for v.send("X: " + strings.Repeat("x", 1000) + "\r\n") {
 			}
 		}
 	})
-	c.Deliver(parcel(endless.url())).want(t, 0, "answer's header is too long")
+	c.Deliver(testDelivery(endless.url())).want(t, 0, "answer's header is too long")
 	interim := "HTTP/1.1 103 H\r\nX: " + strings.Repeat("x", maxHeader-30) + "\r\n\r\n"
-	c.Deliver(parcel(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
+	c.Deliver(testDelivery(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
 }
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
@@ -124,7 +124,7 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	for name, c := range map[string]struct {
 		says  string
 		kept  bool
-		fails bool // the same body with a 500
+		fails bool // the same body with status 500
 	}{
 		"none":                        {length(0), true, true},
 		"an error text":               {length(6) + "failed", true, true},
@@ -160,7 +160,7 @@ func TestBodyDoesNotMatter(t *testing.T) {
 					numbers = []int{1, 2}
 				}
 				for range numbers {
-					a := sender.Deliver(parcel(r.url()))
+					a := sender.Deliver(testDelivery(r.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
@@ -175,8 +175,8 @@ func TestBodyIsReadUpToItsBound(t *testing.T) {
 	t.Parallel()
 	for _, header := range []string{"", "Content-Length: 10485760\r\n", "Transfer-Encoding: chunked\r\n"} {
 		r := receive(t, func(v *visit) {
-			if v.request() && v.say("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
-				for v.say("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // chunks, if the test asks for them
+			if v.request() && v.send("HTTP/1.1 200 OK\r\n"+header+"\r\n") {
+				for v.send("400\r\n" + strings.Repeat("x", 1024) + "\r\n") { // chunks, if the case has any
 				}
 			}
 		})
@@ -203,8 +203,8 @@ func TestHangingBodyTimesOut(t *testing.T) {
 		for status, failure := range map[int]string{200: "", 502: "status 502"} {
 			r := receive(t, answer(fmt.Sprintf("HTTP/1.1 %d X\r\n", status)+text))
 			c := open(t, func(s *settings) { s.bounds.body = short })
-			c.Deliver(parcel(r.url())).want(t, status, failure)
-			c.Deliver(parcel(r.url())).want(t, status, failure)
+			c.Deliver(testDelivery(r.url())).want(t, status, failure)
+			c.Deliver(testDelivery(r.url())).want(t, status, failure)
 			r.wantConnections(1, 2)
 		}
 	}
@@ -215,7 +215,7 @@ func TestBrokenBodyStillAcknowledges(t *testing.T) {
 	c := open(t)
 	for _, text := range []string{"Content-Length: 5\r\n\r\nab", "Transfer-Encoding: chunked\r\n\r\n5\r\nab", "\r\nab"} {
 		r := receive(t, once("HTTP/1.1 200 OK\r\n"+text))
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 }
 

@@ -44,7 +44,7 @@ func sink(b *testing.B, secured *tls.Config) string {
 	return scheme + "://" + l.Addr().String() + "/hook"
 }
 
-func benchmarkParcel(url string) *Delivery {
+func benchmarkDeliveryTo(url string) *Delivery {
 	return &Delivery{
 		URL: url, Secret: "a secret of the terminal's", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
 		Data: []byte(`{"type":"payment","txid":"order-1","id":"3f0c8a52-8d9e-4a5b-9c6d-7e8f9a0b1c2d","amount":"1000","amount_dest":"1000","amount_with_fee":"1000","status":"charged","error_description":"","merchant_meta":{"basket":[1,2]}}`),
@@ -98,12 +98,12 @@ func BenchmarkDeliveryOverTLS(b *testing.B) {
 	b.Cleanup(c.Close)
 	c.roots = x509.NewCertPool()
 	c.roots.AddCert(a.cert)
-	benchmarkDelivery(b, c, sink(b, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}))
+	benchmarkDelivery(b, c, sink(b, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}))
 }
 
 func benchmarkDelivery(b *testing.B, c *Sender, url string) {
 	b.Helper()
-	p := benchmarkParcel(url)
+	p := benchmarkDeliveryTo(url)
 	measure(b, func() error {
 		if a := c.Deliver(p); a.Failure != "" {
 			return failed(a.Failure)
@@ -114,7 +114,7 @@ func benchmarkDelivery(b *testing.B, c *Sender, url string) {
 
 // BenchmarkNetHTTP makes the same requests with net/http's client.
 func BenchmarkNetHTTP(b *testing.B) {
-	p := benchmarkParcel(sink(b, nil))
+	p := benchmarkDeliveryTo(sink(b, nil))
 	transport := &http.Transport{MaxIdleConnsPerHost: 1024}
 	b.Cleanup(transport.CloseIdleConnections)
 	measure(b, func() error {
@@ -142,7 +142,7 @@ func BenchmarkNetHTTP(b *testing.B) {
 
 // BenchmarkFasthttp makes the same requests with fasthttp's client.
 func BenchmarkFasthttp(b *testing.B) {
-	p := benchmarkParcel(sink(b, nil))
+	p := benchmarkDeliveryTo(sink(b, nil))
 	client := &fasthttp.Client{MaxConnsPerHost: 1024, MaxResponseBodySize: maxBody}
 	b.Cleanup(client.CloseIdleConnections)
 	measure(b, func() error {

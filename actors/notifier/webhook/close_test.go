@@ -17,9 +17,9 @@ func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 		}
 	})
 	c := open(t)
-	c.Deliver(parcel(answered.url())).want(t, 200, "")
-	full := deaf(t)
-	hung := []<-chan Attempt{deliver(c, parcel(waits.url())), deliver(c, parcel("http://"+full+"/"))}
+	c.Deliver(testDelivery(answered.url())).want(t, 200, "")
+	full := deafListener(t)
+	hung := []<-chan Attempt{deliver(c, testDelivery(waits.url())), deliver(c, testDelivery("http://"+full+"/"))}
 	waitFor(t, "all are under way", func() bool {
 		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
 	})
@@ -27,10 +27,10 @@ func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	for _, made := range hung {
 		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
 	}
-	c.Deliver(parcel(answered.url())).want(t, 0, Interrupted)
+	c.Deliver(testDelivery(answered.url())).want(t, 0, Interrupted)
 	c.Close() // a second call changes nothing
 	answered.wantConnections(1)
-	if n := c.connections.checked(t); n != 0 {
+	if n := c.connections.checkedCount(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
@@ -50,7 +50,7 @@ func (w *trackedConn) Read(b []byte) (int, error) {
 func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) { // its body does not end
-		if v.request() && v.say("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
+		if v.request() && v.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
 			v.wait()
 		}
 	})
@@ -64,7 +64,7 @@ func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	l.conn = w
 	c.connections.addIdle(l)
 	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
-	made := deliver(c, parcel(r.url()))
+	made := deliver(c, testDelivery(r.url()))
 	receiveFrom(t, "the header", w.reads)
 	receiveFrom(t, "the body", w.reads)
 	c.Close()
@@ -75,9 +75,9 @@ func TestCloseInterruptsWaitingDeliveries(t *testing.T) {
 	t.Parallel()
 	hang := receive(t, (*visit).wait)
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
-	first := deliver(c, parcel(hang.url()))
+	first := deliver(c, testDelivery(hang.url()))
 	waitFor(t, "it is under way", func() bool { return hang.connections() == 1 })
-	second := deliver(c, parcel(hang.url()))
+	second := deliver(c, testDelivery(hang.url()))
 	c.Close()
 	receiveFrom(t, "the first", first).want(t, 0, Interrupted)
 	receiveFrom(t, "the second", second).want(t, 0, Interrupted)
@@ -88,7 +88,7 @@ func TestClosedSenderLeavesNoGoroutines(t *testing.T) {
 	r := receive(t, acknowledge)
 	c := open(t)
 	for range 3 {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	c.Close()
 	_ = r.l.Close()

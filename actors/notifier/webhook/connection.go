@@ -34,9 +34,9 @@ type connection struct {
 	bytesLeft int   // bytes that may still be read in this exchange
 	readError error // why nothing more can be read; nil: more can
 
-	one      [1]byte
-	pending  bool             // result of peek
-	peekFunc func(fd uintptr) // peek as a value, made once because every delivery needs it
+	peekBuffer [1]byte
+	pending    bool             // result of peek
+	peekFunc   func(fd uintptr) // peek as a value, made once because every delivery needs it
 
 	older, newer *connection // its neighbours among the idle connections
 }
@@ -104,13 +104,13 @@ func (l *connection) usable() bool {
 	if l.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
-	n, err := l.conn.Read(l.one[:])
+	n, err := l.conn.Read(l.peekBuffer[:])
 	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // peek finds out, without waiting, whether the socket has anything to read.
 func (l *connection) peek(fd uintptr) {
-	_, _, err := syscall.Recvfrom(int(fd), l.one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	_, _, err := syscall.Recvfrom(int(fd), l.peekBuffer[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 	l.pending = !errors.Is(err, syscall.EAGAIN)
 }
 
@@ -174,7 +174,7 @@ func (l *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 		}
 		const switching = 101 // to another protocol: no further header follows
 		if status >= 200 || status == switching {
-			return verdict{status: status, failure: refusal(status)}
+			return verdict{status: status, failure: statusFailure(status)}
 		}
 	}
 	return verdict{failure: notHTTP}

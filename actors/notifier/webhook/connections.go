@@ -14,7 +14,7 @@ type connections struct {
 	maxAge    time.Duration // a connection is not used for longer
 
 	mu        sync.Mutex
-	open      int                           // guarded by mu: connections from reserve to closeUsed
+	openCount int                           // guarded by mu: connections from reserve to closeUsed
 	all       map[*connection]struct{}      // guarded by mu
 	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
 	oldest    *connection                   // guarded by mu: the connection that has been idle longest
@@ -54,14 +54,14 @@ func (s *connections) take(to destination) *connection {
 func (s *connections) reserve() {
 	s.mu.Lock()
 	var evicted *connection
-	if s.open == s.maxOpen {
+	if s.openCount == s.maxOpen {
 		assert.That(s.oldest != nil, "more deliveries are under way than there may be connections")
 		evicted = s.oldest
 		s.removeIdle(evicted)
 		delete(s.all, evicted)
-		s.open--
+		s.openCount--
 	}
-	s.open++
+	s.openCount++
 	s.mu.Unlock()
 	if evicted != nil {
 		evicted.close()
@@ -71,7 +71,7 @@ func (s *connections) reserve() {
 // cancel releases the room for a connection that was not opened.
 func (s *connections) cancel() {
 	s.mu.Lock()
-	s.open--
+	s.openCount--
 	s.mu.Unlock()
 }
 
@@ -90,7 +90,7 @@ func (s *connections) add(l *connection) {
 func (s *connections) closeUsed(l *connection) {
 	s.mu.Lock()
 	delete(s.all, l)
-	s.open--
+	s.openCount--
 	s.mu.Unlock()
 	l.close()
 }
@@ -154,7 +154,7 @@ func (s *connections) closeIdle() {
 	for l := s.oldest; l != nil && now.Sub(l.idleSince) >= s.idleLimit; l = s.oldest {
 		s.removeIdle(l)
 		delete(s.all, l)
-		s.open--
+		s.openCount--
 		over = append(over, l)
 	}
 	s.idleTimer = nil
@@ -180,7 +180,7 @@ func (s *connections) closeAll() {
 		l := s.oldest
 		s.removeIdle(l)
 		delete(s.all, l)
-		s.open--
+		s.openCount--
 		l.drop()
 	}
 	for l := range s.all {

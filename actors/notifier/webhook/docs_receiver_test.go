@@ -178,8 +178,8 @@ func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	return s
 }
 
-// running is start for a receiver that must keep running.
-func (r *receiver) running(t *testing.T, secret, previous string) *server {
+// mustStart is start for a receiver that must keep running.
+func (r *receiver) mustStart(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := r.start(t, secret, previous)
 	if s.url == "" {
@@ -191,9 +191,9 @@ func (r *receiver) running(t *testing.T, secret, previous string) *server {
 // tampering changes a delivery on its way, and returns its body.
 type tampering func(header http.Header, body []byte) []byte
 
-// deliver makes one attempt with the sender at the given time, and returns the status; 0: no
-// answer. With a tampering the request goes through a relay that applies it. If the machine is too
-// busy to answer within the sender's bounds, deliver tries again.
+// deliver makes one attempt with the sender at the given time, and returns the status; 0: no response.
+// With a tampering the request goes through a relay that applies it. If the machine is too busy to
+// respond within the sender's bounds, deliver tries again.
 func (s *server) deliver(p webhook.Delivery, at time.Time, change tampering) int {
 	s.t.Helper()
 	p.URL = s.url + "/webhooks"
@@ -227,7 +227,7 @@ func (s *server) relay(change tampering) http.HandlerFunc {
 	}
 }
 
-// ask sends a request unchanged. 502 means no answer.
+// ask sends a request unchanged. 502 means no response.
 func (s *server) ask(method string, header http.Header, body []byte) int {
 	r, err := http.NewRequest(method, s.url+"/webhooks", bytes.NewReader(body))
 	if err != nil {
@@ -244,9 +244,9 @@ func (s *server) ask(method string, header http.Header, body []byte) int {
 	return answer.StatusCode
 }
 
-// kept returns the bodies in the inbox, which may not exist yet; marked: the inbox also has a mark
-// of the subscription stream. It must have nothing else.
-func (s *server) kept() (bodies []string, marked bool) {
+// storedBodies returns the bodies in the inbox, which may not exist yet. If marked is set, the inbox must also
+// have the mark of the subscription stream; it must have nothing else.
+func (s *server) storedBodies() (bodies []string, marked bool) {
 	s.t.Helper()
 	files, err := os.ReadDir(s.inbox)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -270,10 +270,10 @@ func (s *server) kept() (bodies []string, marked bool) {
 	return bodies, marked
 }
 
-// wantKept checks how many events are in the inbox.
-func (s *server) wantKept(what string, want int) {
+// wantStored checks how many events are in the inbox.
+func (s *server) wantStored(what string, want int) {
 	s.t.Helper()
-	if bodies, _ := s.kept(); len(bodies) != want {
+	if bodies, _ := s.storedBodies(); len(bodies) != want {
 		s.t.Errorf("%s: %d events are in the inbox, want %d", what, len(bodies), want)
 	}
 }

@@ -28,7 +28,7 @@ const (
 	previousHeader  = "x-webhook-signature-previous"
 )
 
-// event returns a delivery whose data changes when it is decoded and encoded again.
+// event returns a delivery whose data would change if it were decoded and encoded again.
 func event(id string) webhook.Delivery {
 	return webhook.Delivery{
 		Secret: current, EventID: id, Type: "transaction.charged",
@@ -45,19 +45,19 @@ func TestDocumentationsReceivers(t *testing.T) {
 			t.Parallel()
 			r := languages[i].save(t)
 			for name, holds := range map[string]func(t *testing.T, r *receiver){
-				"what is genuine is kept as it was sent":   keepsWhatIsGenuine,
-				"what was changed on the way is refused":   refusesWhatWasChanged,
-				"a timestamp five minutes off is refused":  refusesWhatIsNotOfNow,
-				"a timestamp is digits and nothing else":   refusesWhatIsNoTimestamp,
-				"a signature is 64 digits of the secret's": refusesWhatIsNoSignature,
-				"what is not signed is refused":            refusesWhatIsNotSigned,
-				"both secrets count while they rotate":     takesBothSecrets,
+				"what is genuine is kept as it was sent":   storesGenuineEvents,
+				"what was changed on the way is refused":   refusesTamperedEvents,
+				"a timestamp five minutes off is refused":  refusesOldAndFutureEvents,
+				"a timestamp is digits and nothing else":   refusesInvalidTimestamps,
+				"a signature is 64 digits of the secret's": refusesInvalidSignatures,
+				"what is not signed is refused":            refusesUnsignedEvents,
+				"both secrets count while they rotate":     acceptsBothSecrets,
 				"without a secret nothing is accepted":     acceptsNothingWithoutASecret,
-				"an event is kept once":                    keepsAnEventOnce,
-				"what can't be kept is not acknowledged":   acknowledgesNothingThatIsLost,
-				"the subscription stream is a hint":        takesSubscriptionsAsHints,
-				"what is no notification is refused":       refusesWhatIsNoNotification,
-				"a notification can be made by hand":       takesWhatIsMadeByHand,
+				"an event is kept once":                    storesAnEventOnce,
+				"what can't be kept is not acknowledged":   acknowledgesOnlyStoredEvents,
+				"the subscription stream is a hint":        marksSubscriptionEvents,
+				"what is no notification is refused":       refusesOtherRequests,
+				"a notification can be made by hand":       acceptsHandmadeRequests,
 			} {
 				t.Run(name, func(t *testing.T) { holds(t, r) })
 			}
@@ -65,15 +65,15 @@ func TestDocumentationsReceivers(t *testing.T) {
 	}
 }
 
-func keepsWhatIsGenuine(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func storesGenuineEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	p := event("e-1")
 	at := time.Now()
 	if got := s.deliver(p, at, nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
 	want := fmt.Sprintf(`{"event_id":"e-1","timestamp":%d,"type":"transaction.charged","data":%s}`, at.Unix(), p.Data)
-	if bodies, _ := s.kept(); len(bodies) != 1 || bodies[0] != want {
+	if bodies, _ := s.storedBodies(); len(bodies) != 1 || bodies[0] != want {
 		t.Errorf("kept %q, want %q", bodies, want)
 	}
 	for name, off := range map[string]time.Duration{"early": -3 * time.Minute, "late": 3 * time.Minute} {
@@ -81,7 +81,7 @@ func keepsWhatIsGenuine(t *testing.T, r *receiver) {
 			t.Errorf("%v off: answered %d", off, got)
 		}
 	}
-	s.wantKept("three events", 3)
+	s.wantStored("three events", 3)
 }
 
 // wantRefused checks that a delivery is answered 401 and stores nothing.
@@ -90,11 +90,11 @@ func (s *server) wantRefused(what string, p webhook.Delivery, at time.Time, chan
 	if got := s.deliver(p, at, change); got != http.StatusUnauthorized {
 		s.t.Errorf("%s: answered %d", what, got)
 	}
-	s.wantKept(what, 0)
+	s.wantStored(what, 0)
 }
 
-func refusesWhatWasChanged(t *testing.T, r *receiver) {
-	s := r.running(t, current, former)
+func refusesTamperedEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, former)
 	for what, change := range map[string]func(body string) string{
 		"an amount":          func(body string) string { return strings.Replace(body, `"amount":"1`, `"amount":"9`, 1) },
 		"a letter's form":    func(body string) string { return strings.Replace(body, `\u00e9`, "é", 1) },
@@ -116,7 +116,7 @@ func refusesWhatWasChanged(t *testing.T, r *receiver) {
 	if got := s.deliver(event("e-1"), time.Now(), broken); got != http.StatusUnauthorized && got != http.StatusBadRequest {
 		t.Errorf("what is no UTF-8: answered %d", got)
 	}
-	s.wantKept("what is no UTF-8", 0)
+	s.wantStored("what is no UTF-8", 0)
 	s.wantRefused("the timestamp", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 		stamp, err := strconv.ParseInt(header.Get(timestampHeader), 10, 64)
 		if err != nil {
@@ -127,8 +127,8 @@ func refusesWhatWasChanged(t *testing.T, r *receiver) {
 	})
 }
 
-func refusesWhatIsNotOfNow(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func refusesOldAndFutureEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	for _, off := range []time.Duration{-301 * time.Second, -6 * time.Minute, -365 * 24 * time.Hour, time.Hour, 365 * 24 * time.Hour} {
 		s.wantRefused(off.String(), event("e-1"), time.Now().Add(off), nil)
 	}
@@ -145,8 +145,8 @@ func resigned(stamp func(was string) string) tampering {
 	}
 }
 
-func refusesWhatIsNoTimestamp(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func refusesInvalidTimestamps(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	for _, form := range []string{"+%s", "-%s", "%s.0", "%s.", "%se0", "0x%s", "%s, %[1]s", "%s;", "0000000000%s", "%s\u00a0", "%.0sNaN", "%.0sInfinity", "%.0s", "%.0snow"} {
 		s.wantRefused(form, event("e-1"), time.Now(), resigned(func(was string) string { return fmt.Sprintf(form, was) }))
 	}
@@ -169,12 +169,12 @@ func refusesWhatIsNoTimestamp(t *testing.T, r *receiver) {
 		if got := s.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
 			t.Errorf("an envelope's timestamp of %s: answered %d", stamp, got)
 		}
-		s.wantKept(stamp, 0)
+		s.wantStored(stamp, 0)
 	}
 }
 
-func refusesWhatIsNoSignature(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func refusesInvalidSignatures(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	for what, change := range map[string]func(was string) string{
 		"one digit less":              func(was string) string { return was[:63] },
 		"one digit more":              func(was string) string { return was + "0" },
@@ -201,8 +201,8 @@ func refusesWhatIsNoSignature(t *testing.T, r *receiver) {
 	s.wantRefused("others' secrets", p, time.Now(), nil)
 }
 
-func refusesWhatIsNotSigned(t *testing.T, r *receiver) {
-	s := r.running(t, current, former)
+func refusesUnsignedEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, former)
 	p := event("e-1")
 	p.Secret = ""
 	s.wantRefused("no secret", p, time.Now(), nil)
@@ -224,7 +224,7 @@ func signedWithNothing(header http.Header, body []byte) []byte {
 }
 
 // The steps of a rotation: the secrets that sign, and those that receivers have at that time.
-func takesBothSecrets(t *testing.T, r *receiver) {
+func acceptsBothSecrets(t *testing.T, r *receiver) {
 	const other = "whsec-other"
 	for _, c := range []struct {
 		secret, previous string // of the receiver
@@ -243,13 +243,13 @@ func takesBothSecrets(t *testing.T, r *receiver) {
 		{current, "", other, former, 401},
 		{"", former, former, "", 200},
 	} {
-		s := r.running(t, c.secret, c.previous)
+		s := r.mustStart(t, c.secret, c.previous)
 		p := event("e-1")
 		p.Secret, p.Previous = c.signs, c.signsToo
 		if got := s.deliver(p, time.Now(), nil); got != c.status {
 			t.Errorf("%+v: answered %d", c, got)
 		}
-		s.wantKept(fmt.Sprintf("%+v", c), map[int]int{200: 1, 401: 0}[c.status])
+		s.wantStored(fmt.Sprintf("%+v", c), map[int]int{200: 1, 401: 0}[c.status])
 	}
 }
 
@@ -265,18 +265,18 @@ func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
 			t.Errorf("answered %d", got)
 		}
 	}
-	s.wantKept("no secret", 0)
+	s.wantStored("no secret", 0)
 }
 
-func keepsAnEventOnce(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func storesAnEventOnce(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	first := time.Now().Add(-time.Minute)
 	for i := range 3 {
 		if got := s.deliver(event("e-1"), first.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
 	}
-	if bodies, _ := s.kept(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
+	if bodies, _ := s.storedBodies(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
 		t.Errorf("kept %q, want the first", bodies)
 	}
 	renamed := func(header http.Header, body []byte) []byte {
@@ -286,7 +286,7 @@ func keepsAnEventOnce(t *testing.T, r *receiver) {
 	if got := s.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
 		t.Errorf("another header: answered %d", got)
 	}
-	s.wantKept("another header", 1)
+	s.wantStored("another header", 1)
 
 	answers := make(chan int)
 	for range 8 {
@@ -297,15 +297,15 @@ func keepsAnEventOnce(t *testing.T, r *receiver) {
 			t.Errorf("at once: answered %d", got)
 		}
 	}
-	s.wantKept("at once", 2)
+	s.wantStored("at once", 2)
 	if got := s.deliver(event("E-3"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("another event: answered %d", got)
 	}
-	s.wantKept("another event", 3)
+	s.wantStored("another event", 3)
 }
 
-func acknowledgesNothingThatIsLost(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
@@ -327,15 +327,15 @@ func acknowledgesNothingThatIsLost(t *testing.T, r *receiver) {
 	if got := s.deliver(event("e-2"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("with one again: answered %d", got)
 	}
-	s.wantKept("with one again", 1)
+	s.wantStored("with one again", 1)
 }
 
 // Specification, "Events": a separate stream to the same address.
-func takesSubscriptionsAsHints(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func marksSubscriptionEvents(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")
 	p := webhook.Delivery{Bare: true, Secret: current, Data: []byte(body)}
-	if _, marked := s.kept(); marked {
+	if _, marked := s.storedBodies(); marked {
 		t.Error("marked from the beginning")
 	}
 	for range 2 {
@@ -343,15 +343,15 @@ func takesSubscriptionsAsHints(t *testing.T, r *receiver) {
 			t.Errorf("answered %d", got)
 		}
 	}
-	if bodies, marked := s.kept(); len(bodies) != 0 || !marked {
+	if bodies, marked := s.storedBodies(); len(bodies) != 0 || !marked {
 		t.Errorf("kept %q, marked %v", bodies, marked)
 	}
 	p.Data = []byte(`{"event_id":"e-1",` + body[1:])
 	s.wantRefused("with an event_id", p, time.Now(), nil)
 }
 
-func refusesWhatIsNoNotification(t *testing.T, r *receiver) {
-	s := r.running(t, current, "")
+func refusesOtherRequests(t *testing.T, r *receiver) {
+	s := r.mustStart(t, current, "")
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	for _, body := range []string{
 		"", "{", "null", "1", `"event_id"`, "[]", `["event_id"]`, "{}", `{"Event":1}`, "a=b", "\xff", strings.Repeat("[", 200_000),
@@ -373,19 +373,19 @@ func refusesWhatIsNoNotification(t *testing.T, r *receiver) {
 	if got := s.deliver(huge, time.Now(), func(_ http.Header, body []byte) []byte { return body }); got < 400 {
 		t.Errorf("more than 1 MiB: answered %d", got)
 	}
-	s.wantKept("no notification", 0)
+	s.wantStored("no notification", 0)
 	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("after all that: answered %d", got)
 	}
 }
 
-func takesWhatIsMadeByHand(t *testing.T, r *receiver) {
+func acceptsHandmadeRequests(t *testing.T, r *receiver) {
 	for _, tool := range []string{"sh", "curl", "openssl"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("the commands are not tried: there is no %s", tool)
 		}
 	}
-	s := r.running(t, current, "")
+	s := r.mustStart(t, current, "")
 	script := block(t, "run: by hand")
 	const example = "http://127.0.0.1:8080"
 	if !strings.Contains(script, example) {
@@ -396,5 +396,5 @@ func takesWhatIsMadeByHand(t *testing.T, r *receiver) {
 	if out, err := run.CombinedOutput(); err != nil || string(out) != "200\n200\n401\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
-	s.wantKept("by hand", 1)
+	s.wantStored("by hand", 1)
 }

@@ -19,7 +19,7 @@ const (
 	signedElsewherePrevious = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // with "whsec-old"
 )
 
-func signedParcel(url string) *Delivery {
+func signedDelivery(url string) *Delivery {
 	return &Delivery{
 		URL: url, Secret: "whsec-é-new", Previous: "whsec-old", EventID: "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", Type: "transaction.charged",
 		Data: []byte(`{"type":"payment","txid":"a \"b\"","id":"3","amount":"1000","merchant_meta":{"k":[1,null]}}`),
@@ -42,7 +42,7 @@ func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
-	c.Deliver(signedParcel(r.url()+"/a%20b?k=v&k=w%2F")).want(t, 200, "")
+	c.Deliver(signedDelivery(r.url()+"/a%20b?k=v&k=w%2F")).want(t, 200, "")
 	got := r.requests()[0]
 	if got.method != "POST" || got.target != "/hook/a%20b?k=v&k=w%2F" || got.host != r.l.Addr().String() || got.body != madeElsewhere {
 		t.Errorf("%s %s at %s\n%s", got.method, got.target, got.host, got.body)
@@ -62,7 +62,7 @@ func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 func TestWithoutAPreviousSecretThereIsOneSignature(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
-	p := signedParcel(r.url())
+	p := signedDelivery(r.url())
 	p.Previous = ""
 	open(t).Deliver(p).want(t, 200, "")
 	if got := r.requests()[0].signatures(); len(got) != 3 || got["x-webhook-signature"] != signedElsewhere {
@@ -73,7 +73,7 @@ func TestWithoutAPreviousSecretThereIsOneSignature(t *testing.T) {
 func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
-	p := signedParcel(r.url())
+	p := signedDelivery(r.url())
 	p.Secret = "" // the previous secret alone signs nothing
 	open(t).Deliver(p).want(t, 200, "")
 	if got := r.requests()[0]; len(got.signatures()) != 0 || got.body != madeElsewhere {
@@ -86,7 +86,7 @@ func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
 	now := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.Clock = now })
-	p := signedParcel(r.url())
+	p := signedDelivery(r.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
 		at := startTime.Add(time.Duration(i) * 30 * time.Second)
@@ -117,7 +117,7 @@ func TestURLMayHaveNoPath(t *testing.T) {
 	c := open(t)
 	bare := "http://" + r.l.Addr().String()
 	for _, url := range []string{bare, bare + "/", bare + "?k=v"} {
-		c.Deliver(parcel(url)).want(t, 200, "")
+		c.Deliver(testDelivery(url)).want(t, 200, "")
 	}
 	var targets []string
 	for _, s := range r.requests() {
@@ -137,7 +137,7 @@ func TestAnAddressThatBreaksTheRequestIsNotUsed(t *testing.T) {
 		"", "/hook", "ftp://" + at + "/", "http://", "http:///x", "http://u:p@" + at + "/", "http://u@" + at + "/", at,
 		"http://" + at + "/?a b", "http://" + at + "/?a\r\nx: y", "http://" + at + "/\x00", "http://" + at + "/?\xff", "http://exämple.test/", "http://[::1/", "http://" + at + "x/",
 	} {
-		c.Deliver(parcel(url)).want(t, 0, "address not usable")
+		c.Deliver(testDelivery(url)).want(t, 0, "address not usable")
 	}
 	if n := r.connections(); n != 0 {
 		t.Errorf("%d connections came", n)
@@ -150,7 +150,7 @@ func TestEventThatNeedsQuotingPanics(t *testing.T) {
 	for _, change := range []func(*Delivery){
 		func(p *Delivery) { p.EventID = "" }, func(p *Delivery) { p.EventID = "a\r\nb" }, func(p *Delivery) { p.Type = `a"b` }, func(p *Delivery) { p.Type = "é" },
 	} {
-		p := parcel("http://127.0.0.1:9/")
+		p := testDelivery("http://127.0.0.1:9/")
 		change(p)
 		func() {
 			defer func() {
@@ -162,7 +162,7 @@ func TestEventThatNeedsQuotingPanics(t *testing.T) {
 		}()
 	}
 	r := receive(t, acknowledge)
-	c.Deliver(parcel(r.url())).want(t, 200, "") // a panic has kept no place
+	c.Deliver(testDelivery(r.url())).want(t, 200, "") // the panic has released its place
 }
 
 // The test's URL path and query, data, secrets and headers contain private text.
@@ -182,7 +182,7 @@ func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 		p := &Delivery{URL: url, Secret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
 		fmt.Fprintf(&texts, "%+v %v\n", c.Deliver(p), p)
 	}
-	slog.New(slog.NewTextHandler(&log, nil)).Info("parcel", "parcel", parcel("http://CANARY/"))
+	slog.New(slog.NewTextHandler(&log, nil)).Info("parcel", "parcel", testDelivery("http://CANARY/"))
 	if got := texts.String() + log.String(); strings.Contains(got, "CANARY") || !strings.Contains(got, "parcel e-1") {
 		t.Error(got)
 	}

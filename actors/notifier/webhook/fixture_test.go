@@ -42,7 +42,7 @@ func open(t *testing.T, change ...func(*settings)) *Sender {
 	return c
 }
 
-func parcel(url string) *Delivery {
+func testDelivery(url string) *Delivery {
 	return &Delivery{URL: url, Secret: "s", EventID: "e-1", Type: "transaction.charged", Data: []byte(`{"id":"1"}`)}
 }
 
@@ -179,8 +179,8 @@ func (v *visit) request() bool {
 	return true
 }
 
-// say sends bytes unchanged; false if the connection is closed.
-func (v *visit) say(text string) bool {
+// send sends bytes unchanged; false if the connection is closed.
+func (v *visit) send(text string) bool {
 	_, err := io.WriteString(v.Conn, text)
 	return err == nil
 }
@@ -192,14 +192,14 @@ const acknowledged = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 // acknowledge answers every request of a connection.
 func acknowledge(v *visit) {
-	for v.request() && v.say(acknowledged) {
+	for v.request() && v.send(acknowledged) {
 	}
 }
 
 // answer answers every request with the same bytes, and keeps the connection open.
 func answer(text string) func(*visit) {
 	return func(v *visit) {
-		for v.request() && v.say(text) {
+		for v.request() && v.send(text) {
 		}
 	}
 }
@@ -208,7 +208,7 @@ func answer(text string) func(*visit) {
 func once(text string) func(*visit) {
 	return func(v *visit) {
 		if v.request() {
-			v.say(text)
+			v.send(text)
 		}
 	}
 }
@@ -249,5 +249,5 @@ func deliver(c *Sender, p *Delivery) <-chan Attempt {
 
 func textLog(to io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(to, nil)) }
 
-// lacking simulates a machine without free file descriptors.
-func lacking(string, string, syscall.RawConn) error { return syscall.EMFILE }
+// lackFiles simulates a machine without free file descriptors.
+func lackFiles(string, string, syscall.RawConn) error { return syscall.EMFILE }

@@ -12,7 +12,7 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// Answers of a name server other than addresses.
+// Codes of a name server's response.
 const (
 	noSuchName = "NXDOMAIN"
 	nameFault  = "SERVFAIL"
@@ -50,7 +50,7 @@ func resolver(t *testing.T, addresses func(name string) []string) *net.Resolver 
 	}}
 }
 
-// answerName answers one question (RFC 1035, 4.1); nil: no answer.
+// answerName answers one question (RFC 1035, 4.1); nil: no response.
 func answerName(question []byte, addresses func(string) []string) []byte {
 	var labels []string
 	at := 12
@@ -90,8 +90,8 @@ func answerName(question []byte, addresses func(string) []string) []byte {
 	return answer
 }
 
-// at returns the receiver's URL with another host.
-func (r *receiver) at(host string) string {
+// urlAt returns the receiver's URL with another host.
+func (r *receiver) urlAt(host string) string {
 	_, port, _ := net.SplitHostPort(r.l.Addr().String())
 	return "http://" + net.JoinHostPort(host, port) + "/"
 }
@@ -103,20 +103,20 @@ func TestHostNamesAreResolved(t *testing.T) {
 	c.dialer.Resolver = resolver(t, func(name string) []string {
 		return map[string][]string{"shop.test": {"127.0.0.1"}, "gone.test": {noSuchName}, "broken.test": {nameFault}, "empty.test": {}}[name]
 	})
-	c.Deliver(parcel(r.at("shop.test"))).want(t, 200, "")
-	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
-	c.Deliver(parcel(r.at("gone.test."))).want(t, 0, "name not found")
-	c.Deliver(parcel(r.at("empty.test."))).want(t, 0, "name not found")
-	c.Deliver(parcel(r.at("broken.test."))).want(t, 0, "name could not be looked up")
-	c.Deliver(parcel(r.at("not a name"))).want(t, 0, "address not usable")
-	c.Deliver(parcel(r.at("a..b"))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(r.urlAt("shop.test"))).want(t, 200, "")
+	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
+	c.Deliver(testDelivery(r.urlAt("gone.test."))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(r.urlAt("empty.test."))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(r.urlAt("broken.test."))).want(t, 0, "name could not be looked up")
+	c.Deliver(testDelivery(r.urlAt("not a name"))).want(t, 0, "address not usable")
+	c.Deliver(testDelivery(r.urlAt("a..b"))).want(t, 0, "name not found")
 }
 
 func TestSilentNameServerTimesOut(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.bounds.connect = short })
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{nameSilent} })
-	c.Deliver(parcel("http://shop.test./")).want(t, 0, "no connection within 5 s")
+	c.Deliver(testDelivery("http://shop.test./")).want(t, 0, "no connection within 5 s")
 }
 
 // kinds are addresses that are not on the internet.
@@ -150,18 +150,18 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	for kind, addresses := range kinds {
 		for _, address := range addresses {
 			for _, scheme := range []string{"http://", "https://"} {
-				a := c.Deliver(parcel(scheme + net.JoinHostPort(address, "9") + "/"))
+				a := c.Deliver(testDelivery(scheme + net.JoinHostPort(address, "9") + "/"))
 				if a.want(t, 0, "address not allowed"); t.Failed() {
 					t.Fatalf("%s: %s", kind, address)
 				}
 			}
 			if ip := netip.MustParseAddr(address); ip.Is4In6() {
-				continue // a name server's answer cannot have that form
+				continue // a name server's response cannot have that form
 			}
 			mu.Lock()
 			now = address
 			mu.Unlock()
-			a := c.Deliver(parcel("http://shop.test.:9/"))
+			a := c.Deliver(testDelivery("http://shop.test.:9/"))
 			if a.want(t, 0, "address not allowed"); t.Failed() {
 				t.Fatalf("%s: %s by name", kind, address)
 			}
@@ -197,7 +197,7 @@ func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 		t.Error("addresses are checked")
 	}
 	for _, host := range []string{"127.0.0.1", "127.9.8.7", "0.0.0.0", "::ffff:127.0.0.1"} {
-		c.Deliver(parcel(r.at(host))).want(t, 200, "")
+		c.Deliver(testDelivery(r.urlAt(host))).want(t, 200, "")
 	}
 }
 
@@ -211,8 +211,8 @@ func TestIPv6IsSupported(t *testing.T) {
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"::1", "127.0.0.1"} })
 	for range 2 {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
-		c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "") // over the address that answers
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "") // over the address that answers
 	}
 	r.wantConnections(1, 2, 1, 2)
 	if host := r.requests()[0].host; host != r.l.Addr().String() {
@@ -238,18 +238,18 @@ func TestEachNewConnectionsAddressIsChecked(t *testing.T) {
 		defer mu.Unlock()
 		return []string{now}
 	})
-	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
 	mu.Lock()
 	now = "127.0.0.2"
 	mu.Unlock()
-	c.Deliver(parcel(r.at("shop.test."))).want(t, 0, "address not allowed")
+	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 0, "address not allowed")
 	if n := r.connections(); n != 1 {
 		t.Errorf("%d connections came", n)
 	}
 	mu.Lock()
 	now = "127.0.0.1"
 	mu.Unlock()
-	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
 }
 
 func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
@@ -264,7 +264,7 @@ func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {
 	r := receiveAt(t, l, acknowledge)
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
-	c.Deliver(parcel(r.at("shop.test."))).want(t, 200, "")
+	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
 	proxy.wantConnections()
 	r.wantConnections(1)
 }
@@ -274,7 +274,7 @@ func TestNoCookieIsKept(t *testing.T) {
 	r := receive(t, answer("HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n"))
 	c := open(t)
 	for range 2 {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	if got := r.requests()[1].header.Get("cookie"); got != "" {
 		t.Errorf("it was sent back: %s", got)
@@ -286,9 +286,9 @@ func TestLackOfConnectionsIsLogged(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	c := open(t, func(s *settings) { s.options.Log = textLog(&log) })
-	c.dialer.Control = lacking
+	c.dialer.Control = lackFiles
 	for range 3 {
-		c.Deliver(parcel("http://127.0.0.1:9/CANARY")).want(t, 0, "no connections left here")
+		c.Deliver(testDelivery("http://127.0.0.1:9/CANARY")).want(t, 0, "no connections left here")
 	}
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "ERROR") || strings.Contains(got, "CANARY") {
 		t.Error(got)

@@ -20,7 +20,7 @@ func TestConnectionIsReused(t *testing.T) {
 	r := receive(t, acknowledge)
 	c := open(t)
 	for range 3 {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	r.wantConnections(1, 1, 1)
 }
@@ -30,13 +30,13 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
 	for _, says := range []string{
 		acknowledged,
-		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce it
+		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce the end
 		acknowledged + "\r\n",
 	} {
 		r := receive(t, once(says))
 		c := open(t)
 		for i := range 3 {
-			c.Deliver(parcel(r.url())).want(t, 200, "")
+			c.Deliver(testDelivery(r.url())).want(t, 200, "")
 			if len(r.requests()) != i+1 {
 				t.Errorf("delivery %d arrived %d times", i+1, len(r.requests())-i)
 			}
@@ -50,18 +50,18 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.say(acknowledged) && v.connection == 1 {
-			v.request() // and no answer
+		if v.request() && v.send(acknowledged) && v.connection == 1 {
+			v.request() // it gets no response
 			return
 		}
 		acknowledge(v)
 	})
 	c := open(t)
-	c.Deliver(parcel(r.url())).want(t, 200, "")
-	second := parcel(r.url())
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	second := testDelivery(r.url())
 	second.EventID = "e-2"
 	c.Deliver(second).want(t, 200, "")
-	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	r.wantConnections(1, 1, 2, 2)
 	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
@@ -71,13 +71,13 @@ func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.connection == 1 && v.say(acknowledged) {
+		if v.request() && v.connection == 1 && v.send(acknowledged) {
 			v.request()
 		}
 	})
 	c := open(t)
-	c.Deliver(parcel(r.url())).want(t, 200, "")
-	c.Deliver(parcel(r.url())).want(t, 0, "connection closed without an answer")
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(r.url())).want(t, 0, "connection closed without an answer")
 	r.wantConnections(1, 1, 2)
 }
 
@@ -85,13 +85,13 @@ func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
 	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
 		r := receive(t, func(v *visit) {
-			if v.request() && v.say(acknowledged) && v.request() {
-				v.say(says)
+			if v.request() && v.send(acknowledged) && v.request() {
+				v.send(says)
 			}
 		})
 		c := open(t)
-		c.Deliver(parcel(r.url())).want(t, 200, "")
-		c.Deliver(parcel(r.url())).want(t, 0, failure)
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 0, failure)
 		r.wantConnections(1, 1)
 	}
 }
@@ -99,29 +99,29 @@ func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 	t.Parallel()
 	r := receive(t, func(v *visit) {
-		if v.request() && v.say(acknowledged) && v.request() {
+		if v.request() && v.send(acknowledged) && v.request() {
 			v.wait()
 		}
 	})
 	c := open(t)
-	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	c.bounds.answer = short
-	c.Deliver(parcel(r.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
 	if n := r.connections(); n != 1 {
 		t.Errorf("%d connections came", n)
 	}
 }
 
-// An unsolicited answer must not acknowledge the next notification.
+// An unsolicited response must not acknowledge the next notification.
 func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
-		"behind the answer": func(v *visit) { v.say(acknowledged + acknowledged) },
+		"behind the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
 		"a moment later": func(v *visit) {
-			v.say(acknowledged)
+			v.send(acknowledged)
 			<-more
-			v.say(acknowledged)
+			v.send(acknowledged)
 			more <- struct{}{}
 		},
 	} {
@@ -129,7 +129,7 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 			r := receive(t, func(v *visit) {
 				if v.connection > 1 {
 					if v.request() {
-						v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+						v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 					}
 					return
 				}
@@ -138,13 +138,13 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 				}
 			})
 			c := open(t)
-			c.Deliver(parcel(r.url())).want(t, 200, "")
+			c.Deliver(testDelivery(r.url())).want(t, 200, "")
 			if name == "a moment later" {
 				more <- struct{}{}
 				<-more
-				waitFor(t, "it is there", c.connections.stirred)
+				waitFor(t, "it is there", c.connections.oldestUnusable)
 			}
-			c.Deliver(parcel(r.url())).want(t, 500, "status 500")
+			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
 			r.wantConnections(1, 2)
 		})
 	}
@@ -159,7 +159,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	})
 	c := open(t, func(s *settings) { s.bounds.idle = short })
 	for range 2 { // also if the connection has not been idle
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 		receiveFrom(t, "the line's end", ended)
 		waitFor(t, "the line is forgotten", func() bool { return c.connections.count() == 0 })
 	}
@@ -171,7 +171,7 @@ func TestConnectionsHaveAMaximumAge(t *testing.T) {
 	r := receive(t, acknowledge)
 	c := open(t, func(s *settings) { s.bounds.maxAge = time.Nanosecond })
 	for range 3 {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	}
 	r.wantConnections(1, 2, 3)
 }
@@ -180,18 +180,18 @@ func TestConnectionsHaveAMaximumAge(t *testing.T) {
 func (s *connections) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open
+	return s.openCount
 }
 
-// stirred tells whether the connection that has been idle longest has unread bytes or has ended.
-func (s *connections) stirred() bool {
+// oldestUnusable tells whether the connection that has been idle longest has unread bytes or has ended.
+func (s *connections) oldestUnusable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.oldest.usable()
 }
 
-// checked checks that the fields of lines agree, and returns count.
-func (s *connections) checked(t *testing.T) int {
+// checkedCount checks that the fields of connections agree, and returns count.
+func (s *connections) checkedCount(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,10 +208,10 @@ func (s *connections) checked(t *testing.T) int {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != of || len(s.all) != s.open || idle > s.open || s.open > s.maxOpen {
-		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.open, len(s.all), idle, of, s.maxOpen)
+	if idle != of || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
+		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, of, s.maxOpen)
 	}
-	return s.open
+	return s.openCount
 }
 
 // The number of open connections is bounded, and a new destination replaces the connection that was
@@ -225,22 +225,22 @@ func TestConnectionsAreBounded(t *testing.T) {
 		receivers = append(receivers, receive(t, acknowledge))
 	}
 	for _, r := range receivers {
-		c.Deliver(parcel(r.url())).want(t, 200, "")
-		if n := c.connections.checked(t); n > most {
+		c.Deliver(testDelivery(r.url())).want(t, 200, "")
+		if n := c.connections.checkedCount(t); n > most {
 			t.Errorf("%d connections are open", n)
 		}
 	}
 	for i := destinations - most; i < destinations; i++ {
-		c.Deliver(parcel(receivers[i].url())).want(t, 200, "")
+		c.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
 		receivers[i].wantConnections(1, 1)
 	}
-	c.Deliver(parcel(receivers[0].url())).want(t, 200, "")
+	c.Deliver(testDelivery(receivers[0].url())).want(t, 200, "")
 	receivers[0].wantConnections(1, 2)
-	c.Deliver(parcel(receivers[destinations-1].url())).want(t, 200, "")
+	c.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
 	receivers[destinations-1].wantConnections(1, 1, 1)
-	c.Deliver(parcel(receivers[destinations-most].url())).want(t, 200, "")
+	c.Deliver(testDelivery(receivers[destinations-most].url())).want(t, 200, "")
 	receivers[destinations-most].wantConnections(1, 1, 2)
-	c.connections.checked(t)
+	c.connections.checkedCount(t)
 }
 
 func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
@@ -249,15 +249,15 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	slow := receive(t, func(v *visit) {
 		for v.request() {
 			<-release
-			v.say(acknowledged)
+			v.send(acknowledged)
 		}
 	})
 	r := receive(t, acknowledge)
 	now := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, now })
-	first, second := deliver(c, parcel(slow.url())), deliver(c, parcel(slow.url()))
+	first, second := deliver(c, testDelivery(slow.url())), deliver(c, testDelivery(slow.url()))
 	waitFor(t, "both are there", func() bool { return len(slow.requests()) == 2 })
-	third := deliver(c, parcel(r.url()))
+	third := deliver(c, testDelivery(r.url()))
 	if len(c.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
@@ -272,7 +272,7 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
 	}
-	c.connections.checked(t)
+	c.connections.checkedCount(t)
 }
 
 func TestFailureReleasesItsPlace(t *testing.T) {
@@ -280,14 +280,14 @@ func TestFailureReleasesItsPlace(t *testing.T) {
 	c := open(t, func(s *settings) { s.options.MaxConns = 1 })
 	hang := receive(t, (*visit).wait)
 	c.bounds.answer, c.bounds.connect = short, short
-	c.Deliver(parcel(hang.url())).want(t, 0, "no answer within 15 s")
-	c.Deliver(parcel("http://"+deaf(t)+"/")).want(t, 0, "no answer within 15 s")
-	c.Deliver(parcel("mailto:x")).want(t, 0, "address not usable")
+	c.Deliver(testDelivery(hang.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery("http://"+deafListener(t)+"/")).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery("mailto:x")).want(t, 0, "address not usable")
 	c.bounds.answer, c.bounds.connect = patience, patience
-	c.Deliver(parcel(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
+	c.Deliver(testDelivery(receive(t, once("")).url())).want(t, 0, "connection closed without an answer")
 	r := receive(t, acknowledge)
-	c.Deliver(parcel(r.url())).want(t, 200, "")
-	if n := c.connections.checked(t); n != 1 {
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	if n := c.connections.checkedCount(t); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
 }
@@ -298,10 +298,10 @@ func TestDestinationsShareNoConnections(t *testing.T) {
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, host := range []string{"127.0.0.1", "a.test", "b.test"} {
-		c.Deliver(parcel(r.at(host))).want(t, 200, "")
+		c.Deliver(testDelivery(r.urlAt(host))).want(t, 200, "")
 	}
 	for _, path := range []string{"/a", "/b?c"} { // paths do not distinguish destinations
-		c.Deliver(parcel("http://"+r.l.Addr().String()+path)).want(t, 200, "")
+		c.Deliver(testDelivery("http://"+r.l.Addr().String()+path)).want(t, 200, "")
 	}
 	r.wantConnections(1, 2, 3, 1, 1)
 }
@@ -338,7 +338,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 						break
 					}
 				}
-				v.say(acknowledged)
+				v.send(acknowledged)
 			}
 		}).url())
 	}
@@ -347,7 +347,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	for w := range workers {
 		all.Go(func() {
 			for i := range each {
-				p := parcel(urls[(w+i)%destinations])
+				p := testDelivery(urls[(w+i)%destinations])
 				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
 				if a := c.Deliver(p); a.Failure != "" {
 					t.Errorf("%+v", a)
@@ -356,7 +356,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	c.connections.checked(t)
+	c.connections.checkedCount(t)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(arrived) != workers*each {
@@ -364,7 +364,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	}
 }
 
-// The same against fasthttp's server, which Fiber uses.
+// As TestManyDeliveriesAtOnce, against fasthttp's server, which Fiber uses.
 func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
@@ -377,7 +377,7 @@ func TestDeliveryToAFasthttpServer(t *testing.T) {
 	})
 	c := open(t)
 	for range 2 {
-		c.Deliver(signedParcel(r.url())).want(t, 202, "")
+		c.Deliver(signedDelivery(r.url())).want(t, 202, "")
 	}
 	if _, got := bodies.Load(madeElsewhere); !got || r.connections() != 1 {
 		t.Errorf("%d connections", r.connections())

@@ -48,7 +48,7 @@ type Sender struct {
 
 	connections *connections
 	places      chan struct{} // one element per delivery in progress
-	lack        rate.Sometimes
+	lackLog     rate.Sometimes
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -67,7 +67,7 @@ func newSender(o Options, b bounds) *Sender {
 		// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
 		dialer:      &net.Dialer{Resolver: &net.Resolver{PreferGo: true}, KeepAlive: -1},
 		connections: newConnections(o.MaxConns, b.idle, b.maxAge), places: make(chan struct{}, o.MaxConns),
-		lack: rate.Sometimes{Interval: time.Minute},
+		lackLog: rate.Sometimes{Interval: time.Minute},
 	}
 	if !o.AllowPrivate {
 		c.dialer.Control = guard()
@@ -161,7 +161,7 @@ func (c *Sender) connect(to destination, until time.Time) (*connection, string) 
 	tcp, err := c.dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {
 		if scarce(err) {
-			c.lack.Do(func() { c.log.Error("notifications find no connections left on this machine") })
+			c.lackLog.Do(func() { c.log.Error("notifications find no connections left on this machine") })
 		}
 		return nil, dialFailure(err, late)
 	}
@@ -182,8 +182,8 @@ func (c *Sender) connect(to destination, until time.Time) (*connection, string) 
 	return l, ""
 }
 
-// refusal returns why a status does not acknowledge the delivery; empty if it does.
-func refusal(status int) string {
+// statusFailure returns why a status does not acknowledge the delivery; empty if it does.
+func statusFailure(status int) string {
 	switch {
 	case 200 <= status && status < 300:
 		return ""

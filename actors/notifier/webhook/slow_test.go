@@ -17,8 +17,8 @@ func TestBoundsAreThoseOfTheSpecification(t *testing.T) {
 	}
 }
 
-// deaf listens with a full queue: connections to it are neither accepted nor refused.
-func deaf(t *testing.T) string {
+// deafListener listens with a full queue: connections to it are neither accepted nor refused.
+func deafListener(t *testing.T) string {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func deaf(t *testing.T) string {
 func TestAConnectionThatIsNotAcceptedFails(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.bounds.connect = short })
-	a := c.Deliver(parcel("http://" + deaf(t) + "/"))
+	a := c.Deliver(testDelivery("http://" + deafListener(t) + "/"))
 	a.want(t, 0, "no connection within 5 s")
 	if a.Took < short {
 		t.Errorf("it took %v only", a.Took)
@@ -57,23 +57,23 @@ func TestHangingTLSHandshakeTimesOut(t *testing.T) {
 	t.Parallel()
 	r := receive(t, (*visit).wait)
 	c := open(t, func(s *settings) { s.bounds.connect = short })
-	c.Deliver(parcel(strings.Replace(r.url(), "http:", "https:", 1))).want(t, 0, "no connection within 5 s")
+	c.Deliver(testDelivery(strings.Replace(r.url(), "http:", "https:", 1))).want(t, 0, "no connection within 5 s")
 }
 
-// Specification, "Delivery" 2: the receiver answers within 15 s. The bound of the connection does
-// not add to it.
+// Specification, "Delivery" 2: the receiver answers within 15 s. The time for the connection is part of
+// it.
 func TestLateResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := receive(t, func(v *visit) {
-				if v.request() && v.say(says) {
+				if v.request() && v.send(says) {
 					v.wait()
 				}
 			})
 			c := open(t, func(s *settings) { s.bounds.answer = short })
-			a := c.Deliver(parcel(r.url()))
+			a := c.Deliver(testDelivery(r.url()))
 			a.want(t, 0, "no answer within 15 s")
 			if a.Took < short {
 				t.Errorf("it took %v only", a.Took)
@@ -87,14 +87,14 @@ func TestSlowHeaderTimesOut(t *testing.T) {
 	r := receive(t, func(v *visit) {
 		tick := time.NewTicker(time.Millisecond)
 		defer tick.Stop()
-		if v.request() && v.say("HTTP/1.1 200 OK\r\nX: ") {
-			for v.say("x") {
+		if v.request() && v.send("HTTP/1.1 200 OK\r\nX: ") {
+			for v.send("x") {
 				<-tick.C
 			}
 		}
 	})
 	c := open(t, func(s *settings) { s.bounds.answer = 2 * short })
-	c.Deliver(parcel(r.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
 }
 
 func TestReceiverThatDoesNotReadTimesOut(t *testing.T) {
@@ -103,7 +103,7 @@ func TestReceiverThatDoesNotReadTimesOut(t *testing.T) {
 	r := receive(t, func(*visit) { <-release })
 	t.Cleanup(func() { close(release) })
 	c := open(t, func(s *settings) { s.bounds.answer = 2 * short })
-	p := parcel(r.url())
+	p := testDelivery(r.url())
 	p.Data = []byte(`"` + strings.Repeat("x", 64<<20) + `"`)
 	c.Deliver(p).want(t, 0, "no answer within 15 s")
 }
@@ -114,20 +114,20 @@ func TestLateResponseDoesNotAcknowledgeTheNextDelivery(t *testing.T) {
 	r := receive(t, func(v *visit) {
 		for i := 0; v.request(); i++ {
 			if v.connection > 1 || i == 0 {
-				v.say(acknowledged)
+				v.send(acknowledged)
 				continue
 			}
 			<-late
-			v.say("HTTP/1.1 500 Late\r\nContent-Length: 0\r\n\r\n")
+			v.send("HTTP/1.1 500 Late\r\nContent-Length: 0\r\n\r\n")
 		}
 	})
 	c := open(t)
-	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
 	c.bounds.answer = short
-	c.Deliver(parcel(r.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
 	close(late)
 	c.bounds.answer = patience
-	c.Deliver(parcel(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(r.url())).want(t, 200, "")
 }
 
 func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
@@ -141,8 +141,8 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.Deliver(parcel("http://"+at+"/")).want(t, 0, "connection refused")
-	c.Deliver(parcel("https://"+at+"/")).want(t, 0, "connection refused")
+	c.Deliver(testDelivery("http://"+at+"/")).want(t, 0, "connection refused")
+	c.Deliver(testDelivery("https://"+at+"/")).want(t, 0, "connection refused")
 
 	for says, failure := range map[string]string{
 		"":                                    "connection closed without an answer",
@@ -151,18 +151,18 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: ": "connection closed in the middle of the answer",
 	} {
 		r := receive(t, once(says))
-		c.Deliver(parcel(r.url())).want(t, 0, failure)
+		c.Deliver(testDelivery(r.url())).want(t, 0, failure)
 		r.wantConnections(1) // a request on a new connection is never sent again
 	}
 	for _, says := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
 		r := receive(t, func(v *visit) {
-			if v.request() && v.say(says) {
+			if v.request() && v.send(says) {
 				if err := v.Conn.(*net.TCPConn).SetLinger(0); err != nil { // the connection ends with a reset
 					t.Error(err)
 				}
 			}
 		})
-		c.Deliver(parcel(r.url())).want(t, 0, "connection reset")
+		c.Deliver(testDelivery(r.url())).want(t, 0, "connection reset")
 		r.wantConnections(1)
 	}
 }

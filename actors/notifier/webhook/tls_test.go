@@ -43,8 +43,9 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, cert, key}
 }
 
-// vouch makes a server's certificate; change alters it first. If itself is set, it is self-signed.
-func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certificate {
+// issue makes a server's certificate; change alters it before it is signed. If itself is set, it is
+// self-signed.
+func (a *authority) issue(itself bool, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -66,7 +67,7 @@ func (a *authority) vouch(itself bool, change func(*x509.Certificate)) tls.Certi
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-func asItIs(*x509.Certificate) {}
+func unchanged(*x509.Certificate) {}
 
 // receiveTLS is a receiver with TLS.
 func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver {
@@ -78,7 +79,7 @@ func receiveTLS(t *testing.T, config *tls.Config, answer func(*visit)) *receiver
 	return receiveAt(t, tls.NewListener(l, config), answer)
 }
 
-func (r *receiver) secure() string { return strings.Replace(r.url(), "http:", "https:", 1) }
+func (r *receiver) tlsURL() string { return strings.Replace(r.url(), "http:", "https:", 1) }
 
 // openTrusting returns a sender that trusts only this authority.
 func openTrusting(t *testing.T, a *authority, change ...func(*settings)) *Sender {
@@ -93,10 +94,10 @@ func TestDeliveryOverTLS(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}}, acknowledge)
+		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}}, acknowledge)
 		c := openTrusting(t, a)
 		for range 3 {
-			c.Deliver(signedParcel(r.secure())).want(t, 200, "")
+			c.Deliver(signedDelivery(r.tlsURL())).want(t, 200, "")
 		}
 		r.wantConnections(1, 1, 1)
 		if r.requests()[2].body != madeElsewhere {
@@ -112,20 +113,20 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":   {a.vouch(true, asItIs), "TLS: certificate of an unknown authority"},
-		"a untrusted's": {untrusted.vouch(false, asItIs), "TLS: certificate of an unknown authority"},
-		"expired":       {a.vouch(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
-		"not valid yet": {a.vouch(false, func(c *x509.Certificate) {
+		"self-signed":   {a.issue(true, unchanged), "TLS: certificate of an unknown authority"},
+		"a untrusted's": {untrusted.issue(false, unchanged), "TLS: certificate of an unknown authority"},
+		"expired":       {a.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"not valid yet": {a.issue(false, func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
 		}), "TLS: certificate out of its time"},
-		"of another address": {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
-		"of another name":    {a.vouch(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
-		"of a client":        {a.vouch(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},
+		"of another address": {a.issue(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
+		"of another name":    {a.issue(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
+		"of a client":        {a.issue(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
-			openTrusting(t, a).Deliver(parcel(r.secure())).want(t, 0, c.failure)
+			openTrusting(t, a).Deliver(testDelivery(r.tlsURL())).want(t, 0, c.failure)
 			r.wantConnections()
 		})
 	}
@@ -134,18 +135,18 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}, acknowledge)
+	r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}, acknowledge)
 	c := open(t)
 	if c.roots != nil {
 		t.Error("others are trusted")
 	}
-	c.Deliver(parcel(r.secure())).want(t, 0, "TLS: certificate of an unknown authority")
+	c.Deliver(testDelivery(r.tlsURL())).want(t, 0, "TLS: certificate of an unknown authority")
 }
 
 func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	good := []tls.Certificate{a.vouch(false, asItIs)}
+	good := []tls.Certificate{a.issue(false, unchanged)}
 	for name, c := range map[string]struct {
 		r       *receiver
 		failure string
@@ -155,15 +156,15 @@ func TestHandshakeFailuresHaveReasons(t *testing.T) {
 		"a client is asked": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
 		"the same, later":   {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
 		"closed":            {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
-		"plain HTTP":        {receive(t, func(v *visit) { v.say("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
+		"plain HTTP":        {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			openTrusting(t, a).Deliver(parcel(c.r.secure())).want(t, 0, c.failure)
+			openTrusting(t, a).Deliver(testDelivery(c.r.tlsURL())).want(t, 0, c.failure)
 		})
 	}
 }
 
-// A second answer may be in TLS's own buffer, so that the socket looks empty.
+// A second response may be in TLS's own buffer, so that the socket looks empty.
 func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -172,24 +173,24 @@ func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	batches := &batchListener{Listener: l}
-	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}}), func(v *visit) {
+	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}), func(v *visit) {
 		if v.connection > 1 {
 			if v.request() {
-				v.say("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+				v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
 			}
 			return
 		}
 		if v.request() {
 			batches.hold()
-			v.say(acknowledged) // two records
-			v.say(acknowledged)
+			v.send(acknowledged) // two records
+			v.send(acknowledged)
 			batches.release() // in one segment
 			v.wait()
 		}
 	})
 	c := openTrusting(t, a)
-	c.Deliver(parcel(r.secure())).want(t, 200, "")
-	c.Deliver(parcel(r.secure())).want(t, 500, "status 500")
+	c.Deliver(testDelivery(r.tlsURL())).want(t, 200, "")
+	c.Deliver(testDelivery(r.tlsURL())).want(t, 500, "status 500")
 	r.wantConnections(1, 2)
 }
 
@@ -256,10 +257,10 @@ func TestClosedTLSConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
-		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.vouch(false, asItIs)}, MaxVersion: version}, once(acknowledged))
+		r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}, MaxVersion: version}, once(acknowledged))
 		c := openTrusting(t, a)
 		for range 3 {
-			c.Deliver(parcel(r.secure())).want(t, 200, "")
+			c.Deliver(testDelivery(r.tlsURL())).want(t, 200, "")
 		}
 		r.wantConnections(1, 2, 3)
 	}
@@ -289,7 +290,7 @@ func TestServerNameIsThatOfTheDestination(t *testing.T) {
 	a := newAuthority(t)
 	var mu sync.Mutex
 	var names []string
-	config := &tls.Config{Certificates: []tls.Certificate{a.vouch(false, func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })}}
+	config := &tls.Config{Certificates: []tls.Certificate{a.issue(false, func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })}}
 	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -300,9 +301,9 @@ func TestServerNameIsThatOfTheDestination(t *testing.T) {
 	c := openTrusting(t, a)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, name := range []string{"a.test", "b.test", "a.test.", "127.0.0.1"} {
-		c.Deliver(parcel(strings.Replace(r.secure(), "127.0.0.1", name, 1))).want(t, 200, "")
+		c.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", name, 1))).want(t, 200, "")
 	}
-	c.Deliver(parcel(strings.Replace(r.secure(), "127.0.0.1", "c.test", 1))).want(t, 0, "TLS: certificate of another name")
+	c.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", "c.test", 1))).want(t, 0, "TLS: certificate of another name")
 	mu.Lock()
 	defer mu.Unlock()
 	if got := strings.Join(names, " "); got != "a.test b.test a.test  c.test" {

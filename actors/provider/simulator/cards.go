@@ -35,10 +35,10 @@ const (
 type nextStep string
 
 const (
-	charges  nextStep = "charged"
-	holds    nextStep = "held"
-	reverses nextStep = "reversed" // charges it back; a hold: after it is captured
-	keeps    nextStep = "kept"     // would have charged it back, but it was refunded in full
+	willCharge          nextStep = "charged"
+	willHold            nextStep = "held"
+	willChargeBack      nextStep = "reversed" // charges it back; a hold: after it is captured
+	chargebackCancelled nextStep = "kept"     // would have charged it back, but it was refunded in full
 )
 
 // refundMode is how the rail handles refunds. The zero value means that it grants them at once.
@@ -89,9 +89,9 @@ type decision struct {
 
 var (
 	charged          = decision{verdict: payment.VerdictCharged}
-	slow             = decision{verdict: payment.VerdictPending, next: charges, after: delay}
-	timedOut         = decision{verdict: payment.VerdictUnknown, next: charges, after: timeOut}
-	chargedBackLater = decision{verdict: payment.VerdictCharged, next: reverses, after: chargebackAfter}
+	slow             = decision{verdict: payment.VerdictPending, next: willCharge, after: delay}
+	timedOut         = decision{verdict: payment.VerdictUnknown, next: willCharge, after: timeOut}
+	chargedBackLater = decision{verdict: payment.VerdictCharged, next: willChargeBack, after: chargebackAfter}
 )
 
 func refused(reason string) decision {
@@ -103,7 +103,7 @@ func failed(reason string) decision {
 }
 
 func awaits(a payerAction) decision {
-	return decision{verdict: payment.VerdictAction, next: charges, payerAction: a}
+	return decision{verdict: payment.VerdictAction, next: willCharge, payerAction: a}
 }
 
 // held returns the decision for a call that is to authorise only.
@@ -111,8 +111,8 @@ func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
 		d.verdict, d.after = payment.VerdictHeld, 0
-	case d.next == charges:
-		d.next = holds
+	case d.next == willCharge:
+		d.next = willHold
 	}
 	return d
 }
@@ -184,7 +184,7 @@ func decide(call *actors.Call, now time.Time) decision {
 
 // decideAtOnce decides as if Hold were not set.
 func decideAtOnce(call *actors.Call, now time.Time) decision {
-	if forced, ok := force(call.Terminal); ok {
+	if forced, ok := forcedDecision(call.Terminal); ok {
 		return forced
 	}
 	if !accepts(call.Operation, call.Method) {
@@ -231,8 +231,8 @@ func number(digits []byte) (n int) {
 	return n
 }
 
-// force returns the decision that the terminal's parameter "fail" requires for every charge.
-func force(terminal *directory.Terminal) (decision, bool) {
+// forcedDecision returns the decision that the terminal's parameter "fail" requires for every charge.
+func forcedDecision(terminal *directory.Terminal) (decision, bool) {
 	p, _ := terminal.Parameters.(*Params)
 	if p == nil {
 		return decision{}, false

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// expectation is what the documents say about a call: the answer, and the answer to an inquiry a minute
-// later. If the call asks to hold, charged becomes held in both.
+// expectation is what the documents say about a call: its outcome, and that of an inquiry a minute
+// later. If the call is to hold, held takes the place of charged in both.
 type expectation struct {
 	verdict payment.Verdict
 	reason  string
@@ -22,7 +22,7 @@ type expectation struct {
 	down    bool
 
 	keepCard bool
-	meta     string // of the answer
+	meta     string // of the outcome
 }
 
 var (
@@ -43,7 +43,8 @@ var (
 	askedDeposit          = expectation{verdict: payment.VerdictAction, later: payment.VerdictAction, meta: `{"status":"awaiting_deposit"}`}
 )
 
-// outcomeFor returns the outcome of a verdict for the call; other tests check the action.
+// outcomeFor returns the outcome with a verdict for the call. It has no action, which other tests
+// check.
 func (w expectation) outcomeFor(verdict payment.Verdict, call *actors.Call) actors.Outcome {
 	o := actors.Outcome{Verdict: verdict, Failure: failureOf[w.reason]}
 	switch {
@@ -72,21 +73,21 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	}
 	got.Action = nil
 	b.expect("submit", got, outcome)
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	question := &actors.Question{Terminal: call.Terminal, Reference: call.Reference, Operation: call.Operation, ChargeState: actors.ChargeState{ActionKnown: true}}
 	b.expect("inquiry", b.Inquire(context.Background(), question), later)
-	lines := b.logged()
+	lines := b.logLines()
 	if len(lines) != 1 || lines[0]["reference"] != call.Reference.String() || lines[0]["terminal"] != call.Terminal.ID.String() ||
 		lines[0]["operation"] != call.Operation.String() || lines[0]["outcome"] != outcome.Verdict.String() {
 		t.Errorf("logged %v", lines)
 	}
 }
 
-// checkBoth checks the call unchanged, and as one that only holds.
+// checkBoth checks the call unchanged, and as one that authorises only.
 func checkBoth(t *testing.T, call func() *actors.Call, want expectation) {
 	t.Helper()
 	check(t, call(), want)
-	check(t, held(call()), want)
+	check(t, heldCall(call()), want)
 }
 
 func TestCards(t *testing.T) {
@@ -186,7 +187,7 @@ func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 		call.Browser = []byte(`{"user_agent":"CANARY BROWSER"}`)
 		b.submit(call)
 		call.Card.Wipe()
-		complete := completing(uint64(n), 20, number)
+		complete := completeCall(uint64(n), 20, number)
 		complete.Material = []byte(`{"otp":"123456","canary":"CANARY MATERIAL"}`)
 		b.submit(complete)
 		complete.Card.Wipe()
@@ -202,5 +203,5 @@ func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 			t.Errorf("%q is kept", canary)
 		}
 	}
-	b.expect("inquiry after the card is wiped", b.inquire(0), settled(0))
+	b.expect("inquiry after the card is wiped", b.inquire(0), chargedOutcome(0))
 }

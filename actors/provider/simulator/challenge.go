@@ -107,7 +107,7 @@ func (s *Simulator) token(terminal, reference ledger.ID) string {
 // The error is ErrNoChallenge, or that the log cannot be read.
 func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Challenge, error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
-	l, err := s.challenged(key, s.index.hash(key), s.token(terminal, reference), token)
+	l, err := s.challengedLine(key, s.index.hash(key), s.token(terminal, reference), token)
 	if err != nil {
 		return Challenge{}, err
 	}
@@ -124,7 +124,7 @@ func (s *Simulator) Challenge(terminal, reference ledger.ID, token string) (Chal
 // goes next and the charge's organization. The error is ErrNoChallenge, or that the log cannot be read,
 // written or synced: then nothing was decided.
 func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, err error) {
-	returnURL, org, end, err := s.decided(terminal, reference, token, approve)
+	returnURL, org, end, err := s.writeDecision(terminal, reference, token, approve)
 	if err == nil {
 		err = s.settle(end)
 	}
@@ -134,15 +134,15 @@ func (s *Simulator) Decide(terminal, reference ledger.ID, token string, approve 
 	return returnURL, org, nil
 }
 
-// decided writes the payer's decision while it holds the charge's turn. The result may be returned to
+// writeDecision writes the payer's decision while it holds the charge's turn. The result may be returned to
 // the caller when the log is durable up to end.
-func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
+func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, approve bool) (returnURL string, org ledger.ID, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), terminal, reference)
 	hash := s.index.hash(key)
 	turn := &s.turns[hash%turns]
 	turn.Lock()
 	defer turn.Unlock()
-	newest, err := s.challenged(key, hash, s.token(terminal, reference), token)
+	newest, err := s.challengedLine(key, hash, s.token(terminal, reference), token)
 	if err != nil {
 		return "", ledger.ID{}, 0, err
 	}
@@ -164,8 +164,8 @@ func (s *Simulator) decided(terminal, reference ledger.ID, token string, approve
 	return l.charge.returnURL, l.org, s.log.size, nil
 }
 
-// challenged returns the newest line of a charge that has, or had, a challenge page.
-func (s *Simulator) challenged(key []byte, hash uint64, token, presented string) (*record, error) {
+// challengedLine returns the newest line of a charge that has, or had, a challenge page.
+func (s *Simulator) challengedLine(key []byte, hash uint64, token, presented string) (*record, error) {
 	if !hmac.Equal([]byte(presented), []byte(token)) {
 		return nil, ErrNoChallenge
 	}

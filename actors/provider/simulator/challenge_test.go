@@ -70,7 +70,7 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 		for _, hold := range []bool{false, true} {
 			b := open(t)
 			c.call.Hold = hold
-			for range 2 { // a repeated call gets the same answer
+			for range 2 { // a repeated call gets the same outcome
 				got := b.submit(c.call)
 				if got.Verdict != payment.VerdictAction || !reflect.DeepEqual(got.Action, &c.want) || got.KeepCard != (c.call.Card != nil) {
 					t.Errorf("%s: %+v with %+v, want %+v", what, got, got.Action, c.want)
@@ -82,8 +82,8 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 			if again := b.inquireAbout(1, c.call.Operation, 0); again.Verdict != payment.VerdictAction || again.Action != nil {
 				t.Errorf("%s: an inquiry says %+v", what, again)
 			}
-			// A caller that has lost the answer gets it again.
-			if again := b.Inquire(t.Context(), question(1, c.call.Operation)); again.Verdict != payment.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
+			// A caller that has lost the outcome gets the action again.
+			if again := b.Inquire(t.Context(), inquiryOf(1, c.call.Operation)); again.Verdict != payment.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
 				t.Errorf("%s: an inquiry of who lost the answer says %+v with %+v", what, again, again.Action)
 			}
 		}
@@ -124,7 +124,7 @@ func TestBaseURLMayEndWithASlash(t *testing.T) {
 	}
 }
 
-// onPage are the charges whose payer answers on the page, and the calls that complete them.
+// onPage are the charges whose payer acts on the page, and the calls that complete them.
 func onPage() map[string]*actors.Call {
 	return map[string]*actors.Call{
 		"redirect": cardCall(1, actors.Pay, redirectCard), "form": cardCall(1, actors.Pay, formCard),
@@ -137,7 +137,7 @@ func onPage() map[string]*actors.Call {
 func completionOf(call *actors.Call, request uint64) *actors.Call {
 	complete := followUpCall(1, actors.Complete, request, 0)
 	if call.Card != nil {
-		complete = completing(1, request, string(call.Card.Number))
+		complete = completeCall(1, request, string(call.Card.Number))
 	}
 	return complete
 }
@@ -163,9 +163,9 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 		waiting.Meta = []byte(`{"status":"awaiting_deposit"}`)
 	}
 	if approve {
-		done = settled(1)
+		done = chargedOutcome(1)
 		if call.Hold {
-			done = onHold(1)
+			done = heldOutcome(1)
 		}
 		if crypto {
 			done.Meta = []byte(`{"status":"confirmed"}`)
@@ -202,8 +202,8 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
 	}
 	outcome := map[bool]string{true: "approved", false: "refused"}[approve]
-	if record := b.logged()[2]; record["operation"] != "challenge" || record["outcome"] != outcome || record["reference"] != pageOne || b.counted(1, "challenge") != 1 {
-		t.Errorf("the decision was logged as %v, %d times", record, b.counted(1, "challenge"))
+	if record := b.logLines()[2]; record["operation"] != "challenge" || record["outcome"] != outcome || record["reference"] != pageOne || b.countLines(1, "challenge") != 1 {
+		t.Errorf("the decision was logged as %v, %d times", record, b.countLines(1, "challenge"))
 	}
 }
 
@@ -225,14 +225,14 @@ func TestCompleteNeedsTheCardAgain(t *testing.T) {
 
 func TestTheCardDecidesWhenItsPayerHasActed(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
-		redirectCard: settled(1), "4242424242424242": settled(1), chargebackCard: settled(1),
-		"4000000000009995": isRefused("insufficient_funds"), "4000000000000119": procFailed,
-		"4000000000000077": isPending(5_000_000_000), "4000000000000341": isPending(10_000_000_000),
+		redirectCard: chargedOutcome(1), "4242424242424242": chargedOutcome(1), chargebackCard: chargedOutcome(1),
+		"4000000000009995": refusedOutcome("insufficient_funds"), "4000000000000119": procFailed,
+		"4000000000000077": pendingOutcome(5_000_000_000), "4000000000000341": pendingOutcome(10_000_000_000),
 	} {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, redirectCard))
 		b.decideOn(true)
-		b.expect("complete with "+number, b.submit(completing(1, 2, number)), want)
+		b.expect("complete with "+number, b.submit(completeCall(1, 2, number)), want)
 		b.reopen()
 		b.expect("inquiry", b.inquire(1), want)
 		b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 2), want)
@@ -251,15 +251,15 @@ func TestOnlyTheOneTimePasswordCharges(t *testing.T) {
 			call := cardCall(1, actors.Pay, passwordCard)
 			call.Hold = hold
 			b.submit(call)
-			complete := completing(1, 2, passwordCard)
+			complete := completeCall(1, 2, passwordCard)
 			if material != "" {
 				complete.Material = []byte(material)
 			}
 			want := unpaid
 			if right {
-				want = settled(1)
+				want = chargedOutcome(1)
 				if hold {
-					want = onHold(1)
+					want = heldOutcome(1)
 				}
 			}
 			b.reopen()
@@ -272,8 +272,8 @@ func TestOnlyTheOneTimePasswordCharges(t *testing.T) {
 
 func TestAPayoutGoesToTheInstitutionThatWasChosen(t *testing.T) {
 	for choice, want := range map[string]actors.Outcome{
-		"sim-bank-1": settled(1), "sim-bank-2": settled(1), "sim-bank-3": settled(1), "sim-bank-4": settled(1),
-		"sim-bank-5": isRefused("unknown_destination"), "SIM-BANK-1": isRefused("unknown_destination"), "": isRefused("unknown_destination"),
+		"sim-bank-1": chargedOutcome(1), "sim-bank-2": chargedOutcome(1), "sim-bank-3": chargedOutcome(1), "sim-bank-4": chargedOutcome(1),
+		"sim-bank-5": refusedOutcome("unknown_destination"), "SIM-BANK-1": refusedOutcome("unknown_destination"), "": refusedOutcome("unknown_destination"),
 	} {
 		for _, method := range []string{"sepa", "open_banking"} {
 			b := open(t)
@@ -356,7 +356,7 @@ func TestLateDecisionChangesNothing(t *testing.T) {
 		if shown, err := b.Challenge(id(7), id(1), token1()); shown.State != ChallengeOver || err != nil {
 			t.Errorf("%s: the page shows %+v, %v", what, shown, err)
 		}
-		b.expect(what, b.submit(completing(1, 3, redirectCard)), want)
+		b.expect(what, b.submit(completeCall(1, 3, redirectCard)), want)
 	}
 }
 
@@ -375,7 +375,7 @@ func TestDecisionThatCannotBeLoggedHasNoEffect(t *testing.T) {
 	b.expect("inquiry", b.inquire(1), isWaiting)
 	b.decideOn(true)
 	b.reopen()
-	b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
+	b.expect("complete", b.submit(completeCall(1, 2, redirectCard)), chargedOutcome(1))
 }
 
 func TestReturnAddressMayContainAnyCharacter(t *testing.T) {
@@ -395,7 +395,7 @@ func TestReturnAddressMayContainAnyCharacter(t *testing.T) {
 			t.Errorf("%q came back as %q, %v", address, returned, err)
 		}
 		b.reopen()
-		b.expect("complete", b.submit(completing(1, 2, redirectCard)), settled(1))
+		b.expect("complete", b.submit(completeCall(1, 2, redirectCard)), chargedOutcome(1))
 		if shown, err := b.Challenge(id(7), id(1), token1()); shown.ReturnURL != address || err != nil {
 			t.Errorf("%q is shown as %+v, %v", address, shown, err)
 		}

@@ -102,7 +102,7 @@ func (c charge) asOf(now time.Time) charge {
 		return c
 	}
 	c.verdict = payment.VerdictHeld
-	if c.next == charges {
+	if c.next == willCharge {
 		c.verdict, c.captured = payment.VerdictCharged, c.amount
 	}
 	c.next = ""

@@ -38,15 +38,15 @@ func (l *record) chargeback() actors.Report {
 	}
 }
 
-// note updates the list from a line: the line may announce a chargeback or cancel one. A hold is
+// update updates the list from a line: the line may announce a chargeback or cancel one. A hold is
 // charged back only after its capture. The line of a void or refund announces nothing new, because
 // an earlier line of its charge has announced the chargeback.
-func (c *chargebacks) note(l *record) {
+func (c *chargebacks) update(l *record) {
 	later := l.call.operation == refunds || l.call.operation == voids
 	switch {
-	case l.charge.next == reverses && l.charge.verdict == payment.VerdictCharged && !later:
+	case l.charge.next == willChargeBack && l.charge.verdict == payment.VerdictCharged && !later:
 		c.add(l.chargeback())
-	case l.charge.next == keeps:
+	case l.charge.next == chargebackCancelled:
 		c.drop(chargeKey{l.terminal, l.reference})
 	}
 }
@@ -126,7 +126,7 @@ func parseIfChargeback(text []byte, offset int64) (*record, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	if then := text[i+len(thenMark):]; !bytes.HasPrefix(then, []byte(reverses)) && !bytes.HasPrefix(then, []byte(keeps)) {
+	if then := text[i+len(thenMark):]; !bytes.HasPrefix(then, []byte(willChargeBack)) && !bytes.HasPrefix(then, []byte(chargebackCancelled)) {
 		return nil, nil
 	}
 	return parse(text, offset)
@@ -157,7 +157,7 @@ func (s *Simulator) Reports(ctx context.Context, since, until time.Time) ([]acto
 		}
 		r := l.chargeback()
 		switch {
-		case l.charge.next == keeps:
+		case l.charge.next == chargebackCancelled:
 			delete(found, chargeKeyOf(&r))
 		case l.charge.verdict == payment.VerdictCharged && r.At.After(since) && !r.At.After(until):
 			found[chargeKeyOf(&r)] = r

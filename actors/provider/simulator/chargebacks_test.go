@@ -12,7 +12,7 @@ import (
 
 const chargebackCard = "4000000000000259"
 
-// minute returns the time n minutes plus the chargeback's delay after the start.
+// minute returns the start plus n minutes and the chargeback's delay.
 func minute(n int) time.Time { return start.Add(time.Duration(n)*time.Minute + 60*time.Second) }
 
 // reported returns the numbers of the calls charged back in (since, until].
@@ -39,7 +39,7 @@ func (b *bench) chargeEveryMinute(n int) {
 		b.submit(cardCall(i, actors.Pay, chargebackCard))
 		b.submit(cardCall(1000+i, actors.Pay, "4242424242424242"))
 		b.submit(cardCall(2000+i, actors.PayOut, chargebackCard))
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 		{minute(2), minute(2), []int{}},
 		{minute(3), minute(1), []int{}},
 		{time.Time{}, minute(0).Add(-tick), []int{}},
-		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}}, // the earlier questions lost nothing
+		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}}, // the calls before this one have dropped nothing
 	} {
 		for _, when := range []string{"running", "reopened"} {
 			if got := b.reported(c.since, c.until); !slices.Equal(got, c.want) {
@@ -73,17 +73,17 @@ func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 func TestInquiryOfAChargedBackChargeReturnsCharged(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, chargebackCard))
-	b.pass(time.Hour)
-	b.expect("inquiry", b.inquire(1), settled(1))
+	b.advance(time.Hour)
+	b.expect("inquiry", b.inquire(1), chargedOutcome(1))
 }
 
 func TestRepeatedCallIsChargedBackOnce(t *testing.T) {
 	b := open(t)
 	for range 3 {
 		b.submit(cardCall(0, actors.Pay, chargebackCard))
-		b.pass(time.Second)
+		b.advance(time.Second)
 	}
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	for _, when := range []string{"running", "reopened"} {
 		if got := b.reported(time.Time{}, minute(1)); !slices.Equal(got, []int{0}) {
 			t.Errorf("%s: %v", when, got)
@@ -125,7 +125,7 @@ func TestChargebackAtTheInstantOfDroppedOnesIsNotLost(t *testing.T) {
 	for n := range uint64(9) {
 		b.submit(cardCall(n, actors.Pay, chargebackCard))
 	}
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	list, err := b.Reports(context.Background(), minute(0).Add(-time.Microsecond), minute(0))
 	if err != nil || len(list) != 9 {
 		t.Errorf("%d reported, %v, want 9", len(list), err)
@@ -170,7 +170,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 		"held":         {true, func(*bench) {}, nil},
 		"held, voided": {true, func(b *bench) { b.submit(followUpCall(1, actors.Void, 2, 0)) }, nil},
 		"captured": {true, func(b *bench) {
-			b.pass(10 * time.Second)
+			b.advance(10 * time.Second)
 			b.submit(followUpCall(1, actors.Capture, 2, 400))
 		}, []time.Duration{70 * time.Second}},
 		"captured, all of it refunded": {true, func(b *bench) {
@@ -183,11 +183,11 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 			b.submit(followUpCall(1, actors.Refund, 3, 1))
 		}, nil},
 		"refunded at the last instant": {false, func(b *bench) {
-			b.pass(time.Minute - time.Microsecond)
+			b.advance(time.Minute - time.Microsecond)
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 		}, nil},
 		"refunded too late": {false, func(b *bench) {
-			b.pass(time.Minute)
+			b.advance(time.Minute)
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 		}, []time.Duration{time.Minute}},
 		"refunded in part": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
@@ -209,7 +209,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 				call.Hold = c.hold
 				b.submit(call)
 				c.steps(b)
-				b.pass(time.Hour)
+				b.advance(time.Hour)
 				between(b)
 				got := b.everReported()
 				var at []time.Duration
@@ -227,14 +227,14 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 func TestNothingIsReportedBeforeItsTime(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(0, actors.Pay, chargebackCard))
-	b.pass(time.Minute - time.Microsecond)
+	b.advance(time.Minute - time.Microsecond)
 	for _, after := range []time.Time{{}, start.AddDate(1, 0, 0)} { // from memory, and from the log
 		b.chargebacks.after = after
 		if got := b.reported(time.Time{}, minute(9)); len(got) != 0 {
 			t.Errorf("reported %v", got)
 		}
 	}
-	b.pass(time.Microsecond)
+	b.advance(time.Microsecond)
 	if got := b.reported(time.Time{}, minute(9)); !slices.Equal(got, []int{0}) {
 		t.Errorf("reported %v", got)
 	}
@@ -248,7 +248,7 @@ func TestChargesOfTwoTerminalsAreBothChargedBack(t *testing.T) {
 		call.Terminal.ID = id(n)
 		b.submit(call)
 	}
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	for _, after := range []time.Time{{}, start.AddDate(1, 0, 0)} { // from memory, and from the log
 		b.chargebacks.after = after
 		if got := b.everReported(); len(got) != 2 || got[0].Terminal != id(7) || got[1].Terminal != id(8) {
@@ -298,7 +298,7 @@ func TestPartialRefundsTakeNoRoomFromOtherChargebacks(t *testing.T) {
 	if len(b.chargebacks.listed) > 4 || !b.chargebacks.after.IsZero() {
 		t.Errorf("%d are listed, after %v", len(b.chargebacks.listed), b.chargebacks.after)
 	}
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	if got := b.everReported(); len(got) != 4 {
 		t.Errorf("reported %v", got)
 	}

@@ -43,6 +43,6 @@ func TestAnExpiredCardIsRefusedForPaymentsAndPayouts(t *testing.T) {
 	for n, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 		call := cardCall(uint64(n+1), operation, "4242424242424242")
 		call.Card.ExpMonth, call.Card.ExpYear = []byte("1"), []byte("2020")
-		b.expect(operation.String(), b.submit(call), isRefused("expired_card"))
+		b.expect(operation.String(), b.submit(call), refusedOutcome("expired_card"))
 	}
 }

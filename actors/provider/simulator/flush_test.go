@@ -16,7 +16,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// volatile is a file that keeps only synced bytes in a power cut.
+// volatile is a file that loses its unsynced bytes in a power cut.
 type volatile struct {
 	*os.File
 	mu      sync.Mutex
@@ -79,8 +79,8 @@ func TestCallReturnsOnlyAfterItsLineIsDurable(t *testing.T) {
 	}
 }
 
-// An inquiry about a line that another call has just written is not answered before the line is
-// durable.
+// The result of an inquiry about a line that another call has just written is returned only after the
+// line is durable.
 func TestInquiryReturnsOnlyAfterItsLinesAreDurable(t *testing.T) {
 	b, v := openVolatile(t)
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
@@ -108,7 +108,7 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 	var all sync.WaitGroup
 	submit := func(n uint64) {
 		all.Go(func() {
-			b.expect(fmt.Sprint("call ", n), b.submit(cardCall(n, actors.Pay, "4242424242424242")), settled(n))
+			b.expect(fmt.Sprint("call ", n), b.submit(cardCall(n, actors.Pay, "4242424242424242")), chargedOutcome(n))
 		})
 	}
 	submit(0)
@@ -145,20 +145,20 @@ func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 			t.Errorf("%d alarms of one failed sync", alarms)
 		}
 	}()
-	b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
+	b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
 	v.broken.Store(true)
 	b.expect("during", b.submit(cardCall(2, actors.Pay, "4242424242424242")), isUnknown)
 	b.expect("inquiry about it", b.inquire(2), isUnknown)
 	v.broken.Store(false)
 	b.expect("after", b.submit(cardCall(3, actors.Pay, "4242424242424242")), unwritable)
-	b.expect("inquiry about the first", b.inquire(1), settled(1))
+	b.expect("inquiry about the first", b.inquire(1), chargedOutcome(1))
 	b.reopen()
-	b.expect("the first, later", b.inquire(1), settled(1))
+	b.expect("the first, later", b.inquire(1), chargedOutcome(1))
 	b.expect("the second, later", b.inquire(2), notFound)
-	b.expect("the next", b.submit(cardCall(4, actors.Pay, "4242424242424242")), settled(4))
+	b.expect("the next", b.submit(cardCall(4, actors.Pay, "4242424242424242")), chargedOutcome(4))
 }
 
-// A power cut at any moment leaves every answered call in the log.
+// A power cut at any moment leaves every call in the log whose outcome was returned.
 func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -189,7 +189,7 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 				break
 			}
 		}
-		// What the disk has at this moment, and the calls that were answered by then.
+		// The content of the disk at this moment, and the calls whose outcomes were returned by then.
 		mu.Lock()
 		acknowledged := append([]uint64(nil), answered...)
 		v.mu.Lock()

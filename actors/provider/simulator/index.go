@@ -45,8 +45,8 @@ func (x *index) put(hash uint64, offset int64) {
 		word, bit := probe(hash, i)
 		x.sieve[word] |= bit
 	}
-	held := len(x.lines)
-	if x.lines[hash] = offset; len(x.lines) == held {
+	known := len(x.lines)
+	if x.lines[hash] = offset; len(x.lines) == known {
 		return
 	}
 	if len(x.oldest) < x.bound {

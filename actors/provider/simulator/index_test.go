@@ -82,7 +82,7 @@ func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 		}
 	}
 	for n := range uint64(calls) {
-		b.expect("inquiry", b.inquire(n), settled(n))
+		b.expect("inquiry", b.inquire(n), chargedOutcome(n))
 	}
 	b.expect("unknown", b.inquire(calls), notFound)
 	for i := range b.index.sieve { // as with very many calls: the sieve rejects nothing
@@ -98,9 +98,9 @@ func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {
 	hash := func(n uint64) uint64 { return b.index.hash(appendKey(nil, id(7), id(n))) }
 	b.index.lines[hash(2)] = b.index.lines[hash(1)]
 	b.index.lines[hash(3)] = b.index.lines[hash(1)]
-	b.expect("inquiry", b.inquire(2), isRefused("card_declined"))
-	b.expect("a new call", b.submit(cardCall(3, actors.Pay, "4000000000009995")), isRefused("insufficient_funds"))
-	b.expect("inquiry about it", b.inquire(3), isRefused("insufficient_funds"))
+	b.expect("inquiry", b.inquire(2), refusedOutcome("card_declined"))
+	b.expect("a new call", b.submit(cardCall(3, actors.Pay, "4000000000009995")), refusedOutcome("insufficient_funds"))
+	b.expect("inquiry about it", b.inquire(3), refusedOutcome("insufficient_funds"))
 }
 
 func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
@@ -118,7 +118,7 @@ func TestOperationsTakeNoRoomInTheIndex(t *testing.T) {
 	}
 	for n := range uint64(8) {
 		b.expect("all but one unit", b.submit(followUpCall(n, actors.Refund, 100, 979)), isGranted)
-		b.expect("two units", b.submit(followUpCall(n, actors.Refund, 101, 2)), isRefused("amount_above_charge"))
+		b.expect("two units", b.submit(followUpCall(n, actors.Refund, 101, 2)), refusedOutcome("amount_above_charge"))
 		b.expect("the first refund again", b.submit(followUpCall(n, actors.Refund, 0, 1)), isGranted)
 	}
 }
@@ -127,23 +127,23 @@ func TestOldChargeContinuesFromItsNewestLine(t *testing.T) {
 	for _, part := range []int64{600, 1000, 5000, chunk} {
 		b := open(t)
 		b.log.chunk = part
-		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 		b.forget()
-		b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 500)), settled(1))
+		b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 500)), chargedOutcome(1))
 		b.submit(cardCall(4, actors.Pay, "4242424242424242"))
 		b.forget()
 		b.expect("refund", b.submit(followUpCall(1, actors.Refund, 5, 500)), isGranted)
 		b.forget()
-		b.expect("one more", b.submit(followUpCall(1, actors.Refund, 6, 1)), isRefused("amount_above_charge"))
+		b.expect("one more", b.submit(followUpCall(1, actors.Refund, 6, 1)), refusedOutcome("amount_above_charge"))
 		b.forget()
-		b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 3), settled(1))
+		b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 3), chargedOutcome(1))
 	}
 }
 
 func TestASearchEndsWithItsContext(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.forget()
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -152,5 +152,5 @@ func TestASearchEndsWithItsContext(t *testing.T) {
 	if !bytes.Equal(before, b.content()) {
 		t.Errorf("logged %s", b.content()[len(before):])
 	}
-	b.expect("capture again", b.submit(followUpCall(1, actors.Capture, 2, 1000)), settled(1))
+	b.expect("capture again", b.submit(followUpCall(1, actors.Capture, 2, 1000)), chargedOutcome(1))
 }

@@ -31,19 +31,19 @@ func victimCalls(n uint64) []*actors.Call {
 		return []*actors.Call{cardCall(n, actors.Pay, "4000000000000077"), followUpCall(n, actors.Void, n, 0)}
 	}
 	return []*actors.Call{
-		held(cardCall(n, actors.Pay, "4242424242424242")), followUpCall(n, actors.Capture, n, 700),
+		heldCall(cardCall(n, actors.Pay, "4242424242424242")), followUpCall(n, actors.Capture, n, 700),
 		followUpCall(n, actors.Refund, n, 701), followUpCall(n, actors.Void, n, 0),
 	}
 }
 
-// answered identifies a call that the victim got an answer to.
+// answered identifies a call whose outcome was returned to the victim.
 type answered struct {
 	n         uint64
 	operation actors.Operation
 }
 
 // TestVictim is the child process of TestKillLosesNoReturnedOutcome: it submits until it is killed and
-// prints each answer.
+// prints each outcome.
 func TestVictim(t *testing.T) {
 	path := os.Getenv(victimLog)
 	if path == "" {
@@ -79,7 +79,7 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "simulator.log")
 	answers := make(map[answered]payment.Verdict)
 	for round := range 5 {
-		killed(t, path, round, answers)
+		runVictim(t, path, round, answers)
 		b := &bench{t: t, path: path, clock: clock.NewManual(start)}
 		b.open()
 		for a, verdict := range answers {
@@ -89,7 +89,7 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 				t.Errorf("%v %d was answered %v, an inquiry says %v", a.operation, a.n, verdict, got)
 			}
 		}
-		if lines := b.logged(); len(lines) < len(answers) {
+		if lines := b.logLines(); len(lines) < len(answers) {
 			t.Errorf("%d lines for %d answers", len(lines), len(answers))
 		}
 		if err := b.Close(); err != nil {
@@ -98,8 +98,8 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 	}
 }
 
-// checkPaid compares a charge with the answers. The call after the last answer may have changed the
-// charge before the kill.
+// checkPaid compares a charge with the returned outcomes. A call whose outcome was not returned may
+// have changed the charge before the kill.
 func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answered]payment.Verdict) {
 	b.t.Helper()
 	then := map[payment.Verdict]payment.Verdict{payment.VerdictPending: payment.VerdictRefused, payment.VerdictHeld: payment.VerdictCharged}[verdict]
@@ -112,9 +112,9 @@ func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answere
 	}
 }
 
-// killed runs the victim until it has answered a few hundred calls, kills it, and records all of
-// its answers.
-func killed(t *testing.T, path string, round int, answers map[answered]payment.Verdict) {
+// runVictim runs the victim until it has printed a few hundred outcomes, kills it, and records all of
+// them.
+func runVictim(t *testing.T, path string, round int, answers map[answered]payment.Verdict) {
 	t.Helper()
 	child := exec.Command(os.Args[0], "-test.run=^TestVictim$")
 	child.Env = append(os.Environ(), victimLog+"="+path, fmt.Sprint(victimRound, "=", round))

@@ -81,9 +81,9 @@ func (t *callLog) measure(length int64) error {
 	return nil
 }
 
-// mend cuts off what a kill or a full disk left after the last whole line; no call's outcome was
+// cutTail cuts off what a kill or a full disk left after the last whole line; no call's outcome was
 // returned for it. Bytes that neither of the two can have left are damage.
-func (t *callLog) mend(length int64) error {
+func (t *callLog) cutTail(length int64) error {
 	rest := length - t.size
 	if rest == 0 {
 		return nil

@@ -74,12 +74,12 @@ func TestACallIsOneWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	for request, operation := range []actors.Operation{actors.Complete, actors.Capture, actors.Void, actors.Refund, actors.Refund} {
-		call := completing(6, uint64(request+1), redirectCard)
+		call := completeCall(6, uint64(request+1), redirectCard)
 		call.Operation = operation
 		b.submit(call)
 	}
-	if f.writes != 13 || len(b.logged()) != 13 {
-		t.Errorf("%d writes, %d lines, want 13 each", f.writes, len(b.logged()))
+	if f.writes != 13 || len(b.logLines()) != 13 {
+		t.Errorf("%d writes, %d lines, want 13 each", f.writes, len(b.logLines()))
 	}
 }
 
@@ -88,7 +88,7 @@ func TestCallOnAFullDiskFailsAndLeavesNoPartOfALine(t *testing.T) {
 		for _, cuts := range []bool{true, false} {
 			t.Run(fmt.Sprint(room, " bytes fit, the rest is cut off at once: ", cuts), func(t *testing.T) {
 				b, f := openFaulty(t)
-				b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
+				b.expect("before", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
 				f.room, f.noCut = room, !cuts
 				b.expect("full", b.submit(cardCall(2, actors.Pay, "4000000000000259")), unwritable)
 				if lines := bytes.Count(b.content(), []byte("{")); cuts && lines != 1 {
@@ -97,9 +97,9 @@ func TestCallOnAFullDiskFailsAndLeavesNoPartOfALine(t *testing.T) {
 				b.expect("still full", b.submit(cardCall(3, actors.Pay, "4242424242424242")), unwritable)
 				b.expect("inquiry while full", b.inquire(2), notFound)
 				f.room, f.noCut = -1, false
-				b.expect("room again", b.submit(cardCall(4, actors.Pay, "4242424242424242")), settled(4))
+				b.expect("room again", b.submit(cardCall(4, actors.Pay, "4242424242424242")), chargedOutcome(4))
 				f.noCut = true
-				b.expect("nothing to cut", b.submit(cardCall(5, actors.Pay, "4242424242424242")), settled(5))
+				b.expect("nothing to cut", b.submit(cardCall(5, actors.Pay, "4242424242424242")), chargedOutcome(5))
 				b.reopen()
 				for n, want := range map[uint64]payment.Verdict{
 					1: payment.VerdictCharged, 2: payment.VerdictNotFound, 3: payment.VerdictNotFound,
@@ -109,7 +109,7 @@ func TestCallOnAFullDiskFailsAndLeavesNoPartOfALine(t *testing.T) {
 						t.Errorf("call %d is %v, want %v", n, got, want)
 					}
 				}
-				if lines := b.logged(); len(lines) != 3 {
+				if lines := b.logLines(); len(lines) != 3 {
 					t.Errorf("%d lines, want 3", len(lines))
 				}
 			})
@@ -123,19 +123,19 @@ func TestRestartOnAFullDiskCutsOffATornLine(t *testing.T) {
 	f.room, f.noCut = 150, true
 	b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 	b.reopen()
-	b.expect("whole", b.inquire(1), settled(1))
+	b.expect("whole", b.inquire(1), chargedOutcome(1))
 	b.expect("torn", b.inquire(2), notFound)
-	if lines := b.logged(); len(lines) != 1 {
+	if lines := b.logLines(); len(lines) != 1 {
 		t.Errorf("%d lines, want 1", len(lines))
 	}
 }
 
 func TestARepeatedCallOnAFullDiskIsNotFailed(t *testing.T) {
 	b, f := openFaulty(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(followUpCall(1, actors.Capture, 2, 10))
 	f.room = 0
-	b.expect("repeat", b.submit(held(cardCall(1, actors.Pay, "4242424242424242"))), isUnknown)
+	b.expect("repeat", b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242"))), isUnknown)
 	b.expect("repeated capture", b.submit(followUpCall(1, actors.Capture, 2, 10)), isUnknown)
 }
 
@@ -150,7 +150,7 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 		b.expect("inquiry about it", b.inquireAbout(1, operation, 2), notFound)
 		b.expect("inquiry about the charge", b.inquire(1), charge)
 		f.room = -1
-		if got := b.submit(followUpCall(1, operation, 2, amount)).Verdict; got == payment.VerdictNotSent || b.counted(1, operation.String()) != 1 {
+		if got := b.submit(followUpCall(1, operation, 2, amount)).Verdict; got == payment.VerdictNotSent || b.countLines(1, operation.String()) != 1 {
 			t.Errorf("%v with room again: %v", operation, got)
 		}
 	}
@@ -167,13 +167,13 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 		"charge":   {cardCall(3, actors.Pay, "4242424242424242"), actors.Pay, 3},
 		"capture":  {followUpCall(2, actors.Capture, 8, 1000), actors.Capture, 2},
 		"void":     {followUpCall(2, actors.Void, 8, 0), actors.Void, 2},
-		"complete": {completing(1, 8, redirectCard), actors.Complete, 1},
+		"complete": {completeCall(1, 8, redirectCard), actors.Complete, 1},
 		"decision": {nil, actors.Complete, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			b := open(t)
 			b.submit(cardCall(1, actors.Pay, redirectCard))
-			b.submit(held(cardCall(2, actors.Pay, "4242424242424242")))
+			b.submit(heldCall(cardCall(2, actors.Pay, "4242424242424242")))
 			before := len(b.content())
 			if last.call == nil {
 				b.decideOn(true)
@@ -191,11 +191,11 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 				}
 				b.expect("the torn call", b.inquireAbout(last.of, last.about, 8), notFound)
 				b.expect("the challenge", b.inquire(1), isWaiting)
-				b.expect("the hold", b.inquire(2), onHold(2))
-				b.expect("the next call", b.submit(cardCall(9, actors.Pay, "4242424242424242")), settled(9))
+				b.expect("the hold", b.inquire(2), heldOutcome(2))
+				b.expect("the next call", b.submit(cardCall(9, actors.Pay, "4242424242424242")), chargedOutcome(9))
 				b.reopen()
-				b.expect("the hold, later", b.inquire(2), onHold(2))
-				b.expect("the next call, later", b.inquire(9), settled(9))
+				b.expect("the hold, later", b.inquire(2), heldOutcome(2))
+				b.expect("the next call, later", b.inquire(9), chargedOutcome(9))
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestLogOfOneTornLineBecomesEmpty(t *testing.T) {
 		}
 		b.open()
 		b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-		if lines := b.logged(); len(lines) != 1 {
+		if lines := b.logLines(); len(lines) != 1 {
 			t.Errorf("%d lines, want 1", len(lines))
 		}
 	}
@@ -229,10 +229,10 @@ func TestEndOfTheLogIsFoundAcrossChunks(t *testing.T) {
 	}
 }
 
-// TestReadingInChunksAgreesWithSplitting compares each and find with a plain split of random
-// content. Lines too long for a part, which end each, are included.
+// TestReadingInChunksAgreesWithSplitting compares each and find with a plain split of random content.
+// Some lines are too long for a chunk; each stops at them.
 func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
-	random := dice(t)
+	random := newRandom(t)
 	const part = 64
 	for range 300 {
 		var content []byte
@@ -309,7 +309,7 @@ func TestUnreadableLogMakesOutcomesUnknown(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	b.expect("a search that ran out of time", b.Inquire(ended, &actors.Question{Terminal: terminal(""), Reference: id(1), Operation: actors.Pay}), isUnknown)
-	b.expect("inquiry", b.inquire(1), settled(1))
+	b.expect("inquiry", b.inquire(1), chargedOutcome(1))
 }
 
 // damage overwrites the open log, as a disk would.
@@ -320,15 +320,15 @@ func (b *bench) damage(content []byte) {
 	}
 }
 
-// TestDamageOfAnEarlierLineIsDetectedByItsReaders: a charge's newest line has its state, but
-// earlier calls are in earlier lines.
+// TestDamageOfAnEarlierLineIsDetectedByItsReaders: the newest line has the charge's state, but the
+// outcome of an earlier call is in an earlier line.
 func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(followUpCall(1, actors.Capture, 2, 1000))
 	b.submit(followUpCall(1, actors.Refund, 3, 10))
 	b.damage(bytes.Replace(b.content(), []byte(`"operation":"capture"`), []byte(`"operation":"culture"`), 1))
-	b.expect("inquiry about the charge", b.inquire(1), settled(1))
+	b.expect("inquiry about the charge", b.inquire(1), chargedOutcome(1))
 	b.expect("inquiry about the refund", b.inquireAbout(1, actors.Refund, 3), isGranted)
 	b.expect("inquiry about the capture", b.inquireAbout(1, actors.Capture, 2), isUnknown)
 	before := b.content()
@@ -343,7 +343,7 @@ func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 // TestLineWithAWrongReferenceToAnEarlierOneIsDamaged seals lines that are complete but wrong.
 func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 	b.submit(followUpCall(1, actors.Capture, 2, 1000))
 	whole := b.content()
@@ -382,12 +382,12 @@ func TestDamageWhileOpenMakesAnInquiryUnknownNotNotFound(t *testing.T) {
 		b.damage(bytes.Replace(b.content(), []byte(change[0]), []byte(change[1]), 1))
 		b.expect("inquiry "+change[1], b.inquire(1), isUnknown)
 		b.expect("repeat "+change[1], b.submit(cardCall(1, actors.Pay, "4242424242424242")), isUnknown)
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		b.chargebacks.after = start.Add(time.Hour)
 		if got, err := b.Reports(context.Background(), time.Time{}, minute(9)); err == nil {
 			t.Errorf("%s: reported %v", change[1], got)
 		}
-		b.expect("the next line", b.inquire(2), isRefused("card_declined"))
+		b.expect("the next line", b.inquire(2), refusedOutcome("card_declined"))
 	}
 }
 

@@ -31,7 +31,7 @@ type naive struct {
 	past         map[[2]uint64]*naiveCall
 }
 
-// naiveCall is the answer to a call, kept by operation and request.
+// naiveCall is the outcome of a call, stored by operation and request.
 type naiveCall struct {
 	outcome actors.Outcome
 	left    time.Duration // until a slow refund is done
@@ -75,8 +75,8 @@ func (n *naive) settle() {
 
 func (n *naive) end(status, reason string) { n.status, n.reason, n.left = status, reason, 0 }
 
-// stands returns the answer to an inquiry about the charge.
-func (n *naive) stands(ref uint64) actors.Outcome {
+// inquire returns the result of an inquiry about the charge.
+func (n *naive) inquire(ref uint64) actors.Outcome {
 	crypto := func(o actors.Outcome, status string) actors.Outcome {
 		if n.method == "crypto" {
 			o.Meta = []byte(`{"status":"` + status + `"}`)
@@ -85,25 +85,25 @@ func (n *naive) stands(ref uint64) actors.Outcome {
 	}
 	switch n.status {
 	case "charged":
-		return crypto(settled(ref), "confirmed")
+		return crypto(chargedOutcome(ref), "confirmed")
 	case "held":
-		return crypto(onHold(ref), "confirmed")
+		return crypto(heldOutcome(ref), "confirmed")
 	case "moving", "lost":
-		return isPending(n.left)
+		return pendingOutcome(n.left)
 	case "asked":
 		if n.decision != "" {
 			return isReady
 		}
 		return crypto(actors.Outcome{Verdict: payment.VerdictAction, KeepCard: n.card != ""}, "awaiting_deposit")
 	case "refused":
-		return isRefused(n.reason)
+		return refusedOutcome(n.reason)
 	case "failed":
 		return actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf[n.reason]}
 	}
 	return notFound
 }
 
-// do returns the answer to a call that was not made before.
+// do returns the outcome of a call that was not made before.
 func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 	amount := int(must(c.Amount.Uint64()))
 	switch c.Operation {
@@ -115,7 +115,7 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 		} else if n.status == "asked" && n.decision == "refuse" {
 			n.end("refused", "authentication_failed")
 		}
-		return n.stands(ref)
+		return n.inquire(ref)
 	}
 	if n.status == "none" {
 		return notFound
@@ -126,13 +126,13 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 		case n.status != "held":
 			return notHeld
 		case amount > n.amount:
-			return isRefused("amount_above_authorization")
+			return refusedOutcome("amount_above_authorization")
 		}
 		n.hold = false
 		whole := n.amount
 		n.settle()
 		n.captured, n.amount = amount, whole
-		return n.stands(ref)
+		return n.inquire(ref)
 	case actors.Void:
 		if n.status == "charged" {
 			return alreadyCharged
@@ -146,11 +146,11 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 	case n.status != "charged":
 		return notSettled
 	case n.backIn < 0:
-		return isRefused("taken_back")
+		return refusedOutcome("taken_back")
 	case amount > n.captured-n.refunded:
-		return isRefused("amount_above_charge")
+		return refusedOutcome("amount_above_charge")
 	case n.card == "4000000000005126":
-		return isRefused("refund_refused_by_issuer")
+		return refusedOutcome("refund_refused_by_issuer")
 	}
 	if n.refunded += amount; n.refunded == n.captured {
 		n.backIn = 0
@@ -181,10 +181,10 @@ func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
 			n.status, n.captured = "asked", 0
 		}
 	}
-	return n.stands(ref)
+	return n.inquire(ref)
 }
 
-// submit returns the answer to a call.
+// submit returns the outcome of a call.
 func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	key := [2]uint64{uint64(c.Operation), uint64(c.Request[15])}
 	made := n.past[key]
@@ -199,13 +199,14 @@ func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	return n.again(made, ref)
 }
 
-// again returns the answer to a repeated call: what was in progress follows the charge.
+// again returns the outcome of a repeated call: if the first call was in progress, it follows from the
+// charge.
 func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
 	verdict := made.outcome.Verdict
 	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
 		return made.outcome
 	}
-	o := n.stands(ref)
+	o := n.inquire(ref)
 	if o.Verdict == payment.VerdictPending {
 		o.Verdict = verdict
 	}
@@ -241,10 +242,10 @@ func randomCall(random *rand.Rand, ref uint64, opened *actors.Call) *actors.Call
 }
 
 // TestRandomCallsAgreeWithTheNaiveRail makes random calls, answers challenges, advances time and
-// restarts at random, and compares all answers.
+// restarts at random, and compares all outcomes.
 func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
-	random := dice(t)
-	const charges = 4
+	random := newRandom(t)
+	const chargeCount = 4
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
@@ -252,12 +253,12 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 	for range rounds {
 		b := open(t)
 		b.log.chunk = 2000
-		rails, opened := make([]*naive, charges), make([]*actors.Call, charges)
+		rails, opened := make([]*naive, chargeCount), make([]*actors.Call, chargeCount)
 		for i := range rails {
 			rails[i] = &naive{status: "none", past: make(map[[2]uint64]*naiveCall)}
 		}
 		for step := 0; step < 60 && !t.Failed(); step++ {
-			ref := random.Uint64N(charges)
+			ref := random.Uint64N(chargeCount)
 			rail := rails[ref]
 			switch random.IntN(8) {
 			case 0:
@@ -269,7 +270,7 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 				for _, r := range rails {
 					r.pass(b.clock.Now(), d)
 				}
-				b.pass(d)
+				b.advance(d)
 			case 3:
 				approve := random.IntN(2) == 0
 				_, _, err := b.Decide(id(7), id(ref), b.token(id(7), id(ref)), approve)
@@ -305,7 +306,7 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 func compareInquiries(t *testing.T, b *bench, rails []*naive, step int) {
 	t.Helper()
 	for ref, rail := range rails {
-		if got, want := b.inquire(uint64(ref)), rail.stands(uint64(ref)); !reflect.DeepEqual(got, want) {
+		if got, want := b.inquire(uint64(ref)), rail.inquire(uint64(ref)); !reflect.DeepEqual(got, want) {
 			t.Errorf("step %d: charge %d is %+v, want %+v", step, ref, got, want)
 		}
 		for key, made := range rail.past {

@@ -103,7 +103,7 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
 	}
-	if refusal, ok := c.acted(call, now); !ok {
+	if refusal, ok := c.checkAction(call, now); !ok {
 		return refusal
 	}
 	d := charged
@@ -112,14 +112,14 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 			d = charged
 		}
 	}
-	if c.next == holds {
+	if c.next == willHold {
 		return d.held()
 	}
 	return d
 }
 
-// acted tells whether the payer did what was requested; if not, it returns the decision on the charge.
-func (c *charge) acted(call *actors.Call, now time.Time) (decision, bool) {
+// checkAction tells whether the payer did what was requested; if not, it returns the decision on the charge.
+func (c *charge) checkAction(call *actors.Call, now time.Time) (decision, bool) {
 	switch {
 	case c.payerAction == asksPassword:
 		return refused(reasonAuthentication), textField(call.Material, "otp") == password
@@ -158,7 +158,7 @@ func (c charge) capture(amount money.Amount, now time.Time) (result, charge) {
 		return refuse(reasonAboveHeld), c
 	}
 	c.verdict, c.captured, c.at = payment.VerdictCharged, amount, now
-	if c.next == reverses {
+	if c.next == willChargeBack {
 		c.at = now.Add(chargebackAfter)
 	}
 	return granted, c
@@ -182,7 +182,7 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.verdict != payment.VerdictCharged {
 		return refuse(reasonNotSettled), c
 	}
-	if c.next == reverses && !now.Before(c.at) {
+	if c.next == willChargeBack && !now.Before(c.at) {
 		return refuse(reasonTakenBack), c
 	}
 	left, err := c.captured.Sub(c.refunded)
@@ -197,8 +197,8 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.refunded, err = c.refunded.Add(amount); err != nil {
 		return refuse(reasonAboveCharge), c
 	}
-	if c.next == reverses && c.refunded == c.captured {
-		c.next = keeps
+	if c.next == willChargeBack && c.refunded == c.captured {
+		c.next = chargebackCancelled
 	}
 	if c.refunds == delaysRefunds {
 		return result{verdict: payment.VerdictPending, doneAt: now.Add(delay)}, c

@@ -28,32 +28,32 @@ func (b *bench) decideOn(approve bool) {
 var situations = map[string]func(b *bench){
 	"none":        func(*bench) {},
 	"charged":     func(b *bench) { b.submit(cardCall(1, actors.Pay, "4242424242424242")) },
-	"held":        func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4242424242424242"))) },
-	"declined":    func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4000000000000002"))) },
+	"held":        func(b *bench) { b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242"))) },
+	"declined":    func(b *bench) { b.submit(heldCall(cardCall(1, actors.Pay, "4000000000000002"))) },
 	"failed":      func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000119")) },
 	"slow":        func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000077")) },
-	"slow hold":   func(b *bench) { b.submit(held(cardCall(1, actors.Pay, "4000000000000077"))) },
+	"slow hold":   func(b *bench) { b.submit(heldCall(cardCall(1, actors.Pay, "4000000000000077"))) },
 	"timed out":   func(b *bench) { b.submit(cardCall(1, actors.Pay, "4000000000000341")) },
 	"waiting":     func(b *bench) { b.submit(cardCall(1, actors.Pay, redirectCard)) },
 	"no password": func(b *bench) { b.submit(cardCall(1, actors.Pay, passwordCard)) },
 	"slow, 5 s later": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
-		b.pass(5 * time.Second)
+		b.advance(5 * time.Second)
 	},
 	"slow hold, 5 s later": func(b *bench) {
-		b.submit(held(cardCall(1, actors.Pay, "4000000000000077")))
-		b.pass(5 * time.Second)
+		b.submit(heldCall(cardCall(1, actors.Pay, "4000000000000077")))
+		b.advance(5 * time.Second)
 	},
 	"timed out, 10 s later": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, "4000000000000341"))
-		b.pass(10 * time.Second)
+		b.advance(10 * time.Second)
 	},
 	"approved": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, redirectCard))
 		b.decideOn(true)
 	},
 	"approved hold": func(b *bench) {
-		b.submit(held(cardCall(1, actors.Pay, redirectCard)))
+		b.submit(heldCall(cardCall(1, actors.Pay, redirectCard)))
 		b.decideOn(true)
 	},
 	"refused by the payer": func(b *bench) {
@@ -61,16 +61,16 @@ var situations = map[string]func(b *bench){
 		b.decideOn(false)
 	},
 	"completed hold": func(b *bench) {
-		b.submit(held(cardCall(1, actors.Pay, redirectCard)))
+		b.submit(heldCall(cardCall(1, actors.Pay, redirectCard)))
 		b.decideOn(true)
-		b.submit(completing(1, 90, redirectCard))
+		b.submit(completeCall(1, 90, redirectCard))
 	},
 	"voided": func(b *bench) {
-		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(followUpCall(1, actors.Void, 90, 0))
 	},
 	"captured": func(b *bench) {
-		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		b.submit(followUpCall(1, actors.Capture, 90, 1000))
 	},
 	"refunded": func(b *bench) {
@@ -79,54 +79,54 @@ var situations = map[string]func(b *bench){
 	},
 	"taken back": func(b *bench) {
 		b.submit(cardCall(1, actors.Pay, chargebackCard))
-		b.pass(time.Minute)
+		b.advance(time.Minute)
 	},
 }
 
-// The answers, by situation and operation. An inquiry about the charge gives the same answer
-// afterwards as before, unless becomes is set.
+// The outcomes, by situation and operation. An inquiry about the charge has the same result afterwards
+// as before, unless becomes is set.
 var (
-	notHeld        = isRefused("not_held")
-	notSettled     = isRefused("not_settled")
-	alreadyCharged = isRefused("already_charged")
-	voided         = isRefused("voided")
-	unpaid         = isRefused("authentication_failed")
+	notHeld        = refusedOutcome("not_held")
+	notSettled     = refusedOutcome("not_settled")
+	alreadyCharged = refusedOutcome("already_charged")
+	voided         = refusedOutcome("voided")
+	unpaid         = refusedOutcome("authentication_failed")
 	procFailed     = actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]}
 )
 
 type operationCase struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // answer to an inquiry about the charge afterwards; nil: as before
+	becomes *actors.Outcome // result of an inquiry about the charge afterwards; nil: as before
 }
 
-func says(o actors.Outcome) operationCase             { return operationCase{answer: o} }
-func turnsTo(o, becomes actors.Outcome) operationCase { return operationCase{o, &becomes} }
+func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }
+func outcomeCaseWithLater(o, becomes actors.Outcome) operationCase { return operationCase{o, &becomes} }
 
 var operationsGrid = map[string]struct{ capture, void, refund, complete operationCase }{
-	"none":                  {says(notFound), says(notFound), says(notFound), says(notFound)},
-	"charged":               {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
-	"held":                  {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
-	"declined":              {says(notHeld), says(isGranted), says(notSettled), says(isRefused("card_declined"))},
-	"failed":                {says(notHeld), says(isGranted), says(notSettled), says(procFailed)},
-	"slow":                  {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(5 * time.Second))},
-	"slow hold":             {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(5 * time.Second))},
-	"timed out":             {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isPending(10 * time.Second))},
-	"waiting":               {says(notHeld), turnsTo(isGranted, voided), says(notSettled), says(isWaiting)},
-	"no password":           {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(unpaid, unpaid)},
-	"slow, 5 s later":       {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
-	"slow hold, 5 s later":  {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
-	"timed out, 10 s later": {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
-	"approved":              {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(settled(1), settled(1))},
-	"approved hold":         {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(onHold(1), onHold(1))},
-	"refused by the payer":  {says(notHeld), turnsTo(isGranted, voided), says(notSettled), turnsTo(unpaid, unpaid)},
-	"completed hold":        {turnsTo(settled(1), settled(1)), turnsTo(isGranted, voided), says(notSettled), says(onHold(1))},
-	"voided":                {says(notHeld), says(isGranted), says(notSettled), says(voided)},
-	"captured":              {says(notHeld), says(alreadyCharged), says(isGranted), says(settled(1))},
-	"refunded":              {says(notHeld), says(alreadyCharged), says(isRefused("amount_above_charge")), says(settled(1))},
-	"taken back":            {says(notHeld), says(alreadyCharged), says(isRefused("taken_back")), says(settled(1))},
+	"none":                  {outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound)},
+	"charged":               {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
+	"held":                  {outcomeCaseWithLater(chargedOutcome(1), chargedOutcome(1)), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(heldOutcome(1))},
+	"declined":              {outcomeCase(notHeld), outcomeCase(isGranted), outcomeCase(notSettled), outcomeCase(refusedOutcome("card_declined"))},
+	"failed":                {outcomeCase(notHeld), outcomeCase(isGranted), outcomeCase(notSettled), outcomeCase(procFailed)},
+	"slow":                  {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(pendingOutcome(5 * time.Second))},
+	"slow hold":             {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(pendingOutcome(5 * time.Second))},
+	"timed out":             {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(pendingOutcome(10 * time.Second))},
+	"waiting":               {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(isWaiting)},
+	"no password":           {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCaseWithLater(unpaid, unpaid)},
+	"slow, 5 s later":       {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
+	"slow hold, 5 s later":  {outcomeCaseWithLater(chargedOutcome(1), chargedOutcome(1)), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(heldOutcome(1))},
+	"timed out, 10 s later": {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
+	"approved":              {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCaseWithLater(chargedOutcome(1), chargedOutcome(1))},
+	"approved hold":         {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCaseWithLater(heldOutcome(1), heldOutcome(1))},
+	"refused by the payer":  {outcomeCase(notHeld), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCaseWithLater(unpaid, unpaid)},
+	"completed hold":        {outcomeCaseWithLater(chargedOutcome(1), chargedOutcome(1)), outcomeCaseWithLater(isGranted, voided), outcomeCase(notSettled), outcomeCase(heldOutcome(1))},
+	"voided":                {outcomeCase(notHeld), outcomeCase(isGranted), outcomeCase(notSettled), outcomeCase(voided)},
+	"captured":              {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
+	"refunded":              {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(refusedOutcome("amount_above_charge")), outcomeCase(chargedOutcome(1))},
+	"taken back":            {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(refusedOutcome("taken_back")), outcomeCase(chargedOutcome(1))},
 }
 
-// restarts are what happens between two steps; the answers must not depend on it.
+// restarts are what happens between two steps; the outcomes must not depend on it.
 var restarts = map[string]func(b *bench){
 	"running":  func(*bench) {},
 	"reopened": (*bench).reopen,
@@ -161,11 +161,11 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 	charge := b.inquire(1)
 	between(b)
 	b.expect("inquiry before the operation arrived", b.inquireAbout(1, operation, 91), notFound)
-	many := b.counted(1, operation.String())
+	many := b.countLines(1, operation.String())
 
 	call := followUpCall(1, operation, 91, 1000)
 	if operation == actors.Complete {
-		call = completing(1, 91, redirectCard)
+		call = completeCall(1, 91, redirectCard)
 	}
 	b.expect("answer", b.submit(call), want.answer)
 	if want.becomes != nil {
@@ -179,11 +179,11 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 		between(b)
 		b.expect("the same call again", b.submit(call), want.answer)
 	}
-	if got := b.counted(1, operation.String()) - many; got != 3 {
+	if got := b.countLines(1, operation.String()) - many; got != 3 {
 		t.Errorf("%d lines for three calls", got)
 	}
 	if charge.Verdict == payment.VerdictRefused || charge.Verdict == payment.VerdictFailed {
-		b.pass(time.Hour)
+		b.advance(time.Hour)
 		between(b)
 		b.expect("inquiry an hour later", b.inquire(1), charge)
 	}
@@ -192,15 +192,15 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
 	for _, opening := range []actors.Operation{actors.Pay, actors.PayOut} {
 		for amount, want := range map[uint64]actors.Outcome{
-			1: settled(1), 999: settled(1), 1000: settled(1),
-			1001: isRefused("amount_above_authorization"), 0: isRefused("amount_missing"),
+			1: chargedOutcome(1), 999: chargedOutcome(1), 1000: chargedOutcome(1),
+			1001: refusedOutcome("amount_above_authorization"), 0: refusedOutcome("amount_missing"),
 		} {
 			b := open(t)
-			b.expect("hold", b.submit(held(cardCall(1, opening, "4242424242424242"))), onHold(1))
+			b.expect("hold", b.submit(heldCall(cardCall(1, opening, "4242424242424242"))), heldOutcome(1))
 			b.expect(fmt.Sprint("capture of ", amount), b.submit(followUpCall(1, actors.Capture, 2, amount)), want)
-			after := onHold(1)
+			after := heldOutcome(1)
 			if want.Verdict == payment.VerdictCharged {
-				after = settled(1)
+				after = chargedOutcome(1)
 			}
 			b.expect("inquiry", b.inquireAbout(1, opening, 0), after)
 		}
@@ -209,29 +209,29 @@ func TestACaptureTakesUpToWhatWasAuthorised(t *testing.T) {
 
 func TestARefusedCaptureLeavesTheHold(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(followUpCall(1, actors.Capture, 2, 1001))
-	b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1000)), settled(1))
+	b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1000)), chargedOutcome(1))
 	b.expect("one more", b.submit(followUpCall(1, actors.Capture, 4, 1)), notHeld)
-	b.expect("the refused one again", b.submit(followUpCall(1, actors.Capture, 2, 1001)), isRefused("amount_above_authorization"))
+	b.expect("the refused one again", b.submit(followUpCall(1, actors.Capture, 2, 1001)), refusedOutcome("amount_above_authorization"))
 }
 
 func TestRefundsReturnUpToWhatWasCaptured(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(followUpCall(1, actors.Capture, 2, 700))
-	above := isRefused("amount_above_charge")
+	above := refusedOutcome("amount_above_charge")
 	for i, step := range []struct {
 		amount uint64
 		want   actors.Outcome
 	}{
-		{701, above}, {1000, above}, {300, isGranted}, {401, above}, {399, isGranted}, {2, above}, {0, isRefused("amount_missing")}, {1, isGranted}, {1, above},
+		{701, above}, {1000, above}, {300, isGranted}, {401, above}, {399, isGranted}, {2, above}, {0, refusedOutcome("amount_missing")}, {1, isGranted}, {1, above},
 	} {
 		b.reopen()
 		call := followUpCall(1, actors.Refund, uint64(10+i), step.amount)
 		b.expect(fmt.Sprint("refund ", i, " of ", step.amount), b.submit(call), step.want)
 		b.expect(fmt.Sprint("refund ", i, " again"), b.submit(call), step.want)
-		b.expect("inquiry about the charge", b.inquire(1), settled(1))
+		b.expect("inquiry about the charge", b.inquire(1), chargedOutcome(1))
 	}
 }
 
@@ -245,10 +245,10 @@ func TestTheIssuerRefusesRefunds(t *testing.T) {
 			b.submit(followUpCall(1, actors.Capture, 2, 1000))
 		}
 		b.reopen()
-		want := isRefused("refund_refused_by_issuer")
+		want := refusedOutcome("refund_refused_by_issuer")
 		b.expect("refund", b.submit(followUpCall(1, actors.Refund, 3, 10)), want)
 		b.expect("inquiry about it", b.inquireAbout(1, actors.Refund, 3), want)
-		b.expect("inquiry", b.inquire(1), settled(1))
+		b.expect("inquiry", b.inquire(1), chargedOutcome(1))
 	}
 }
 
@@ -260,34 +260,34 @@ func TestDelayedRefundTakesFiveSeconds(t *testing.T) {
 	b.submit(cardCall(1, actors.Pay, "4000000000007726"))
 	first, second := followUpCall(1, actors.Refund, 2, 600), followUpCall(1, actors.Refund, 3, 400)
 	b.expect("refund", b.submit(first), refundPending(5*time.Second))
-	b.pass(2 * time.Second)
+	b.advance(2 * time.Second)
 	b.reopen()
-	b.expect("more than is left", b.submit(followUpCall(1, actors.Refund, 4, 401)), isRefused("amount_above_charge"))
+	b.expect("more than is left", b.submit(followUpCall(1, actors.Refund, 4, 401)), refusedOutcome("amount_above_charge"))
 	b.expect("the rest", b.submit(second), refundPending(5*time.Second))
-	b.pass(3*time.Second - time.Microsecond)
+	b.advance(3*time.Second - time.Microsecond)
 	b.expect("the first, not yet", b.inquireAbout(1, actors.Refund, 2), refundPending(time.Microsecond))
 	b.expect("the first, called again", b.submit(first), refundPending(time.Microsecond))
-	b.pass(time.Microsecond)
+	b.advance(time.Microsecond)
 	b.reopen()
 	b.expect("the first", b.inquireAbout(1, actors.Refund, 2), isGranted)
 	b.expect("the second", b.inquireAbout(1, actors.Refund, 3), refundPending(2*time.Second))
-	b.pass(2 * time.Second)
+	b.advance(2 * time.Second)
 	b.expect("the second, called again", b.submit(second), isGranted)
-	b.expect("inquiry about the charge", b.inquire(1), settled(1))
+	b.expect("inquiry about the charge", b.inquire(1), chargedOutcome(1))
 }
 
 func TestSlowOrLostHoldIsHeldLater(t *testing.T) {
 	for number, wait := range map[string]time.Duration{"4000000000000077": 5 * time.Second, "4000000000000341": 10 * time.Second} {
 		for _, operation := range []actors.Operation{actors.Pay, actors.PayOut} {
 			b := open(t)
-			b.submit(held(cardCall(1, operation, number)))
-			b.pass(wait - time.Microsecond)
-			b.expect("not yet", b.inquireAbout(1, operation, 0), isPending(time.Microsecond))
+			b.submit(heldCall(cardCall(1, operation, number)))
+			b.advance(wait - time.Microsecond)
+			b.expect("not yet", b.inquireAbout(1, operation, 0), pendingOutcome(time.Microsecond))
 			b.expect("too early", b.submit(followUpCall(1, actors.Capture, 2, 1)), notHeld)
-			b.pass(time.Microsecond)
-			b.expect("held", b.inquireAbout(1, operation, 0), onHold(1))
-			b.expect("the call again", b.submit(held(cardCall(1, operation, number))), onHold(1))
-			b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1)), settled(1))
+			b.advance(time.Microsecond)
+			b.expect("held", b.inquireAbout(1, operation, 0), heldOutcome(1))
+			b.expect("the call again", b.submit(heldCall(cardCall(1, operation, number))), heldOutcome(1))
+			b.expect("capture", b.submit(followUpCall(1, actors.Capture, 3, 1)), chargedOutcome(1))
 		}
 	}
 }
@@ -297,14 +297,14 @@ func TestVoidOfAPendingChargeIsFinal(t *testing.T) {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, number))
 		b.submit(cardCall(2, actors.Pay, number))
-		b.pass(wait - time.Microsecond)
+		b.advance(wait - time.Microsecond)
 		b.expect("just in time", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
-		b.pass(time.Microsecond)
+		b.advance(time.Microsecond)
 		b.expect("too late", b.submit(followUpCall(2, actors.Void, 3, 0)), alreadyCharged)
 		b.reopen()
 		b.expect("the one given up", b.inquire(1), voided)
 		b.expect("its call again", b.submit(cardCall(1, actors.Pay, number)), voided)
-		b.expect("the other one", b.inquire(2), settled(2))
+		b.expect("the other one", b.inquire(2), chargedOutcome(2))
 		b.expect("the void that was granted", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 		b.expect("the void that was not", b.inquireAbout(2, actors.Void, 3), alreadyCharged)
 	}
@@ -315,7 +315,7 @@ func TestChargeThatArrivesAfterItsVoidIsMade(t *testing.T) {
 	b.expect("void of nothing", b.submit(followUpCall(1, actors.Void, 2, 0)), notFound)
 	b.expect("inquiry", b.inquire(1), notFound)
 	b.reopen()
-	b.expect("charge", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
+	b.expect("charge", b.submit(cardCall(1, actors.Pay, "4000000000000077")), pendingOutcome(5*time.Second))
 	b.expect("the void again", b.submit(followUpCall(1, actors.Void, 2, 0)), notFound)
 	b.expect("another void", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 	b.reopen()
@@ -326,9 +326,9 @@ func TestAReferenceOpensOneCharge(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.expect("inquiry about a payout", b.inquireAbout(1, actors.PayOut, 0), notFound)
-	b.expect("a payout of it", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), isRefused("reference_in_use"))
-	b.expect("inquiry about the payout", b.inquireAbout(1, actors.PayOut, 0), isRefused("reference_in_use"))
-	b.expect("inquiry about the payment", b.inquire(1), settled(1))
+	b.expect("a payout of it", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), refusedOutcome("reference_in_use"))
+	b.expect("inquiry about the payout", b.inquireAbout(1, actors.PayOut, 0), refusedOutcome("reference_in_use"))
+	b.expect("inquiry about the payment", b.inquire(1), chargedOutcome(1))
 }
 
 func TestRepeatedOperationTakesEffectOnce(t *testing.T) {
@@ -343,7 +343,7 @@ func TestRepeatedOperationTakesEffectOnce(t *testing.T) {
 
 func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	b := open(t)
-	call := held(cardCall(1, actors.Pay, "4242424242424242"))
+	call := heldCall(cardCall(1, actors.Pay, "4242424242424242"))
 	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
 	parse := func(text string) *actors.Call {
 		c := followUpCall(1, actors.Capture, 2, 0)
@@ -362,10 +362,10 @@ func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	b.reopen()
 	refund = parse(most)
 	refund.Operation, refund.Request = actors.Refund, id(4)
-	b.expect("all again", b.submit(refund), isRefused("amount_above_charge"))
-	b.expect("two units", b.submit(followUpCall(1, actors.Refund, 5, 2)), isRefused("amount_above_charge"))
+	b.expect("all again", b.submit(refund), refusedOutcome("amount_above_charge"))
+	b.expect("two units", b.submit(followUpCall(1, actors.Refund, 5, 2)), refusedOutcome("amount_above_charge"))
 	b.expect("the last one", b.submit(followUpCall(1, actors.Refund, 6, 1)), isGranted)
-	if refunded := b.logged()[len(b.logged())-1]["refunded"]; refunded != most {
+	if refunded := b.logLines()[len(b.logLines())-1]["refunded"]; refunded != most {
 		t.Errorf("refunded %s", refunded)
 	}
 }

@@ -38,7 +38,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	}
 	all.Wait()
 	count := make(map[string]int)
-	for _, record := range b.logged() {
+	for _, record := range b.logLines() {
 		count[record["reference"]]++
 	}
 	for n := range uint64(workers * calls) {
@@ -46,7 +46,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 			t.Errorf("call %d has %d lines", n, count[id(n).String()])
 		}
 	}
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	list, err := b.Reports(context.Background(), time.Time{}, minute(1))
 	if err != nil || len(list) != workers*calls/4 {
 		t.Errorf("%d reports, %v, want %d", len(list), err, workers*calls/4)
@@ -64,7 +64,7 @@ func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 		})
 	}
 	all.Wait()
-	lines := b.logged()
+	lines := b.logLines()
 	if len(lines) != workers {
 		t.Errorf("%d lines, want %d", len(lines), workers)
 	}
@@ -75,8 +75,8 @@ func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 	}
 }
 
-// together makes all calls at once and returns their verdicts in the calls' order.
-func (b *bench) together(calls ...*actors.Call) []payment.Verdict {
+// submitAll makes all calls concurrently and returns their verdicts in the calls' order.
+func (b *bench) submitAll(calls ...*actors.Call) []payment.Verdict {
 	verdicts := make([]payment.Verdict, len(calls))
 	var all sync.WaitGroup
 	for i, call := range calls {
@@ -100,7 +100,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 	const each = 8
 	for round := range uint64(20) {
 		b := open(t)
-		b.submit(held(cardCall(1, actors.Pay, "4242424242424242")))
+		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		if round%2 == 0 {
 			b.forget() // the first of them has to search
 		}
@@ -109,7 +109,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 			calls = append(calls, followUpCall(1, actors.Capture, n, 1000), followUpCall(1, actors.Void, 100+n, 0))
 		}
 		var captures, voids []payment.Verdict
-		for i, v := range b.together(calls...) {
+		for i, v := range b.submitAll(calls...) {
 			if i%2 == 0 {
 				captures = append(captures, v)
 			} else {
@@ -121,7 +121,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 		if !(won == 1 && answered == 0 && after == payment.VerdictCharged || won == 0 && answered == each && after == payment.VerdictRefused) {
 			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, answered, after)
 		}
-		if n := len(b.logged()); n != 1+2*each {
+		if n := len(b.logLines()); n != 1+2*each {
 			t.Fatalf("%d lines, want %d", n, 1+2*each)
 		}
 	}
@@ -134,13 +134,13 @@ func TestConcurrentRefundsReturnAtMostTheCharge(t *testing.T) {
 	for n := range uint64(24) {
 		calls = append(calls, followUpCall(1, actors.Refund, n%12, 100)) // each request twice
 	}
-	if n := count(b.together(calls...), payment.VerdictCharged); n != 20 {
+	if n := count(b.submitAll(calls...), payment.VerdictCharged); n != 20 {
 		t.Errorf("%d calls were granted, want 20, which are 10 requests", n)
 	}
-	if n := len(b.logged()); n != 25 {
+	if n := len(b.logLines()); n != 25 {
 		t.Errorf("%d lines, want 25", n)
 	}
-	b.expect("one more", b.submit(followUpCall(1, actors.Refund, 99, 1)), isRefused("amount_above_charge"))
+	b.expect("one more", b.submit(followUpCall(1, actors.Refund, 99, 1)), refusedOutcome("amount_above_charge"))
 }
 
 // gated is a file whose next read waits; reading is closed when the read has begun.
@@ -185,7 +185,7 @@ func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 		if b.turns[turnOf(1)].TryLock() {
 			t.Errorf("%s: another call of the charge could go on", what)
 		}
-		b.expect("another charge's call", b.submit(cardCall(other, actors.Pay, "4242424242424242")), settled(other))
+		b.expect("another charge's call", b.submit(cardCall(other, actors.Pay, "4242424242424242")), chargedOutcome(other))
 		close(g.open)
 		done.Wait()
 	}
@@ -202,10 +202,10 @@ func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	done.Go(func() { outcomes = b.inquire(1) })
 	<-g.reading
 	b.expect("void", b.submit(followUpCall(1, actors.Void, 2, 0)), isGranted)
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	close(g.open)
 	done.Wait()
-	b.expect("the inquiry", outcomes, isPending(5*time.Second))
+	b.expect("the inquiry", outcomes, pendingOutcome(5*time.Second))
 	b.expect("a later one", b.inquire(1), voided)
 }
 
@@ -221,27 +221,27 @@ func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if n := b.counted(1, "challenge"); n != 1 {
+	if n := b.countLines(1, "challenge"); n != 1 {
 		t.Errorf("%d decisions were logged", n)
 	}
-	want := settled(1)
-	if b.logged()[1]["outcome"] == "refused" {
+	want := chargedOutcome(1)
+	if b.logLines()[1]["outcome"] == "refused" {
 		want = unpaid
 	}
-	b.expect("complete", b.submit(completing(1, 2, redirectCard)), want)
+	b.expect("complete", b.submit(completeCall(1, 2, redirectCard)), want)
 }
 
 func TestInquiriesNeverContradictEarlierOnes(t *testing.T) {
 	for range 20 {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
-		b.pass(5*time.Second - 2*time.Microsecond)
+		b.advance(5*time.Second - 2*time.Microsecond)
 		var all sync.WaitGroup
 		var granted payment.Verdict
 		all.Go(func() { granted = b.submit(followUpCall(1, actors.Void, 2, 0)).Verdict })
 		all.Go(func() {
 			for range 4 {
-				b.pass(time.Microsecond)
+				b.advance(time.Microsecond)
 			}
 		})
 		var outcomes []payment.Verdict

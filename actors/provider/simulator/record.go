@@ -296,7 +296,7 @@ func parse(text []byte, offset int64) (*record, error) {
 		l.before = before
 	}
 	again := appendLine(appendKey(make([]byte, 0, len(text)), l.terminal, l.reference), l)
-	if !l.sound() || !bytes.Equal(again, text) {
+	if !l.isConsistent() || !bytes.Equal(again, text) {
 		return nil, errDamaged
 	}
 	return l, nil
@@ -319,8 +319,8 @@ func (f *fields) charge() charge {
 	return c
 }
 
-// sound tells whether appendLine can have written the line: readers rely on what it refers to.
-func (l *record) sound() bool {
+// isConsistent tells whether appendLine can have written the line: readers rely on what it refers to.
+func (l *record) isConsistent() bool {
 	c := &l.charge
 	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challengeOperation {
 		return false
@@ -333,11 +333,11 @@ func (l *record) sound() bool {
 	}
 	switch c.verdict {
 	case payment.VerdictPending, payment.VerdictUnknown, payment.VerdictAction:
-		return c.next == charges || c.next == holds
+		return c.next == willCharge || c.next == willHold
 	case payment.VerdictCharged:
-		return c.next == "" || c.next == reverses || c.next == keeps
+		return c.next == "" || c.next == willChargeBack || c.next == chargebackCancelled
 	case payment.VerdictHeld:
-		return c.next == "" || c.next == reverses
+		return c.next == "" || c.next == willChargeBack
 	case payment.VerdictRefused, payment.VerdictFailed, payment.VerdictNotFound:
 		return c.next == ""
 	}

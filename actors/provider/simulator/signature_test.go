@@ -17,15 +17,15 @@ import (
 // payloadOne is what charge 1 publishes first.
 const payloadOne = "simulator:native_gas:test/USD/:1000:00000000-0000-0000-0000-000000000001:1"
 
-// signing returns a call that submits a signature.
-func signing(n, request uint64, signature string) *actors.Call {
+// signatureCall returns a call that submits a signature.
+func signatureCall(n, request uint64, signature string) *actors.Call {
 	c := followUpCall(n, actors.Complete, request, 0)
 	c.Method, c.Material = "native_gas", []byte(`{"signature":"`+signature+`"}`)
 	return c
 }
 
-// signed returns the lower-case hex SHA-256 of a payload (DECISIONS).
-func signed(payload string) string {
+// signatureOf returns the lower-case hex SHA-256 of a payload (DECISIONS).
+func signatureOf(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
 }
@@ -33,13 +33,13 @@ func signed(payload string) string {
 var waitsForSignature = actors.Outcome{Verdict: payment.VerdictAction}
 
 func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
-	right := signed(payloadOne)
+	right := signatureOf(payloadOne)
 	for material, want := range map[string]actors.Outcome{
-		`{"signature":"` + right + `"}`:                           settled(1),
-		`{"x":1, "signature" : "` + right + `"}`:                  settled(1),
+		`{"signature":"` + right + `"}`:                           chargedOutcome(1),
+		`{"x":1, "signature" : "` + right + `"}`:                  chargedOutcome(1),
 		`{"signature":"` + strings.ToUpper(right) + `"}`:          unpaid,
 		`{"signature":"` + right[:63] + `"}`:                      unpaid,
-		`{"signature":"` + signed(payloadOne+" ") + `"}`:          unpaid,
+		`{"signature":"` + signatureOf(payloadOne+" ") + `"}`:     unpaid,
 		`{"signature":"` + payloadOne + `"}`:                      unpaid,
 		`{"signature":["` + right + `"]}`:                         unpaid,
 		`{"Signature":"` + right + `"}`:                           unpaid,
@@ -53,7 +53,7 @@ func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
 			b.submit(call)
 			want := want
 			if hold && want.Verdict == payment.VerdictCharged {
-				want = onHold(1)
+				want = heldOutcome(1)
 			}
 			complete := followUpCall(1, actors.Complete, 2, 0)
 			complete.Material = []byte(material)
@@ -67,18 +67,18 @@ func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
 
 func TestASequenceNumberIsReservedForAMinute(t *testing.T) {
 	for after, want := range map[time.Duration]actors.Outcome{
-		time.Minute: settled(1), time.Minute + time.Microsecond: waitsForSignature, time.Hour: waitsForSignature,
+		time.Minute: chargedOutcome(1), time.Minute + time.Microsecond: waitsForSignature, time.Hour: waitsForSignature,
 	} {
 		b := open(t)
 		b.submit(methodCall(1, actors.Pay, "native_gas"))
-		b.pass(after)
-		b.expect(fmt.Sprint("signed after ", after), b.submit(signing(1, 2, signed(payloadOne))), want)
+		b.advance(after)
+		b.expect(fmt.Sprint("signed after ", after), b.submit(signatureCall(1, 2, signatureOf(payloadOne))), want)
 		b.expect("inquiry", b.inquireAbout(1, actors.Pay, 0), want)
 	}
 }
 
-// A reissued payload has the next number and its own minute, and is in the log before it is
-// returned, so a restart knows what may be signed.
+// A reissued payload has the next number and its own minute. It is in the log before it is returned, so
+// that it can be signed after a restart too.
 func TestReissuePublishesANewPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
@@ -88,60 +88,60 @@ func TestReissuePublishesANewPayload(t *testing.T) {
 			Type: "none", Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(start.Add(at + time.Minute)),
 			Material: fmt.Appendf(nil, `{"payload":"%s%d","sequence":%d}`, strings.TrimSuffix(payloadOne, "1"), sequence, sequence),
 		}
-		for _, o := range []actors.Outcome{b.Reissue(t.Context(), question(1, actors.Pay)), b.Inquire(t.Context(), question(1, actors.Pay))} {
+		for _, o := range []actors.Outcome{b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), b.Inquire(t.Context(), inquiryOf(1, actors.Pay))} {
 			if o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.ExpiresAt != want.ExpiresAt || !bytes.Equal(o.Action.Material, want.Material) {
 				t.Errorf("%+v with %+v, want %+v", o, o.Action, want)
 			}
 		}
 	}
 	publishes(1, 0)
-	b.pass(time.Minute)
+	b.advance(time.Minute)
 	publishes(1, 0) // it is still reserved
-	if n := b.counted(1, "reissue"); n != 0 {
+	if n := b.countLines(1, "reissue"); n != 0 {
 		t.Errorf("it was published anew %d times", n)
 	}
-	b.pass(time.Microsecond)
+	b.advance(time.Microsecond)
 	publishes(2, time.Minute+time.Microsecond)
 	b.reopen()
 	publishes(2, time.Minute+time.Microsecond)
-	b.pass(3 * time.Minute)
+	b.advance(3 * time.Minute)
 	publishes(3, 4*time.Minute+time.Microsecond)
 	b.reopen()
-	if n := b.counted(1, "reissue"); n != 2 {
+	if n := b.countLines(1, "reissue"); n != 2 {
 		t.Errorf("it was published anew %d times", n)
 	}
-	b.expect("the first one's signature", b.submit(signing(1, 2, signed(payloadOne))), unpaid)
+	b.expect("the first one's signature", b.submit(signatureCall(1, 2, signatureOf(payloadOne))), unpaid)
 	b.expect("inquiry", b.inquireAbout(1, actors.Pay, 0), unpaid)
 
 	b.submit(methodCall(2, actors.Pay, "native_gas"))
-	b.pass(2 * time.Minute)
-	if o := b.Reissue(t.Context(), question(2, actors.Pay)); o.Action == nil {
+	b.advance(2 * time.Minute)
+	if o := b.Reissue(t.Context(), inquiryOf(2, actors.Pay)); o.Action == nil {
 		t.Fatalf("%+v", o)
 	}
 	second := strings.TrimSuffix(strings.Replace(payloadOne, "01:1", "02:1", 1), "1") + "2"
-	b.expect("the second one's signature", b.submit(signing(2, 3, signed(second))), settled(2))
+	b.expect("the second one's signature", b.submit(signatureCall(2, 3, signatureOf(second))), chargedOutcome(2))
 }
 
-// Nothing else is reissued, and a finished charge stays finished.
+// No other charge gets a new payload, and a finished charge stays finished.
 func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.submit(followUpCall(1, actors.Void, 2, 0))
 	b.submit(methodCall(2, actors.Pay, "native_gas"))
-	b.submit(signing(2, 3, signed(strings.Replace(payloadOne, "01:1", "02:1", 1))))
+	b.submit(signatureCall(2, 3, signatureOf(strings.Replace(payloadOne, "01:1", "02:1", 1))))
 	b.submit(cardCall(3, actors.Pay, passwordCard))
 	b.submit(methodCall(4, actors.Pay, "sbp"))
 	b.submit(methodCall(5, actors.PayOut, "native_gas"))
-	b.pass(time.Hour)
+	b.advance(time.Hour)
 	before := b.content()
 	for n, want := range map[uint64]payment.Verdict{
 		1: payment.VerdictRefused, 2: payment.VerdictCharged, 3: payment.VerdictAction, 4: payment.VerdictAction, 6: payment.VerdictNotFound,
 	} {
-		if o := b.Reissue(t.Context(), question(n, actors.Pay)); o.Verdict != want {
+		if o := b.Reissue(t.Context(), inquiryOf(n, actors.Pay)); o.Verdict != want {
 			t.Errorf("%d: %+v, want %v", n, o, want)
 		}
 	}
-	if o := b.Reissue(t.Context(), question(5, actors.PayOut)); o.Verdict != payment.VerdictCharged {
+	if o := b.Reissue(t.Context(), inquiryOf(5, actors.PayOut)); o.Verdict != payment.VerdictCharged {
 		t.Errorf("a payout: %+v", o)
 	}
 	if !bytes.Equal(before, b.content()) {
@@ -152,11 +152,11 @@ func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	b, f := openFaulty(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
-	b.pass(2 * time.Minute)
+	b.advance(2 * time.Minute)
 	f.room = 100
-	b.expect("without room", b.Reissue(t.Context(), question(1, actors.Pay)), isUnknown)
+	b.expect("without room", b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), isUnknown)
 	f.room = -1
-	if o := b.Reissue(t.Context(), question(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {
+	if o := b.Reissue(t.Context(), inquiryOf(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 }
@@ -164,8 +164,8 @@ func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 func TestSignatureLineHasTheDocumentedForm(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
-	b.pass(2 * time.Minute)
-	b.Reissue(t.Context(), question(1, actors.Pay))
+	b.advance(2 * time.Minute)
+	b.Reissue(t.Context(), inquiryOf(1, actors.Pay))
 	b.expectLog(
 		`1`+lineMiddle+`payment","outcome":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"signature","asset":"test/USD/","sequence":"1","expires":"2026-11-21T10:16:30.123456Z`,
 		`1`+lineMiddle+`reissue","outcome":"action","charge":"payment","status":"action","then":"charged","at":"2026-11-21T10:15:30.123456Z","amount":"1000","challenge":"signature","asset":"test/USD/","sequence":"2","expires":"2026-11-21T10:18:30.123456Z","before":"0`,

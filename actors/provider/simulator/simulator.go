@@ -114,14 +114,14 @@ func (s *Simulator) recover(length int64) error {
 		}
 		s.index.put(s.index.hash(text[:keySize]), offset)
 		if l != nil {
-			s.chargebacks.note(l)
+			s.chargebacks.update(l)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := s.log.mend(length); err != nil {
+	if err := s.log.cutTail(length); err != nil {
 		return fmt.Errorf("line %d: %w", lines+1, err)
 	}
 	// A killed process may have left lines that are only in the page cache.
@@ -283,7 +283,7 @@ func (s *Simulator) write(key []byte, hash uint64, l *record) error {
 		return err
 	}
 	s.index.put(hash, offset)
-	s.chargebacks.note(l)
+	s.chargebacks.update(l)
 	return nil
 }
 
@@ -301,7 +301,7 @@ func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outc
 	// The time is taken before the lines are read: what the lines say about that time cannot be changed
 	// by later lines.
 	now := s.clock.Now()
-	o, end, err := s.consult(ctx, q, now)
+	o, end, err := s.lookUp(ctx, q, now)
 	if err == nil {
 		err = s.settle(end) // no outcome may rely on lines that a power cut could remove
 	}
@@ -315,9 +315,9 @@ func (s *Simulator) Inquire(ctx context.Context, q *actors.Question) actors.Outc
 	return o
 }
 
-// consult returns the result of an operation at the instant now. It may be returned to the caller
+// lookUp returns the result of an operation at the instant now. It may be returned to the caller
 // when the log is durable up to end.
-func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Time) (o actors.Outcome, end int64, err error) {
+func (s *Simulator) lookUp(ctx context.Context, q *actors.Question, now time.Time) (o actors.Outcome, end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
 	newest, err := s.newest(ctx, key, s.index.hash(key))
 	if err != nil {
@@ -343,7 +343,7 @@ func (s *Simulator) consult(ctx context.Context, q *actors.Question, now time.Ti
 // Reissue implements payment.Reissuer of actors: it publishes a payload to be signed with the next
 // sequence number if the last one is no longer reserved. In all other cases it is an inquiry.
 func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
-	end, err := s.reissued(ctx, q)
+	end, err := s.writeReissue(ctx, q)
 	if err == nil {
 		err = s.settle(end)
 	}
@@ -353,9 +353,9 @@ func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outc
 	return s.Inquire(ctx, q)
 }
 
-// reissued writes a reissue while it holds the charge's turn. The result may be returned to the
+// writeReissue writes a reissue while it holds the charge's turn. The result may be returned to the
 // caller when the log is durable up to end.
-func (s *Simulator) reissued(ctx context.Context, q *actors.Question) (end int64, err error) {
+func (s *Simulator) writeReissue(ctx context.Context, q *actors.Question) (end int64, err error) {
 	key := appendKey(make([]byte, 0, keySize), q.Terminal.ID, q.Reference)
 	hash := s.index.hash(key)
 	turn := &s.turns[hash%turns]

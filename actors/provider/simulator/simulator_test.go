@@ -85,7 +85,7 @@ func (b *bench) reopen() {
 	b.open()
 }
 
-func (b *bench) pass(d time.Duration) {
+func (b *bench) advance(d time.Duration) {
 	b.t.Helper()
 	if err := b.clock.Set(b.clock.Now().Add(d)); err != nil {
 		b.t.Fatal(err)
@@ -101,8 +101,8 @@ func (b *bench) content() []byte {
 	return content
 }
 
-// logged returns the file's lines, decoded by a generic JSON reader.
-func (b *bench) logged() []map[string]string {
+// logLines returns the file's lines, decoded by a generic JSON reader.
+func (b *bench) logLines() []map[string]string {
 	b.t.Helper()
 	var list []map[string]string
 	for _, record := range bytes.SplitAfter(b.content(), []byte("\n")) {
@@ -118,11 +118,11 @@ func (b *bench) logged() []map[string]string {
 	return list
 }
 
-// counted returns how often the log has an operation of a charge.
-func (b *bench) counted(n uint64, operation string) int {
+// countLines returns how often the log has an operation of a charge.
+func (b *bench) countLines(n uint64, operation string) int {
 	b.t.Helper()
 	many := 0
-	for _, record := range b.logged() {
+	for _, record := range b.logLines() {
 		if record["reference"] == id(n).String() && record["operation"] == operation {
 			many++
 		}
@@ -133,32 +133,33 @@ func (b *bench) counted(n uint64, operation string) int {
 // inquire inquires a payment itself.
 func (b *bench) inquire(n uint64) actors.Outcome { return b.inquireAbout(n, actors.Pay, 0) }
 
-// inquireAbout inquires about an operation at terminal 7, as a caller that knows the payer's action.
+// inquireAbout inquires about an operation at terminal 7, as a caller to whom the payer's action is
+// known.
 func (b *bench) inquireAbout(n uint64, operation actors.Operation, request uint64) actors.Outcome {
-	q := question(n, operation)
+	q := inquiryOf(n, operation)
 	q.Request, q.ActionKnown = id(request), true
 	return b.Inquire(context.Background(), q)
 }
 
-// question returns an inquiry of a caller that does not know the payer's action.
-func question(n uint64, operation actors.Operation) *actors.Question {
+// inquiryOf returns an inquiry of a caller to whom the payer's action is not known.
+func inquiryOf(n uint64, operation actors.Operation) *actors.Question {
 	return &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: operation}
 }
 
 func (b *bench) submit(c *actors.Call) actors.Outcome { return b.Submit(context.Background(), c) }
 
-// Submit is the simulator's, without the token.
+// Submit calls the simulator's Submit and removes the token from the outcome.
 func (b *bench) Submit(ctx context.Context, c *actors.Call) actors.Outcome {
 	return b.untokened(b.Simulator.Submit(ctx, c))
 }
 
-// Inquire is the simulator's, without the token.
+// Inquire calls the simulator's Inquire and removes the token from the outcome.
 func (b *bench) Inquire(ctx context.Context, q *actors.Question) actors.Outcome {
 	return b.untokened(b.Simulator.Inquire(ctx, q))
 }
 
-// untokened removes the token from an answer, which tokens_test.go tests; only a charged answer may
-// have one.
+// untokened removes the token from an outcome, which tokens_test.go tests; only the outcome of a
+// charged payment may have one.
 func (b *bench) untokened(o actors.Outcome) actors.Outcome {
 	if o.Token != "" && o.Verdict != payment.VerdictCharged {
 		b.t.Errorf("what is %v came with a token", o.Verdict)
@@ -190,8 +191,8 @@ func methodCall(n uint64, operation actors.Operation, method string) *actors.Cal
 	}
 }
 
-// held makes the call authorise only.
-func held(c *actors.Call) *actors.Call {
+// heldCall turns the call into one that authorises only.
+func heldCall(c *actors.Call) *actors.Call {
 	c.Hold = true
 	return c
 }
@@ -204,18 +205,18 @@ func followUpCall(n uint64, operation actors.Operation, request, amount uint64) 
 	}
 }
 
-// completing returns a Complete with the card that was kept.
-func completing(n, request uint64, number string) *actors.Call {
+// completeCall returns a Complete with the card that was kept.
+func completeCall(n, request uint64, number string) *actors.Call {
 	c := followUpCall(n, actors.Complete, request, 0)
 	c.Card = &secret.Card{Number: []byte(number)}
 	return c
 }
 
-func settled(n uint64) actors.Outcome {
+func chargedOutcome(n uint64) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictCharged, RRN: retrievalNumber(id(n))}
 }
 
-func onHold(n uint64) actors.Outcome {
+func heldOutcome(n uint64) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictHeld, RRN: retrievalNumber(id(n))}
 }
 
@@ -258,11 +259,11 @@ func TestEveryReasonMapsToAFailure(t *testing.T) {
 	}
 }
 
-func isRefused(reason string) actors.Outcome {
+func refusedOutcome(reason string) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictRefused, Failure: failureOf[reason]}
 }
 
-func isPending(again time.Duration) actors.Outcome {
+func pendingOutcome(again time.Duration) actors.Outcome {
 	return actors.Outcome{Verdict: payment.VerdictPending, Again: again}
 }
 
@@ -270,7 +271,7 @@ var (
 	notFound  = actors.Outcome{Verdict: payment.VerdictNotFound}
 	isUnknown = actors.Outcome{Verdict: payment.VerdictUnknown}
 	isReady   = actors.Outcome{Verdict: payment.VerdictReady}
-	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // a card's charge, in the answer to an inquiry
+	isWaiting = actors.Outcome{Verdict: payment.VerdictAction, KeepCard: true} // a card's charge, as an inquiry returns it
 	isGranted = actors.Outcome{Verdict: payment.VerdictCharged}                // a void, or a refund
 )
 
@@ -281,8 +282,8 @@ func (b *bench) expect(what string, got, want actors.Outcome) {
 	}
 }
 
-// dice returns a source whose seed is printed; MIZAN_SEED repeats a run.
-func dice(t testing.TB) *rand.Rand {
+// newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
+func newRandom(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
 	if text := os.Getenv("MIZAN_SEED"); text != "" {
@@ -330,7 +331,7 @@ func TestLinesHaveTheDocumentedForm(t *testing.T) {
 	b.submit(cardCall(3, actors.Pay, "4000000000000341"))
 	b.submit(cardCall(4, actors.Pay, "4000000000000259"))
 	b.submit(cardCall(5, actors.Pay, "4000000000000002"))
-	b.submit(held(cardCall(6, actors.Pay, "4242424242424242")))
+	b.submit(heldCall(cardCall(6, actors.Pay, "4242424242424242")))
 	b.submit(cardCall(7, actors.Pay, "4000000000007726"))
 	b.submit(cardCall(8, actors.Pay, "4000002500003155"))
 	b.expectLog(
@@ -355,18 +356,18 @@ func TestLineEndsWithItsChecksum(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	// CRC-32C of the line up to `,"sum"`, by another implementation.
-	if sum := b.logged()[0]["sum"]; sum != "5e257bf2" {
+	if sum := b.logLines()[0]["sum"]; sum != "5e257bf2" {
 		t.Errorf("the sum is %s of %s", sum, b.content())
 	}
 }
 
 func TestALaterLineHasTheWholeCharge(t *testing.T) {
 	b := open(t)
-	b.submit(held(cardCall(1, actors.Pay, chargebackCard)))
+	b.submit(heldCall(cardCall(1, actors.Pay, chargebackCard)))
 	length := len(b.content())
-	b.pass(time.Second)
+	b.advance(time.Second)
 	b.submit(followUpCall(1, actors.Capture, 11, 900))
-	b.pass(time.Second)
+	b.advance(time.Second)
 	b.submit(followUpCall(1, actors.Refund, 12, 400))
 	b.submit(followUpCall(1, actors.Refund, 13, 501))
 	b.submit(followUpCall(1, actors.Refund, 14, 500))
@@ -422,18 +423,18 @@ func TestInquiriesWorkAfterAReopen(t *testing.T) {
 		pass       time.Duration
 		slow, lost actors.Outcome
 	}{
-		{0, isPending(5 * time.Second), isPending(10 * time.Second)},
-		{5*time.Second - time.Microsecond, isPending(time.Microsecond), isPending(5*time.Second + time.Microsecond)},
-		{time.Microsecond, settled(2), isPending(5 * time.Second)},
-		{5 * time.Second, settled(2), settled(3)},
-		{1000 * time.Hour, settled(2), settled(3)},
+		{0, pendingOutcome(5 * time.Second), pendingOutcome(10 * time.Second)},
+		{5*time.Second - time.Microsecond, pendingOutcome(time.Microsecond), pendingOutcome(5*time.Second + time.Microsecond)},
+		{time.Microsecond, chargedOutcome(2), pendingOutcome(5 * time.Second)},
+		{5 * time.Second, chargedOutcome(2), chargedOutcome(3)},
+		{1000 * time.Hour, chargedOutcome(2), chargedOutcome(3)},
 	} {
-		b.pass(step.pass)
+		b.advance(step.pass)
 		b.reopen()
-		b.expect("charged", b.inquire(1), settled(1))
+		b.expect("charged", b.inquire(1), chargedOutcome(1))
 		b.expect("delayed", b.inquire(2), step.slow)
 		b.expect("timed out", b.inquire(3), step.lost)
-		b.expect("declined", b.inquire(4), isRefused("insufficient_funds"))
+		b.expect("declined", b.inquire(4), refusedOutcome("insufficient_funds"))
 		b.expect("failed", b.inquire(5), actors.Outcome{Verdict: payment.VerdictFailed, Failure: failureOf["processing_error"]})
 		b.expect("never made", b.inquire(6), notFound)
 	}
@@ -441,13 +442,13 @@ func TestInquiriesWorkAfterAReopen(t *testing.T) {
 
 func TestRepeatedCallIsLoggedAndGetsTheFirstOutcome(t *testing.T) {
 	b := open(t)
-	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), isPending(5*time.Second))
-	b.pass(2 * time.Second)
-	b.expect("second, with another card", b.submit(cardCall(1, actors.Pay, "4000000000000002")), isPending(3*time.Second))
+	b.expect("first", b.submit(cardCall(1, actors.Pay, "4000000000000077")), pendingOutcome(5*time.Second))
+	b.advance(2 * time.Second)
+	b.expect("second, with another card", b.submit(cardCall(1, actors.Pay, "4000000000000002")), pendingOutcome(3*time.Second))
 	b.reopen()
-	b.pass(3 * time.Second)
-	b.expect("third, after a reopen", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
-	b.expect("inquiry", b.inquire(1), settled(1))
+	b.advance(3 * time.Second)
+	b.expect("third, after a reopen", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
+	b.expect("inquiry", b.inquire(1), chargedOutcome(1))
 	lines := bytes.SplitAfter(b.content(), []byte("\n"))
 	if len(lines) != 4 || !bytes.Equal(lines[0], lines[1]) || !bytes.Equal(lines[0], lines[2]) {
 		t.Errorf("the log is %s", b.content())
@@ -459,14 +460,14 @@ func TestChargesOfTwoTerminalsAreSeparate(t *testing.T) {
 	other := cardCall(1, actors.Pay, "4242424242424242")
 	other.Terminal = terminal("rejected")
 	other.Terminal.ID = id(8)
-	b.expect("first terminal", b.submit(other), isRefused("forced_by_terminal"))
-	b.expect("the next one", b.submit(cardCall(1, actors.Pay, "4242424242424242")), settled(1))
+	b.expect("first terminal", b.submit(other), refusedOutcome("forced_by_terminal"))
+	b.expect("the next one", b.submit(cardCall(1, actors.Pay, "4242424242424242")), chargedOutcome(1))
 	b.reopen()
-	b.expect("inquiry at the first", b.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), isRefused("forced_by_terminal"))
-	b.expect("inquiry at the next", b.inquire(1), settled(1))
+	b.expect("inquiry at the first", b.Inquire(context.Background(), &actors.Question{Terminal: other.Terminal, Reference: id(1), Operation: actors.Pay}), refusedOutcome("forced_by_terminal"))
+	b.expect("inquiry at the next", b.inquire(1), chargedOutcome(1))
 	refund := followUpCall(1, actors.Refund, 2, 10)
 	refund.Terminal = other.Terminal
-	b.expect("refund at the first", b.submit(refund), isRefused("not_settled"))
+	b.expect("refund at the first", b.submit(refund), refusedOutcome("not_settled"))
 	b.expect("refund at the next", b.submit(followUpCall(1, actors.Refund, 2, 10)), isGranted)
 }
 
@@ -524,8 +525,8 @@ func TestALineWithoutAnAmountIsReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.reopen()
-	b.expect("inquiry", b.inquire(1), isPending(5*time.Second))
-	b.pass(5 * time.Second)
-	b.expect("inquiry, later", b.inquire(1), settled(1))
-	b.expect("refund of what nobody knows", b.submit(followUpCall(1, actors.Refund, 2, 1)), isRefused("amount_above_charge"))
+	b.expect("inquiry", b.inquire(1), pendingOutcome(5*time.Second))
+	b.advance(5 * time.Second)
+	b.expect("inquiry, later", b.inquire(1), chargedOutcome(1))
+	b.expect("refund of what nobody knows", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
 }

@@ -34,7 +34,7 @@ func (c *charge) habit() string {
 		return "kept"
 	case c.refunds == delaysRefunds:
 		return "delayed"
-	case c.next == reverses || c.next == keeps:
+	case c.next == willChargeBack || c.next == chargebackCancelled:
 		return "reversed"
 	case c.verdict == payment.VerdictPending:
 		return "slow"

@@ -11,13 +11,13 @@ import (
 	"mizan/ledger/payment"
 )
 
-// tokenOf returns the token in the final answer to a card's charge.
+// tokenOf returns the token in the final outcome of a card's charge.
 func (b *bench) tokenOf(n uint64, number string) secret.Text {
 	b.t.Helper()
 	if o := b.Simulator.Submit(context.Background(), cardCall(n, actors.Pay, number)); o.Token != "" {
 		return o.Token
 	}
-	b.pass(timeOut)
+	b.advance(timeOut)
 	o := b.Simulator.Inquire(context.Background(), &actors.Question{Terminal: terminal(""), Reference: id(n), Operation: actors.Pay})
 	if o.Verdict != payment.VerdictCharged || o.Token == "" {
 		b.t.Fatalf("card %s: %v with token %q", number, o.Verdict, string(o.Token))
@@ -32,7 +32,7 @@ func tokenCall(n uint64, token secret.Text) *actors.Call {
 	return c
 }
 
-// The simulator charges by token as it did by the card (DECISIONS, "Simulator").
+// The simulator charges a token as it charged the card (DECISIONS, "Simulator").
 func TestTokenIsChargedLikeItsCard(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
 		"4242424242424242": {Verdict: payment.VerdictCharged},

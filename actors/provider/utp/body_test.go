@@ -21,7 +21,7 @@ func TestBothTimeFormatsAreParsed(t *testing.T) {
 	}
 }
 
-// Any answer of another platform is either accepted or refused, and an accepted one is complete.
+// Any response of another platform is either accepted or refused, and an accepted one is complete.
 func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 	f.Add([]byte(`{"id":"a","txid":"b","status":"charged","amount":"1","auth_params":{"type":"none"},"merchant_meta":{"utp_terminal":"x"}}`))
 	f.Add([]byte(`{"id":"a","status":"action_required","additional_params_for_auth":{"expires_at":7},"availble_destinations":[{"target_bank_id":"1"},7]}`))
@@ -38,7 +38,7 @@ func FuzzTransactionsAreReadOrRefused(f *testing.F) {
 		if id, _ := storedIDs(tx.idsToStore(tx.refundID)); id != tx.id {
 			t.Errorf("kept %q of %q", id, tx.id)
 		}
-		if o := tx.charge(nil); o.Verdict == 0 {
+		if o := tx.chargeOutcome(nil); o.Verdict == 0 {
 			t.Errorf("no verdict of %q", text)
 		}
 	})

@@ -37,9 +37,9 @@ func (s *subject) checkIdentity(tx *transaction, id string) error {
 	return nil
 }
 
-// identify returns the other platform's id of the subject's charge; if it is empty, the outcome
+// findID returns the other platform's id of the subject's charge; if it is empty, the outcome
 // says why it is not known.
-func (p *Provider) identify(ctx context.Context, s *subject) (string, actors.Outcome) {
+func (p *Provider) findID(ctx context.Context, s *subject) (string, actors.Outcome) {
 	if id, _ := storedIDs(s.Meta); id != "" {
 		return id, actors.Outcome{}
 	}

@@ -26,8 +26,8 @@ func page(next string, rows ...string) string {
 	return fmt.Sprintf(`{"data":[%s],"cursor":{"cursor_field":"started","cursor_value":%s}}`, strings.Join(rows, ","), cursor)
 }
 
-// another returns a transaction of the other platform with another txid.
-func another(status string, members ...string) string {
+// otherTransaction returns a transaction of the other platform with another txid.
+func otherTransaction(status string, members ...string) string {
 	return strings.Replace(theirs(status, members...), reference.String(), uuid.NewString(), 1)
 }
 
@@ -37,16 +37,16 @@ func pages(all ...string) func(http.ResponseWriter, received, int) {
 	}
 }
 
-// lost returns an inquiry about the charge whose create got no answer.
-func (r *fakePlatform) lost(operation actors.Operation) *actors.Question {
-	q := r.ask(operation, 400)
+// questionWithoutID returns an inquiry about the charge whose create got no response.
+func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Question {
+	q := r.question(operation, 400)
 	q.Meta = nil
 	return q
 }
 
 func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
-	r := open(t, pages(page("c1", another("charged"), another("failed")), page("c2"), page("c3", another("rejected"), theirs("charged"), another("failed"))))
-	o := r.inquire(r.lost(actors.Pay))
+	r := open(t, pages(page("c1", otherTransaction("charged"), otherTransaction("failed")), page("c2"), page("c3", otherTransaction("rejected"), theirs("charged"), otherTransaction("failed"))))
+	o := r.inquire(r.questionWithoutID(actors.Pay))
 	r.expectVerdict(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("kept %s", o.Meta)
@@ -72,17 +72,17 @@ func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 }
 
 func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
-	r := open(t, pages(page("c1", another("charged")), page("")))
-	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictNotFound, false)
+	r := open(t, pages(page("c1", otherTransaction("charged")), page("")))
+	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
 
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
-			says(503, `{"error":"unavailable"}`)(w, got, n)
+			respond(503, `{"error":"unavailable"}`)(w, got, n)
 			return
 		}
-		pages(page("c1", another("charged")))(w, got, n)
+		pages(page("c1", otherTransaction("charged")))(w, got, n)
 	})
-	r.expectVerdict(r.inquire(r.lost(actors.Pay)), payment.VerdictUnknown, true)
+	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -92,7 +92,7 @@ func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 		"a row that can't be read":  pages(page("", `{"id":7}`)),
 	} {
 		r = open(t, answer)
-		if o := r.inquire(r.lost(actors.Pay)); o.Verdict != payment.VerdictUnknown {
+		if o := r.inquire(r.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
 			t.Errorf("%s: %v", name, o.Verdict)
 		}
 		if n := len(r.requests()); n > 200 {
@@ -104,7 +104,7 @@ func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 func TestAnInquiryNeverCreates(t *testing.T) {
 	r := open(t, pages(page("")))
 	for _, operation := range []actors.Operation{actors.Pay, actors.PayOut, actors.Capture, actors.Void, actors.Refund} {
-		r.expectVerdict(r.inquire(r.lost(operation)), payment.VerdictNotFound, false)
+		r.expectVerdict(r.inquire(r.questionWithoutID(operation)), payment.VerdictNotFound, false)
 	}
 	for _, got := range r.requests() {
 		if got.method != "GET" {
@@ -119,7 +119,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 			pages(page("", theirs("charging")))(w, got, n)
 			return
 		}
-		says(200, theirs("failed"))(w, got, n)
+		respond(200, theirs("failed"))(w, got, n)
 	})
 	call := r.follow(actors.Void, 0)
 	call.Meta = nil
@@ -129,14 +129,14 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	}
 }
 
-// An answer to a request by id must have our txid, whatever id it has.
+// A response to a request by id must have our txid, whatever id it has.
 func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	for name, body := range map[string]string{
-		"another txid": another("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
+		"another txid": otherTransaction("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
 	} {
-		r := open(t, says(200, body))
+		r := open(t, respond(200, body))
 		for _, o := range []actors.Outcome{
-			r.inquire(r.ask(actors.Pay, 0)), r.submit(r.follow(actors.Refund, 400)), r.submit(r.follow(actors.Complete, 0)),
+			r.inquire(r.question(actors.Pay, 0)), r.submit(r.follow(actors.Refund, 400)), r.submit(r.follow(actors.Complete, 0)),
 		} {
 			if o.Verdict != payment.VerdictUnknown {
 				t.Errorf("%s: %v", name, o.Verdict)
@@ -145,7 +145,7 @@ func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	}
 }
 
-func of(t *directory.Terminal) string {
+func merchantMetaOf(t *directory.Terminal) string {
 	return `"merchant_meta":{"utp_terminal":"` + t.ID.String() + `"}`
 }
 
@@ -155,11 +155,11 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 		query, _ := url.ParseQuery(got.query)
 		switch query.Get("status") {
 		case "reversed":
-			first, second := of(r.terminals[0]), of(r.terminals[1])
+			first, second := merchantMetaOf(r.terminals[0]), merchantMetaOf(r.terminals[1])
 			pages(page("", theirs("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
-				another("reversed", second), theirs("reversed"), strings.Replace(theirs("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
+				otherTransaction("reversed", second), theirs("reversed"), strings.Replace(theirs("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
 		case "failed":
-			pages(page("", theirs("failed", of(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
+			pages(page("", theirs("failed", merchantMetaOf(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
 		}
 	})
 	second := *r.terminals[0] // of the same account
@@ -190,13 +190,13 @@ func TestFailedPollIsRepeatedAndDelaysNoOtherPlatform(t *testing.T) {
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
 		if down {
-			says(503, `{}`)(w, got, n)
+			respond(503, `{}`)(w, got, n)
 			return
 		}
-		pages(page("", theirs("reversed", of(r.terminals[0]))))(w, got, 1)
+		pages(page("", theirs("reversed", merchantMetaOf(r.terminals[0]))))(w, got, 1)
 	})
 	other := open(t, pages(page("")))
-	other.answer = pages(page("", theirs("reversed", of(other.terminals[0]))))
+	other.answer = pages(page("", theirs("reversed", merchantMetaOf(other.terminals[0]))))
 	r.terminals = append(r.terminals, other.terminals[0])
 	since, until := start.Add(-time.Hour), start
 	found, err := r.Reports(t.Context(), since, until)
@@ -226,17 +226,17 @@ func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 
 func TestAClosedChargeIsExamined(t *testing.T) {
 	for status, want := range map[string]actors.Reported{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
-		r := open(t, says(200, theirs(status)))
-		report, found := r.Examine(t.Context(), r.ask(actors.Pay, 0))
+		r := open(t, respond(200, theirs(status)))
+		report, found := r.Examine(t.Context(), r.question(actors.Pay, 0))
 		if !found || report.What != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
 			t.Errorf("%s: %+v, %v", status, report, found)
 		}
 	}
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
-		"nothing new": says(200, theirs("rejected")), "no answer": says(503, ``), "not found": says(404, ``),
+		"nothing new": respond(200, theirs("rejected")), "no answer": respond(503, ``), "not found": respond(404, ``),
 	} {
 		r := open(t, answer)
-		if report, found := r.Examine(context.Background(), r.ask(actors.Pay, 0)); found {
+		if report, found := r.Examine(context.Background(), r.question(actors.Pay, 0)); found {
 			t.Errorf("%s: %+v", name, report)
 		}
 	}
@@ -247,7 +247,7 @@ func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
-		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", of(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
+		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", merchantMetaOf(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
 	})
 	r.BoundReports(bound)
 	found, err := r.Reports(t.Context(), time.Time{}, start)

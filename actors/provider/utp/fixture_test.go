@@ -51,7 +51,8 @@ type received struct {
 	header                          http.Header
 }
 
-// fakePlatform is a simulated platform that may answer as ours never would, and the provider that calls it.
+// fakePlatform is a simulated platform that may respond as ours never would, and the provider that
+// calls it.
 type fakePlatform struct {
 	*utp.Provider
 	t         *testing.T
@@ -87,7 +88,7 @@ func (j *journal) String() string {
 // too.
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
-// open starts a platform that answers as fn says.
+// open starts a platform that responds as fn says.
 func open(t *testing.T, fn func(w http.ResponseWriter, r received, n int)) *fakePlatform {
 	t.Helper()
 	r := &fakePlatform{t: t, clock: clock.NewManual(start), log: &journal{}, answer: fn}
@@ -171,8 +172,8 @@ func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors
 	return call
 }
 
-// ask returns an inquiry about the charge, whose id is known.
-func (r *fakePlatform) ask(operation actors.Operation, amount uint64) *actors.Question {
+// question returns an inquiry about the charge, whose id is known.
+func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{
 		Terminal: call.Terminal, Reference: call.Reference, Operation: operation, Request: call.Request, Amount: call.Amount, ChargeState: call.ChargeState,
@@ -186,8 +187,8 @@ func theirs(status string, members ...string) string {
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
 }
 
-// says answers every request with a status and a body.
-func says(status int, body string) func(http.ResponseWriter, received, int) {
+// respond responds to every request with a status and a body.
+func respond(status int, body string) func(http.ResponseWriter, received, int) {
 	return func(w http.ResponseWriter, _ received, _ int) {
 		w.Header().Set("content-type", "application/json")
 		w.WriteHeader(status)
@@ -200,21 +201,21 @@ func (r *fakePlatform) submit(call *actors.Call) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
-	return r.quiet(r.Submit(ctx, call))
+	return r.wantNoSecrets(r.Submit(ctx, call))
 }
 
 func (r *fakePlatform) inquire(q *actors.Question) actors.Outcome {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), time.Minute)
 	defer cancel()
-	return r.quiet(r.Inquire(ctx, q))
+	return r.wantNoSecrets(r.Inquire(ctx, q))
 }
 
 // addresses are pointers as %+v prints them, which may hold the digits of a CVV by chance.
 var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// quiet checks that an outcome contains nothing secret.
-func (r *fakePlatform) quiet(o actors.Outcome) actors.Outcome {
+// wantNoSecrets checks that an outcome contains nothing secret.
+func (r *fakePlatform) wantNoSecrets(o actors.Outcome) actors.Outcome {
 	r.t.Helper()
 	shown := addresses.ReplaceAllString(fmt.Sprintf("%+v %s %+v", o, o.Meta, o.Action), "")
 	for _, canary := range []string{canaryKey, canarySecret, canaryCard, canaryCVV} {

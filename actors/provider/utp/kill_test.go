@@ -11,8 +11,8 @@ import (
 // killed is a SIGKILL of one platform during a request between the platforms.
 type killed struct {
 	name     string
-	theirs   bool // the other platform is killed; else ours
-	answered bool // after the other platform has carried out the request and before we know; else before it arrives
+	theirs   bool // the other platform is killed; if not, ours is
+	answered bool // the kill comes after the other platform has carried out the request, and before we know; if not, before the request arrives
 }
 
 var kills = []killed{
@@ -22,12 +22,12 @@ var kills = []killed{
 	{"theirs, after it is done", true, true},
 }
 
-// during runs do, stops its request between the platforms and kills one of them.
-func (s *side) during(k killed, method string, do func(*testkit.Client)) {
+// killDuring runs do, stops its request between the platforms and kills one of them.
+func (s *side) killDuring(k killed, method string, do func(*testkit.Client)) {
 	s.t.Helper()
 	stopped := s.via.next(method, k.answered)
 	ended := make(chan struct{})
-	us := s.us()
+	us := s.ourClient()
 	go func() { defer close(ended); do(us) }()
 	<-stopped.reached
 	victim := s.victim(k.theirs)
@@ -56,7 +56,7 @@ func (p *platforms) revive(victim *testkit.Server) {
 func (s *side) byTxid(txid string) object {
 	s.t.Helper()
 	var found []object
-	for _, row := range s.list(s.us(), transactions+"?limit=100") {
+	for _, row := range s.list(s.ourClient(), transactions+"?limit=100") {
 		if row.text("txid") == txid {
 			found = append(found, row)
 		}
@@ -73,33 +73,33 @@ func TestKillDuringACreate(t *testing.T) {
 	s := p.side(false, false, false)
 	for kind, amount := range map[string]string{"payment": "1000", "payout": "300"} {
 		if testing.Short() && kind == "payout" {
-			continue // it differs in what is stored, not in what runs at once
+			continue // the case differs in the stored data, not in the code that a kill interrupts
 		}
 		for _, k := range kills {
 			t.Run(kind+", "+k.name, func(t *testing.T) {
-				s.in(t)
+				s.useTest(t)
 				before := s.via.arrived(http.MethodPost)
 				txid := kind + " " + k.name
-				s.during(k, http.MethodPost, func(us *testkit.Client) {
-					_, _ = us.Post(transactions, params(kind, good, amount, txid)) // the answer may be lost
+				s.killDuring(k, http.MethodPost, func(us *testkit.Client) {
+					_, _ = us.Post(transactions, params(kind, good, amount, txid)) // the response may be lost
 				})
-				s.rest()
+				s.settleAll()
 				our := s.byTxid(txid)
 				if k.answered {
 					our.has("status", "charged")
-					s.their(our.text("id")).has("status", "charged", "amount", amount)
+					s.theirTransaction(our.text("id")).has("status", "charged", "amount", amount)
 				} else {
 					our.has("status", "failed", "error_code", "interrupted")
 				}
-				s.want(201)(s.us().Post(transactions, params(kind, good, amount, txid))).has("id", our.text("id"), "status", our.text("status"))
+				s.want(201)(s.ourClient().Post(transactions, params(kind, good, amount, txid))).has("id", our.text("id"), "status", our.text("status"))
 				if sent := s.via.arrived(http.MethodPost) - before; k.answered && sent != 1 || !k.answered && sent != 0 {
 					t.Errorf("they were asked %d times to create it", sent)
 				}
 			})
 		}
 	}
-	s.in(t)
-	s.agree()
+	s.useTest(t)
+	s.wantAgreement()
 	p.verify()
 }
 
@@ -109,24 +109,24 @@ func TestKillDuringARefund(t *testing.T) {
 	s := p.side(false, false, false)
 	for _, k := range kills {
 		t.Run(k.name, func(t *testing.T) {
-			s.in(t)
+			s.useTest(t)
 			id := s.create("payment", good, "1000").has("status", "charged").text("id")
 			s.change(id, "refund", "100").has("refunded_amount", "100")
-			s.during(k, http.MethodPut, func(us *testkit.Client) {
-				_, _ = us.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the answer may be lost
+			s.killDuring(k, http.MethodPut, func(us *testkit.Client) {
+				_, _ = us.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the response may be lost
 			})
-			s.rest()
+			s.settleAll()
 			s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "350")
-			s.their(id).has("refunded_amount", "350")
+			s.theirTransaction(id).has("refunded_amount", "350")
 		})
 	}
-	s.in(t)
-	s.agree()
+	s.useTest(t)
+	s.wantAgreement()
 	p.verify()
 }
 
-// A refund that was killed before it arrived is in progress until the other platform was inquired
-// twice. A repeated request must not be answered as if no refund had been requested.
+// A refund whose request was killed before it arrived is in progress until the other platform was
+// inquired twice. A repeated request must not get a response as if no refund had been requested.
 func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
@@ -135,14 +135,14 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	refund := func(us *testkit.Client) (*testkit.Answer, error) {
 		return us.With("idempotency-key", "refund-1").Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`)
 	}
-	s.during(kills[0], http.MethodPut, func(us *testkit.Client) { _, _ = refund(us) })
+	s.killDuring(kills[0], http.MethodPut, func(us *testkit.Client) { _, _ = refund(us) })
 	for range 2 {
-		s.want(200)(refund(s.us())).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
+		s.want(200)(refund(s.ourClient())).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
 	}
 	s.read(id).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
-	s.rest()
+	s.settleAll()
 	s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "250")
-	s.agree()
+	s.wantAgreement()
 	p.verify()
 }
 
@@ -157,7 +157,7 @@ func TestKillsUnderLoad(t *testing.T) {
 		if testing.Short() && round == 2 {
 			break // each platform was killed once
 		}
-		us, answered := s.us(), make(chan bool, many)
+		us, answered := s.ourClient(), make(chan bool, many)
 		for i := range many {
 			kind := []string{"payment", "payout"}[i%2]
 			go func() {
@@ -176,10 +176,10 @@ func TestKillsUnderLoad(t *testing.T) {
 		}
 		for i := range many {
 			kind := []string{"payment", "payout"}[i%2]
-			s.want(201)(s.us().Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i))))
+			s.want(201)(s.ourClient().Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i))))
 		}
 	}
-	s.rest()
-	s.agree()
+	s.settleAll()
+	s.wantAgreement()
 	p.verify()
 }

@@ -13,7 +13,7 @@ import (
 // if the payer only came back, reads the transaction.
 func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
-	id, o := p.identify(ctx, &s)
+	id, o := p.findID(ctx, &s)
 	if id == "" {
 		return o
 	}
@@ -33,7 +33,7 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 		case err != nil:
 			return p.unreadable(&s, err)
 		case tx != nil && !r.replay:
-			return p.charge(tx, nil)
+			return p.chargeOutcome(tx, nil)
 		case tx == nil && (!r.definitelyRefused() && r.status != http.StatusConflict || r.credentialsRefused()):
 			return p.failure(&s, r, false)
 		}
@@ -42,13 +42,13 @@ func (p *Provider) complete(ctx context.Context, call *actors.Call) actors.Outco
 	if tx == nil {
 		return o
 	}
-	return p.charge(tx, nil)
+	return p.chargeOutcome(tx, nil)
 }
 
 // operate makes a Capture, Void or Refund.
 func (p *Provider) operate(ctx context.Context, call *actors.Call) actors.Outcome {
 	s := subjectOf(call)
-	id, o := p.identify(ctx, &s)
+	id, o := p.findID(ctx, &s)
 	if id == "" {
 		return o
 	}

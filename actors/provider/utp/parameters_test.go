@@ -22,8 +22,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// connecting returns a valid object of parameters with some members changed; null removes one.
-func connecting(t *testing.T, changes map[string]any) []byte {
+// connectionParams returns a valid object of parameters with some members changed; null removes one.
+func connectionParams(t *testing.T, changes map[string]any) []byte {
 	t.Helper()
 	params := map[string]any{
 		"base_url": "https://platform.example", "organization_id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "api_key": "mzk_key", "priority": 3,
@@ -93,7 +93,7 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"a key as a certificate":      {map[string]any{"ca_pem": good + key}, "ca_pem"},
 		"an environment of its own":   {map[string]any{"env": "live"}, "env"},
 	} {
-		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connecting(t, c.change), Active: true}
+		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connectionParams(t, c.change), Active: true}
 		_, _, err := directory.NewTerminal(draft, false)
 		want := c.field
 		if want != "" {
@@ -101,7 +101,7 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		}
 		wantField(t, name, err, want)
 
-		old, _, err := directory.NewTerminal(directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: connecting(t, nil), Env: money.Prod, Active: true}, false)
+		old, _, err := directory.NewTerminal(directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: connectionParams(t, nil), Env: money.Prod, Active: true}, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,7 +128,7 @@ func wantField(t *testing.T, what string, err error, field string) {
 
 func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	ca := certificate(t)
-	params := connecting(t, map[string]any{"base_url": "https://platform.example/p/", "webhook_secret": "hook", "env": "test", "ca_pem": ca})
+	params := connectionParams(t, map[string]any{"base_url": "https://platform.example/p/", "webhook_secret": "hook", "env": "test", "ca_pem": ca})
 	terminal, _, err := directory.NewTerminal(directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PayoutTerminal, ProviderParams: params, Env: money.Prod, Active: true}, false)
 	if err != nil {
 		t.Fatal(err)

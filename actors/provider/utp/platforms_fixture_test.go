@@ -37,7 +37,7 @@ type side struct {
 	second  bool
 	org     string // our organization
 	partner int64
-	opening map[string]*big.Int // on the other platform: the available balance by currency, before any money moved
+	opening map[string]*big.Int // on the other platform: the available balance by currency, before any money has moved
 }
 
 var manual = []string{"--clock", "manual"}
@@ -90,13 +90,13 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 	return s
 }
 
-// object is the JSON of an answer.
+// object is the JSON of a response.
 type object struct {
 	t     *testing.T
 	value any
 }
 
-// want decodes an answer that must have the status.
+// want decodes a response that must have the status.
 func (p *platforms) want(status int) func(*testkit.Answer, error) object {
 	return func(a *testkit.Answer, err error) object {
 		p.t.Helper()
@@ -158,14 +158,14 @@ func (p *platforms) list(c *testkit.Client, path string) (rows []object) {
 	}
 }
 
-func (s *side) us() *testkit.Client {
+func (s *side) ourClient() *testkit.Client {
 	if s.second {
 		return s.ours.Second()
 	}
 	return s.ours.Partner()
 }
 
-func (s *side) them() *testkit.Client {
+func (s *side) theirClient() *testkit.Client {
 	if s.second {
 		return s.theirs.Second()
 	}
@@ -185,19 +185,19 @@ func params(kind, card, amount, txid string) map[string]any {
 
 func (s *side) create(kind, card, amount string) object {
 	s.t.Helper()
-	return s.want(201)(s.us().Post(transactions, params(kind, card, amount, "")))
+	return s.want(201)(s.ourClient().Post(transactions, params(kind, card, amount, "")))
 }
 
 func (s *side) read(id string) object {
 	s.t.Helper()
-	return s.want(200)(s.us().Get(transactions + "/" + id))
+	return s.want(200)(s.ourClient().Get(transactions + "/" + id))
 }
 
-// their returns the other platform's transaction for one of ours; there must be exactly one.
-func (s *side) their(id string) object {
+// theirTransaction returns the other platform's transaction for one of ours; there must be exactly one.
+func (s *side) theirTransaction(id string) object {
 	s.t.Helper()
 	var found []object
-	for _, row := range s.list(s.them(), transactions+"?limit=100") {
+	for _, row := range s.list(s.theirClient(), transactions+"?limit=100") {
 		if row.text("txid") == id {
 			found = append(found, row)
 		}
@@ -215,7 +215,7 @@ func (s *side) change(id, kind, amount string) object {
 	if amount != "" {
 		asked["amount"] = amount
 	}
-	return s.want(200)(s.us().Put(transactions+"/"+id, map[string]any{"params": asked}))
+	return s.want(200)(s.ourClient().Put(transactions+"/"+id, map[string]any{"params": asked}))
 }
 
 // advance moves both clocks.
@@ -230,12 +230,12 @@ func (p *platforms) advanceOne(s *testkit.Server, seconds int) {
 	p.want(200)(s.Admin().Put(v1+"/sandbox/clock", map[string]int{"advance_seconds": seconds}))
 }
 
-// rest moves the clocks until none of our transactions is in progress.
-func (s *side) rest() {
+// settleAll advances the clocks until none of our transactions is in progress.
+func (s *side) settleAll() {
 	s.t.Helper()
 	for range 60 {
 		open := 0
-		for _, row := range s.list(s.us(), transactions+"?limit=100") {
+		for _, row := range s.list(s.ourClient(), transactions+"?limit=100") {
 			switch row.text("status") {
 			case "charged", "rejected", "failed", "reversed", "refunded":
 				if row.text("refund_id") != "" && row.text("refund_msg") == "" {
@@ -257,7 +257,7 @@ func (s *side) rest() {
 func (s *side) available() map[string]*big.Int {
 	s.t.Helper()
 	balances := make(map[string]*big.Int)
-	for _, row := range s.list(s.them(), v1+"/balances?env=prod") {
+	for _, row := range s.list(s.theirClient(), v1+"/balances?env=prod") {
 		if row.text("env") == "prod" {
 			balances[row.text("currency")+"/"+row.text("network")] = number(s.t, row.text("available"))
 		}
@@ -274,10 +274,10 @@ func number(t *testing.T, text string) *big.Int {
 	return n
 }
 
-// agree compares our books with the other platform's: what our terminals say that it owes us must
-// equal the change of our balance there, and every transaction of ours that moved money must be
-// exactly one of theirs.
-func (s *side) agree() {
+// wantAgreement compares our books with the other platform's: the amount that it owes us according to our
+// terminals must equal the change of our balance there, and every transaction of ours that moved money
+// must be exactly one of theirs.
+func (s *side) wantAgreement() {
 	s.t.Helper()
 	owed := make(map[string]*big.Int)
 	session := s.ours.Session()
@@ -307,12 +307,12 @@ func (s *side) agree() {
 		s.t.Error("nothing has moved: there is nothing that could agree")
 	}
 	theirs := make(map[string][]object)
-	for _, row := range s.list(s.them(), transactions+"?limit=100") {
+	for _, row := range s.list(s.theirClient(), transactions+"?limit=100") {
 		if row.text("merchant_meta.reversal_of") == "" {
 			theirs[row.text("txid")] = append(theirs[row.text("txid")], row)
 		}
 	}
-	for _, our := range s.list(s.us(), transactions+"?limit=100") {
+	for _, our := range s.list(s.ourClient(), transactions+"?limit=100") {
 		if our.text("merchant_meta.reversal_of") != "" {
 			continue
 		}
@@ -376,8 +376,8 @@ func (p *platforms) browser() *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// sentTo returns where a page sends the payer.
-func (p *platforms) sentTo(answer *http.Response, err error) string {
+// redirectTarget returns where a page sends the payer.
+func (p *platforms) redirectTarget(answer *http.Response, err error) string {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)
@@ -396,12 +396,12 @@ func (p *platforms) sentTo(answer *http.Response, err error) string {
 func (p *platforms) browse(address string, form url.Values) string {
 	p.t.Helper()
 	browser := p.browser()
-	address = p.sentTo(browser.PostForm(address, form))
+	address = p.redirectTarget(browser.PostForm(address, form))
 	for range 10 {
 		if strings.HasPrefix(address, shop) {
 			return address
 		}
-		address = p.sentTo(browser.Get(address))
+		address = p.redirectTarget(browser.Get(address))
 	}
 	p.t.Fatal("the payer goes round in circles")
 	return ""

@@ -42,41 +42,41 @@ func TestAnotherPlatformIsAProvider(t *testing.T) {
 	t.Run("what is taken back", s.reverses)
 	t.Run("notifications", s.notifies)
 	s.t = t
-	s.rest()
-	s.agree()
+	s.settleAll()
+	s.wantAgreement()
 	p.verify()
 }
 
-// in makes failures those of a part of the test.
-func (s *side) in(t *testing.T) { s.t = t; s.platforms.t = t }
+// useTest returns failures with the name of a part of the test.
+func (s *side) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
 
 func (s *side) moves(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
-	theirs := s.their(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
+	theirs := s.theirTransaction(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
 	paid.has("rrn", theirs.text("rrn"), "merchant_meta.utp_id", theirs.text("id"))
 	s.create("payment", declined, "1001").has("status", "rejected", "error_code", "card_declined")
 	s.create("payment", processing, "1002").has("status", "failed", "error_code", "processing_error")
 	s.create("payout", good, "300").has("status", "charged")
 	s.create("payout", declined, "301").has("status", "rejected", "error_code", "card_declined")
-	s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+	s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "999999999999999999", "currency": "USDT", "network": "tron", "returnUrl": shop, "failUrl": shop,
 		"money_storage": map[string]string{"type": "gift_card"},
 	}})).has("status", "charged", "network", "tron", "amount", "999999999999999999")
 }
 
 func (s *side) refunds(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	whole := s.create("payment", good, "2000").text("id")
 	s.change(whole, "refund", "").has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
-	s.their(whole).has("status", "refunded", "refunded_amount", "2000")
+	s.theirTransaction(whole).has("status", "refunded", "refunded_amount", "2000")
 
 	parts := s.create("payment", good, "2001").text("id")
 	s.change(parts, "refund", "700").has("status", "refunded", "refunded_amount", "700")
 	s.change(parts, "refund", "1").has("status", "refunded", "refunded_amount", "701")
-	s.their(parts).has("refunded_amount", "701")
+	s.theirTransaction(parts).has("refunded_amount", "701")
 	s.change(parts, "refund", "").has("refunded_amount", "2001")
-	s.their(parts).has("refunded_amount", "2001")
+	s.theirTransaction(parts).has("refunded_amount", "2001")
 
 	refused := s.create("payment", refundRefused, "2002").text("id")
 	s.change(refused, "refund", "2").has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0")
@@ -88,10 +88,10 @@ func (s *side) refunds(t *testing.T) {
 }
 
 func (s *side) acts(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
 		made := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
-		theirs := s.their(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
+		theirs := s.theirTransaction(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
 		s.leadsToTheirs(made, theirs.text("id"))
 		if button == "approve" {
 			s.advance(16 * 60) // the address of their page has expired, and so has ours
@@ -107,14 +107,14 @@ func (s *side) acts(t *testing.T) {
 	}
 	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
 		id := s.create("payment", password, "3001").has("status", "action_required", "additional_params_for_auth.type", "otp").text("id")
-		s.want(422)(s.us().Post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":{"otp":""}}`))
+		s.want(422)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":{"otp":""}}`))
 		s.read(id).has("status", "action_required")
-		s.their(id).has("status", "action_required")
-		s.want(200)(s.us().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
+		s.theirTransaction(id).has("status", "action_required")
+		s.want(200)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"otp": otp},
 		})).has("status", want)
 	}
-	made := s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payout", "amount": "3002", "currency": "EUR", "money_storage": map[string]string{"type": "sepa"},
 	}})).has("status", "action_required")
 	offered, _ := made.at("availble_destinations").([]any)
@@ -122,19 +122,19 @@ func (s *side) acts(t *testing.T) {
 		t.Fatal("no destinations are offered")
 	}
 	bank := object{t, offered[1]}.text("target_bank_id")
-	s.want(200)(s.us().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
+	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
 
 	s.signs(t)
 	cancelled := s.create("payment", redirected, "3003").text("id")
 	s.change(cancelled, "cancel", "").has("status", "failed")
-	s.their(cancelled).has("status", "failed")
+	s.theirTransaction(cancelled).has("status", "failed")
 }
 
 // leadsToTheirs checks that our page sends the payer to theirs, and that it is open.
 func (s *side) leadsToTheirs(ours object, id string) {
 	s.t.Helper()
 	browser := s.browser()
-	page := s.sentTo(browser.Get(ours.text("simple_auth_redirect_url")))
+	page := s.redirectTarget(browser.Get(ours.text("simple_auth_redirect_url")))
 	if !strings.HasPrefix(page, s.theirs.BaseURL+"/pay/"+id+"?token=") {
 		s.t.Errorf("our page sends the payer to %s, want theirs", page)
 	}
@@ -150,14 +150,14 @@ func (s *side) leadsToTheirs(ours object, id string) {
 
 // signs tests a chain rail: the other platform decides the payload to be signed, and its expiry.
 func (s *side) signs(t *testing.T) {
-	made := s.want(201)(s.us().Post(transactions, map[string]any{"params": map[string]any{
+	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
 	}})).has("status", "action_required")
 	const payload, ends = "additional_params_for_auth.payload", "additional_params_for_auth.expires_at"
 	id := made.text("id")
-	s.their(id).has(payload, made.text(payload), ends, made.text(ends))
+	s.theirTransaction(id).has(payload, made.text(payload), ends, made.text(ends))
 	submit := func(status int, signature string) object {
-		return s.want(status)(s.us().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
+		return s.want(status)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"signature": signature},
 		}))
 	}
@@ -168,9 +168,9 @@ func (s *side) signs(t *testing.T) {
 	if fresh.text(payload) == made.text(payload) || fresh.text(ends) == made.text(ends) {
 		t.Errorf("after expires_at ours is %s until %s", fresh.text(payload), fresh.text(ends))
 	}
-	s.their(id).has(payload, fresh.text(payload), ends, fresh.text(ends))
+	s.theirTransaction(id).has(payload, fresh.text(payload), ends, fresh.text(ends))
 	submit(200, signatureOf(fresh.text(payload))).has("status", "charged")
-	s.their(id).has("status", "charged")
+	s.theirTransaction(id).has("status", "charged")
 }
 
 // signatureOf returns the lower-case hex SHA-256 of a text.
@@ -180,7 +180,7 @@ func signatureOf(payload string) string {
 }
 
 func (s *side) waits(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	late := s.create("payment", delayed, "4000").has("status", "charging").text("id")
 	unknown := s.create("payment", silent, "4001").has("status", "charging").text("id")
 	paidOut := s.create("payout", delayed, "4002").has("status", "charging").text("id")
@@ -193,10 +193,10 @@ func (s *side) waits(t *testing.T) {
 }
 
 func (s *side) reverses(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	id := s.create("payment", chargedBack, "5000").has("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
-	s.their(id).has("status", "reversed")
+	s.theirTransaction(id).has("status", "reversed")
 	s.read(id).has("status", "charged")
 	s.advance(300)
 	s.read(id).has("status", "reversed")
@@ -204,7 +204,7 @@ func (s *side) reverses(t *testing.T) {
 
 // A notification makes us inquire at once; without it our clock decides when.
 func (s *side) notifies(t *testing.T) {
-	s.in(t)
+	s.useTest(t)
 	late := s.create("payment", delayed, "6000").has("status", "charging").text("id")
 	back := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
@@ -243,24 +243,25 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 	return a
 }
 
-// TestTheOtherPlatformHoldsFirst tests two-phase charges with both terminals set to it.
+// TestTheOtherPlatformHoldsFirst tests two-phase charges with the terminals of both platforms set to
+// hold first.
 func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(true, true, true)
 	whole := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
-	s.want(200)(s.us().Post(transactions+"/commit/"+whole, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+whole, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
 	part := s.create("payment", good, "1000").text("id")
-	s.want(200)(s.us().Post(transactions+"/commit/"+part, map[string]any{"params": map[string]any{"amount": "400"}})).has("status", "charged", "captured_amount", "400")
-	s.their(part).has("status", "charged", "captured_amount", "400")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+part, map[string]any{"params": map[string]any{"amount": "400"}})).has("status", "charged", "captured_amount", "400")
+	s.theirTransaction(part).has("status", "charged", "captured_amount", "400")
 	s.change(part, "refund", "150").has("status", "refunded", "refunded_amount", "150")
 	voided := s.create("payment", good, "1002").text("id")
 	s.change(voided, "cancel", "").has("status", "failed")
-	s.their(voided).has("status", "failed")
+	s.theirTransaction(voided).has("status", "failed")
 	paidOut := s.create("payout", good, "100").has("status", "payout_suspended").text("id")
-	s.want(200)(s.us().Post(transactions+"/commit/"+paidOut, "")).has("status", "charged")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+paidOut, "")).has("status", "charged")
 	kept := s.create("payout", good, "101").text("id")
 	s.change(kept, "cancel", "").has("status", "failed")
-	s.agree()
+	s.wantAgreement()
 	p.verify()
 }
 
@@ -270,12 +271,12 @@ func TestOtherPlatformDecidesWhetherMoneyIsHeld(t *testing.T) {
 	s := p.side(false, true, false)
 	s.create("payment", good, "1000").has("status", "charged")
 	s.create("payout", good, "100").has("status", "charged")
-	s.agree()
+	s.wantAgreement()
 	s = p.side(true, false, true)
 	kept := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
-	s.want(200)(s.us().Post(transactions+"/commit/"+kept, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+kept, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
 	left := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
 	s.change(left, "cancel", "").has("status", "failed")
-	s.agree()
+	s.wantAgreement()
 	p.verify()
 }

@@ -13,7 +13,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// proxy stands between the two platforms. It can stop a request before it arrives, or its answer
+// proxy stands between the two platforms. It can stop a request before it arrives, or its response
 // before it returns, while a test kills a platform.
 type proxy struct {
 	t      *testing.T
@@ -28,7 +28,7 @@ type proxy struct {
 // stop stops one request, which never continues.
 type stop struct {
 	method   string
-	answered bool          // stop after the other platform has answered; else before the request reaches it
+	answered bool          // stop after the other platform has responded; if not, before the request reaches it
 	reached  chan struct{} // closed when the request has reached that point
 	done     chan struct{} // closed when the connection may be broken
 }
@@ -88,7 +88,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	s := p.take(r.Method)
 	if s != nil && !s.answered {
-		s.hold()
+		s.block()
 	}
 	p.mu.Lock()
 	p.sent[r.Method]++
@@ -103,7 +103,7 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, err := caller.Do(r.Method, r.URL.RequestURI(), body)
 	if s != nil {
-		s.hold()
+		s.block()
 	}
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -114,8 +114,8 @@ func (p *proxy) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer.Body)
 }
 
-// hold signals that the request is there, waits and breaks the connection.
-func (s *stop) hold() {
+// block signals that the request is there, waits and breaks the connection.
+func (s *stop) block() {
 	close(s.reached)
 	<-s.done
 	panic(http.ErrAbortHandler)

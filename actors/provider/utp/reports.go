@@ -27,8 +27,8 @@ const (
 	maxReportPages = 100_000
 )
 
-// reported maps the statuses for which a platform is polled to the kinds of reports.
-var reported = []struct {
+// reportedStatuses maps the statuses for which a platform is polled to the kinds of reports.
+var reportedStatuses = []struct {
 	status string
 	what   actors.Reported
 }{{statusReversed, actors.TakenBack}, {statusFailed, actors.Corrected}}
@@ -59,11 +59,11 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 	}
 	p.forgetAccounts(terminals)
 	var all []actors.Report
-	for a, of := range terminals {
+	for a, ofAccount := range terminals {
 		from := p.beginPoll(a, since)
-		found, err := p.reportsOf(ctx, a, of, from, until)
+		found, err := p.reportsOf(ctx, a, ofAccount, from, until)
 		if err != nil {
-			p.log.Warn("a platform was not asked for reports", "terminals", len(of), "error", err)
+			p.log.Warn("a platform was not asked for reports", "terminals", len(ofAccount), "error", err)
 			continue // the start of the platform's period stays
 		}
 		p.caughtUp(a)
@@ -104,12 +104,12 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 
 // reportsOf returns the reports of one account. The merchant_meta that the create sent tells which
 // of its terminals a transaction belongs to.
-func (p *Provider) reportsOf(ctx context.Context, a account, of map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
+func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var all []actors.Report
-	for _, r := range reported {
+	for _, r := range reportedStatuses {
 		query := url.Values{"status": {r.status}, "updated_from": {moment(from.Add(-skew))}, "order_by": {"updated"}}
 		refused, err := p.walk(ctx, a, query, p.reportPages, func(tx *transaction) bool {
-			if t := of[tx.terminal]; t != nil {
+			if t := terminals[tx.terminal]; t != nil {
 				if id, ours := tx.referenceOf(); ours {
 					all = append(all, tx.report(t, id, r.what, until))
 				}

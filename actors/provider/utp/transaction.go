@@ -156,8 +156,8 @@ func followable(a *payment.Action) bool {
 	return false
 }
 
-// isOf checks that the response to a create is about the call.
-func (tx *transaction) isOf(call *actors.Call) error {
+// checkCreated checks that the response to a create is about the call.
+func (tx *transaction) checkCreated(call *actors.Call) error {
 	amount, err := money.Parse(tx.amount)
 	switch {
 	case tx.txid != call.Reference.String():

@@ -104,12 +104,12 @@ func (p *Provider) create(ctx context.Context, call *actors.Call) actors.Outcome
 	if r.succeeded() {
 		tx, err := r.transaction()
 		if err == nil {
-			err = tx.isOf(call)
+			err = tx.checkCreated(call)
 		}
 		if err != nil {
 			return p.unreadable(&s, err)
 		}
-		return p.charge(tx, nil)
+		return p.chargeOutcome(tx, nil)
 	}
 	return p.failure(&s, r, true)
 }
@@ -128,7 +128,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 				return o
 			}
 		}
-		return p.charge(tx, &s.ChargeState)
+		return p.chargeOutcome(tx, &s.ChargeState)
 	}
 	return p.operationOutcome(tx, &s, false)
 }

@@ -20,18 +20,18 @@ const askPayer = time.Minute
 // again. The page is valid for about 15 minutes (specification, "create", rule 7).
 const pageLife = 10 * time.Minute
 
-// charge returns the transaction's verdict on the charge, with the expiry of its page.
-func (p *Provider) charge(tx *transaction, asked *actors.ChargeState) actors.Outcome {
-	o := tx.charge(asked)
+// chargeOutcome returns the transaction's verdict on the charge, with the expiry of its page.
+func (p *Provider) chargeOutcome(tx *transaction, asked *actors.ChargeState) actors.Outcome {
+	o := tx.chargeOutcome(asked)
 	if o.Action != nil && o.Action.Page != "" {
 		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageLife))
 	}
 	return o
 }
 
-// charge returns the transaction's verdict on the charge. asked is the stored state that an inquiry
+// chargeOutcome returns the transaction's verdict on the charge. asked is the stored state that an inquiry
 // passes on; nil for a call, which always gets the payer's action.
-func (tx *transaction) charge(asked *actors.ChargeState) actors.Outcome {
+func (tx *transaction) chargeOutcome(asked *actors.ChargeState) actors.Outcome {
 	refund := ""
 	if asked != nil {
 		_, refund = storedIDs(asked.Meta)
@@ -108,7 +108,7 @@ func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool
 	}
 	switch s.operation {
 	case actors.Capture:
-		p.captured(tx, s, isResponse, &o)
+		p.captureOutcome(tx, s, isResponse, &o)
 	case actors.Void:
 		switch {
 		case tx.ended():
@@ -117,12 +117,12 @@ func (p *Provider) operationOutcome(tx *transaction, s *subject, isResponse bool
 			o.Verdict, o.Failure = payment.VerdictRefused, processing(reasonCharged)
 		}
 	case actors.Refund:
-		p.refunded(tx, s, refund, &o)
+		p.refundOutcome(tx, s, refund, &o)
 	}
 	return o
 }
 
-func (p *Provider) captured(tx *transaction, s *subject, isResponse bool, o *actors.Outcome) {
+func (p *Provider) captureOutcome(tx *transaction, s *subject, isResponse bool, o *actors.Outcome) {
 	switch {
 	case tx.settled():
 		o.Verdict, o.RRN = payment.VerdictCharged, tx.rrn
@@ -136,9 +136,9 @@ func (p *Provider) captured(tx *transaction, s *subject, isResponse bool, o *act
 	}
 }
 
-// refunded recognises our refund by the other platform's refund id, which differs from that of the last
+// refundOutcome recognises our refund by the other platform's refund id, which differs from that of the last
 // finished refund, and by the amount returned if the platform shows it.
-func (p *Provider) refunded(tx *transaction, s *subject, before string, o *actors.Outcome) {
+func (p *Provider) refundOutcome(tx *transaction, s *subject, before string, o *actors.Outcome) {
 	if tx.refundID == "" || tx.refundID == before {
 		return // it is an earlier refund; ours is not known there
 	}

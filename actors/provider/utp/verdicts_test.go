@@ -21,8 +21,8 @@ func TestEachStatusHasItsVerdict(t *testing.T) {
 		"pre_authorized_3ds": payment.VerdictPending, "auth_required": payment.VerdictPending, "unknown": payment.VerdictPending,
 		"cancelled": payment.VerdictPending, "a_status_of_tomorrow": payment.VerdictPending,
 	} {
-		r := open(t, says(201, theirs(status)))
-		called, asked := r.submit(r.pay()), r.inquire(r.ask(actors.Pay, 0))
+		r := open(t, respond(201, theirs(status)))
+		called, asked := r.submit(r.pay()), r.inquire(r.question(actors.Pay, 0))
 		if called.Verdict != want || asked.Verdict != want {
 			t.Errorf("%s is %v when called and %v when asked, want %v", status, called.Verdict, asked.Verdict, want)
 		}
@@ -42,7 +42,7 @@ func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 		theirs("failed", `"error_description":"processing_error"`):                                           {Code: "processing_error"},
 		theirs("failed", `"error_description":null,"error_code":null`):                                       {Code: "processing_error", Detail: "The transaction failed at the platform."},
 	} {
-		r := open(t, says(201, body))
+		r := open(t, respond(201, body))
 		if o := r.submit(r.pay()); o.Failure != want {
 			t.Errorf("%s: the reason is %q, want %q", body, o.Failure, want)
 		}
@@ -51,20 +51,20 @@ func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 
 func TestPayerActionIsPassedOn(t *testing.T) {
 	const page = `"simple_auth_redirect_url":"https://theirs.example/pay/1"`
-	r := open(t, says(201, theirs("action_required", page,
+	r := open(t, respond(201, theirs("action_required", page,
 		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
 	a := r.submit(r.pay()).Action
 	if a == nil || a.Type != "auth_3ds_form" || a.Method != "post" || a.URL != "https://acs.example/" || a.Page != "https://theirs.example/pay/1" ||
 		string(a.Params) != `{"creq":"abc"}` || a.Material != nil || a.Destinations != nil {
 		t.Errorf("a 3-D Secure form is %+v", a)
 	}
-	r = open(t, says(201, theirs("action_required", page, `"auth_params":null`,
+	r = open(t, respond(201, theirs("action_required", page, `"auth_params":null`,
 		`"additional_params_for_auth":{"type":"signature","expires_at":"2026-09-03 10:20:30.123456 Etc/UTC"}`)))
 	a = r.submit(r.pay()).Action
 	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || a.ExpiresAt != ledger.MicrosOf(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
 		t.Errorf("material is %+v", a)
 	}
-	r = open(t, says(201, theirs("action_required", page, `"additional_params_for_auth":{}`,
+	r = open(t, respond(201, theirs("action_required", page, `"additional_params_for_auth":{}`,
 		`"availble_destinations":[{"target_bank_id":"b1","name":"First"},{"name":"none"},{"target_bank_id":"b2","name":"Second"}]`)))
 	a = r.submit(r.pay()).Action
 	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (payment.Destination{ID: "b2", Name: "Second"}) {
@@ -79,7 +79,7 @@ func TestRequiredMembersOfMaterial(t *testing.T) {
 		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",
 		`{"type":"eip712"}`: "", `{"type":7}`: "", `{"payload":{"a":1}}`: "", `{"payload":""}`: "",
 	} {
-		r := open(t, says(201, theirs("action_required", `"additional_params_for_auth":`+material)))
+		r := open(t, respond(201, theirs("action_required", `"additional_params_for_auth":`+material)))
 		if a := r.submit(r.pay()).Action; a == nil || strings.Join(a.Requires, " ") != want {
 			t.Errorf("%s: %+v, want %q", material, a, want)
 		}
@@ -88,17 +88,17 @@ func TestRequiredMembersOfMaterial(t *testing.T) {
 
 // A browser is never sent to an address that would run code.
 func TestOnlyWebAddressesArePassedOn(t *testing.T) {
-	r := open(t, says(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
+	r := open(t, respond(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
 		`"auth_params":{"type":"redirect","method":"get","url":"data:text/html,x"}`)))
 	if a := r.submit(r.pay()).Action; a == nil || a.Page != "" || a.URL != "" || a.Type != "" {
 		t.Errorf("the action is %+v", a)
 	}
 }
 
-// An inquiry returns the payer's action only to a caller that does not know it.
+// An inquiry returns the payer's action only to a caller to whom it is not known.
 func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
-	r := open(t, says(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
-	q := r.ask(actors.Pay, 0)
+	r := open(t, respond(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
+	q := r.question(actors.Pay, 0)
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
 		t.Errorf("who lost the answer is told %+v", o.Action)
 	}
@@ -108,13 +108,13 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 	}
 }
 
-// The address of their page expires before our payer's time does, and the payload to be signed has
-// a deadline: both are read again, also if the answer with their id was lost.
+// The address of their page expires before our payer's time is over, and the payload to be signed has a
+// deadline: both are read again, also if the response with their id was lost.
 func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
-	r := open(t, says(200, fresh))
+	r := open(t, respond(200, fresh))
 	first := r.submit(r.pay()).Action
-	q := r.ask(actors.Pay, 0)
+	q := r.question(actors.Pay, 0)
 	q.ActionKnown = true
 	o := r.Reissue(t.Context(), q)
 	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
@@ -124,12 +124,12 @@ func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
 	r = open(t, func(w http.ResponseWriter, asked received, n int) {
 		if strings.Contains(asked.query, "limit=") {
-			says(200, listed)(w, asked, n)
+			respond(200, listed)(w, asked, n)
 			return
 		}
-		says(200, fresh)(w, asked, n)
+		respond(200, fresh)(w, asked, n)
 	})
-	q = r.ask(actors.Pay, 0)
+	q = r.question(actors.Pay, 0)
 	q.Meta = nil
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
 		t.Errorf("found in a list: %+v with %+v", o, o.Action)
@@ -145,7 +145,7 @@ func TestEachOperationHasItsOwnRequest(t *testing.T) {
 		actors.Void:    {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"type":"cancel"}}`},
 		actors.Refund:  {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"amount":"400","type":"refund"}}`},
 	} {
-		r := open(t, says(200, theirs("charging")))
+		r := open(t, respond(200, theirs("charging")))
 		r.submit(r.follow(operation, 400))
 		got := r.requests()[0]
 		if got.method != want.method || got.path != want.path || got.body != want.body || got.header.Get("idempotency-key") != request.String() {
@@ -183,8 +183,8 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
 		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
-		r := open(t, says(200, c.theirs))
-		call, q := r.follow(c.operation, 400), r.ask(c.operation, 400)
+		r := open(t, respond(200, c.theirs))
+		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
 		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
 		call.Returned = money.FromUint64(c.before)
 		q.ChargeState = call.ChargeState
@@ -203,23 +203,23 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	}
 }
 
-// The first answer may be outdated, and a refusal may only mean that the request is a repetition.
+// The first response may be outdated, and a refusal may only mean that the request is a repetition.
 func TestARepeatedOperationIsReadAgain(t *testing.T) {
 	const now = `"refund_id":"r1","refunded_amount":"400"`
 	for name, first := range map[string]func(http.ResponseWriter, received, int){
 		"the first answer again": func(w http.ResponseWriter, r received, n int) {
 			w.Header().Set("x-idempotent-replay", "true")
-			says(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
+			respond(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
 		},
-		"refused, as it is done already": says(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
-		"a conflict with itself":         says(409, `{"error":"conflict"}`),
+		"refused, as it is done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
+		"a conflict with itself":         respond(409, `{"error":"conflict"}`),
 	} {
 		r := open(t, func(w http.ResponseWriter, r received, n int) {
 			if n == 1 {
 				first(w, r, n)
 				return
 			}
-			says(200, theirs("refunded", now))(w, r, n)
+			respond(200, theirs("refunded", now))(w, r, n)
 		})
 		r.expectVerdict(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
 		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
@@ -231,10 +231,10 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 func TestRefusedOperationHasAReason(t *testing.T) {
 	r := open(t, func(w http.ResponseWriter, r received, n int) {
 		if n == 1 {
-			says(422, `{"error":"not_reversible","message":"no"}`)(w, r, n)
+			respond(422, `{"error":"not_reversible","message":"no"}`)(w, r, n)
 			return
 		}
-		says(200, theirs("charged"))(w, r, n)
+		respond(200, theirs("charged"))(w, r, n)
 	})
 	o := r.submit(r.follow(actors.Refund, 400))
 	if o.Verdict != payment.VerdictRefused || o.Failure.Detail != "The platform did not do it: not_reversible." {
@@ -243,7 +243,7 @@ func TestRefusedOperationHasAReason(t *testing.T) {
 }
 
 func TestMaterialAndChoicesArePassedOn(t *testing.T) {
-	r := open(t, says(200, theirs("charged")))
+	r := open(t, respond(200, theirs("charged")))
 	call := r.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
 	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)

@@ -14,7 +14,7 @@ import (
 )
 
 func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
-	r := open(t, says(201, theirs("charged", `"rrn":"123456789012"`)))
+	r := open(t, respond(201, theirs("charged", `"rrn":"123456789012"`)))
 	o := r.submit(r.pay())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
@@ -52,7 +52,7 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 }
 
 func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
-	r := open(t, says(201, theirs("charged")))
+	r := open(t, respond(201, theirs("charged")))
 	address := r.server.URL
 	for name, base := range map[string]string{
 		"a certificate that is not trusted": address,
@@ -87,24 +87,24 @@ func TestBrokenExchangeIsUnknown(t *testing.T) {
 		down   bool
 	}{
 		"the connection is closed":        {func(http.ResponseWriter, received, int) { panic(http.ErrAbortHandler) }, true},
-		"500":                             {says(500, `{"error":"internal","message":"boom"}`), true},
-		"503":                             {says(503, `{"error":"unavailable"}`), true},
-		"429":                             {says(429, `{"error":"rate_limited"}`), false},
-		"409":                             {says(409, `{"error":"conflict"}`), false},
-		"no JSON":                         {says(201, `<html>welcome</html>`), false},
-		"an empty answer":                 {says(201, ``), false},
-		"a list":                          {says(201, `[]`), false},
-		"a status twice":                  {says(201, theirs("charged", `"status":"rejected"`)), false},
-		"a status in another case only":   {says(201, strings.Replace(theirs("charged"), `"status"`, `"Status"`, 1)), false},
-		"a status that is a number":       {says(201, strings.Replace(theirs("charged"), `"charged"`, `7`, 1)), false},
-		"invalid UTF-8":                   {says(201, theirs("charged", "\"x\":\"\xff\"")), false},
-		"another transaction":             {says(201, strings.Replace(theirs("charged"), reference.String(), request.String(), 1)), false},
-		"another amount":                  {says(201, strings.Replace(theirs("charged"), `"1000"`, `"1001"`, 1)), false},
-		"an amount as a number":           {says(201, strings.Replace(theirs("charged"), `"1000"`, `1000`, 1)), false},
-		"another currency":                {says(201, strings.Replace(theirs("charged"), `"USD"`, `"EUR"`, 1)), false},
-		"another type":                    {says(201, strings.Replace(theirs("charged"), `"payment"`, `"payout"`, 1)), false},
-		"an id that is a path":            {says(201, strings.Replace(theirs("charged"), `"their-id"`, `"../partners"`, 1)), false},
-		"a body beyond its bound":         {says(201, theirs("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
+		"500":                             {respond(500, `{"error":"internal","message":"boom"}`), true},
+		"503":                             {respond(503, `{"error":"unavailable"}`), true},
+		"429":                             {respond(429, `{"error":"rate_limited"}`), false},
+		"409":                             {respond(409, `{"error":"conflict"}`), false},
+		"no JSON":                         {respond(201, `<html>welcome</html>`), false},
+		"an empty answer":                 {respond(201, ``), false},
+		"a list":                          {respond(201, `[]`), false},
+		"a status twice":                  {respond(201, theirs("charged", `"status":"rejected"`)), false},
+		"a status in another case only":   {respond(201, strings.Replace(theirs("charged"), `"status"`, `"Status"`, 1)), false},
+		"a status that is a number":       {respond(201, strings.Replace(theirs("charged"), `"charged"`, `7`, 1)), false},
+		"invalid UTF-8":                   {respond(201, theirs("charged", "\"x\":\"\xff\"")), false},
+		"another transaction":             {respond(201, strings.Replace(theirs("charged"), reference.String(), request.String(), 1)), false},
+		"another amount":                  {respond(201, strings.Replace(theirs("charged"), `"1000"`, `"1001"`, 1)), false},
+		"an amount as a number":           {respond(201, strings.Replace(theirs("charged"), `"1000"`, `1000`, 1)), false},
+		"another currency":                {respond(201, strings.Replace(theirs("charged"), `"USD"`, `"EUR"`, 1)), false},
+		"another type":                    {respond(201, strings.Replace(theirs("charged"), `"payment"`, `"payout"`, 1)), false},
+		"an id that is a path":            {respond(201, strings.Replace(theirs("charged"), `"their-id"`, `"../partners"`, 1)), false},
+		"a body beyond its bound":         {respond(201, theirs("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
 		"a redirect":                      {redirects, false},
 		"headers beyond their bound":      {bigHeaders, true},
 		"a body that ends before its end": {shortBody, true},
@@ -165,7 +165,7 @@ func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 		"422 without a body":   {422, ``, "The platform refused the request.", `""`},
 		"404, no such address": {404, `not found`, "The platform refused the request.", `""`},
 	} {
-		r := open(t, says(c.status, c.body))
+		r := open(t, respond(c.status, c.body))
 		o := r.submit(r.pay())
 		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Unreachable {
 			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
@@ -176,17 +176,17 @@ func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 	}
 }
 
-// A refused inquiry says nothing about what was done before.
+// A refused inquiry is no reason to believe that the operation was not carried out.
 func TestRefusedInquiryIsUnknown(t *testing.T) {
 	for _, status := range []int{401, 403, 404, 422, 503} {
-		r := open(t, says(status, `{"error":"no"}`))
-		r.expectVerdict(r.inquire(r.ask(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
+		r := open(t, respond(status, `{"error":"no"}`))
+		r.expectVerdict(r.inquire(r.question(actors.Pay, 0)), payment.VerdictUnknown, status == 503)
 	}
 }
 
 func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const many, bound = 200, 64
-	r := open(t, says(201, theirs("charged")))
+	r := open(t, respond(201, theirs("charged")))
 	done := make(chan actors.Outcome, many)
 	for range many {
 		go func() { done <- r.Submit(t.Context(), r.pay()) }()
