@@ -32,7 +32,7 @@ func TestCreateReportsAllBadFieldsAtOnce(t *testing.T) {
 		{"partners", `{"name":"n","login":"l","pass":"nine-Lions-paint","overdraft_limit":[{"currency":"JPY","env":"live","amount":5},{"currency":"USDT","amount":"1"},{"currency":"USD","network":"tron","amount":"1"}]}`,
 			"overdraft_limit.0.currency overdraft_limit.0.env overdraft_limit.0.amount overdraft_limit.1.network overdraft_limit.2.network"},
 		{"terminal", `{"name":"","partner_id":99,"provider":"x","type":"x","is_active":1,"env":"x","provider_params":{"priority":"1","networks":["nowhere"],"methods":["cash"],"max_amount":"0","fee_bps":5,"settlement_currency":"USDT"},"merchant_adapter":"\u0001","merchant_params":{"notify_url":"x","secret":5}}`,
-			"name partner_id provider type is_active env provider_params.methods provider_params.priority provider_params.fee_bps provider_params.networks provider_params.max_amount merchant_adapter merchant_params.secret merchant_params.notify_url"},
+			"name partner_id provider type is_active env provider_params.methods provider_params.priority provider_params.fee_bps provider_params.networks provider_params.max_amount merchant_adapter merchant_params.notify_url merchant_params.secret"},
 		{"terminal", `{"name":"T","partner_id":1,"provider":"utp","type":"payment","provider_params":{"base_url":5,"priority":"1"}}`,
 			"provider_params.priority provider_params.base_url provider_params.organization_id provider_params.api_key"},
 		{"terminal", `{"provider_params":7,"merchant_params":[]}`, "name partner_id provider type provider_params merchant_params"},

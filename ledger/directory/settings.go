@@ -168,7 +168,7 @@ func ParseNotification(object []byte) (Notification, error) {
 // checkSettings refuses settings that are well-formed but could never serve a transaction. It is
 // for requests only; stored settings are parsed without it (invariant 5).
 func (t *Terminal) checkSettings(op string) error {
-	s := &t.Settings
+	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // t.Settings is empty if any of them is malformed
 	return Join(
 		check(!slices.ContainsFunc(s.Networks, unknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
 		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),
