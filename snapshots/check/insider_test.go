@@ -136,16 +136,20 @@ func (in *insider) writeRows(rows ...rawRow) {
 // isDetected tells whether the checker finds the change of a row.
 func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
-	undo := []rawRow{row}
-	if bytes.Equal(row.key, changed.key) {
-		in.writeRows(changed)
-	} else {
-		in.writeRows(rawRow{key: row.key}, changed)
-		undo = append(undo, rawRow{key: changed.key})
-	}
+	in.replaceRow(row, changed)
 	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
-	in.writeRows(undo...)
+	in.replaceRow(changed, row)
 	return err != nil || report.Broken()
+}
+
+// replaceRow writes a row in place of another one, whose key may be the same.
+func (in *insider) replaceRow(from, to rawRow) {
+	in.t.Helper()
+	if bytes.Equal(from.key, to.key) {
+		in.writeRows(to)
+	} else {
+		in.writeRows(rawRow{key: from.key}, to)
+	}
 }
 
 // change changes one byte of a row: of its value, or of its key if it has none.
@@ -164,6 +168,20 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 var unproven = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
+}
+
+// skippable has the kinds of rows that hold lines of lists. Readers skip a line that covers neither its
+// record's creation nor its last event, and so does the checker.
+var skippable = map[string]bool{"page buffer": true, "list": true, "page": true}
+
+// isInvisible tells whether readers get the same results before and after a change of a row.
+func (in *insider) isInvisible(row, changed rawRow) bool {
+	in.t.Helper()
+	before := in.readAll()
+	in.replaceRow(row, changed)
+	after := in.readAll()
+	in.replaceRow(changed, row)
+	return before == after
 }
 
 // storeWithAllRowKinds returns a store with rows of every kind: the notified store with a request with a
@@ -192,7 +210,7 @@ func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 }
 
 // The checker finds one changed byte in any row, even if all checksums are right, unless
-// docs/audit.md explains why that kind of row is an exception.
+// docs/audit.md explains why that kind of row is an exception, or readers skip what was changed.
 func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	changes := 200
 	if n, err := strconv.Atoi(os.Getenv("MIZAN_CHANGES")); err == nil {
@@ -221,7 +239,7 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 				continue
 			}
 			missed[kind]++
-			if !unproven[kind] {
+			if !unproven[kind] && !(skippable[kind] && in.isInvisible(row, changed)) {
 				t.Errorf("nobody finds a changed byte in a row of kind %s: key %x, was\n%x, is\n%x", kind, row.key, row.value, changed.value)
 			}
 		}
