@@ -42,7 +42,7 @@ func onlyVoidsOfLostCharges(rule *findings.Rule) bool {
 // onlyUnknownTerminals tells whether the rule's only findings are alerts for terminals that are not in
 // the store. They are expected, because this fixture has its terminals in memory.
 func onlyUnknownTerminals(rule *findings.Rule) bool {
-	return allFindingsEndWith(rule, "(operators) goes to nobody who is there")
+	return allFindingsEndWith(rule, "(operators) has a destination that does not exist")
 }
 
 func allFindingsEndWith(rule *findings.Rule, end string) bool {
