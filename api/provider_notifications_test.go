@@ -133,10 +133,10 @@ func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
 	unsigned := h.createConnectedTerminal("")
-	rail := ""
+	localTerminal := ""
 	for _, other := range h.directory.Terminals(h.seed.First.Org, h.seed.First.Partner) {
 		if !other.IsRemote() {
-			rail = other.ID.String()
+			localTerminal = other.ID.String()
 		}
 	}
 	for name, change := range map[string]func(*notice){
@@ -145,7 +145,7 @@ func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 		"a terminal without one":   func(n *notice) { n.terminal, n.secret = unsigned, "" },
 		"an unknown terminal":      func(n *notice) { n.terminal = uuid.NewString() },
 		"no id of a terminal":      func(n *notice) { n.terminal = "x" },
-		"a terminal of a rail":     func(n *notice) { n.terminal = rail },
+		"a terminal of a rail":     func(n *notice) { n.terminal = localTerminal },
 		"five minutes too old":     func(n *notice) { n.at = n.at.Add(-5*time.Minute - time.Second) },
 		"five minutes too new":     func(n *notice) { n.at = n.at.Add(5*time.Minute + time.Second) },
 		"no signature":             func(n *notice) { n.change = func(x http.Header) { x.Del("x-webhook-signature") } },

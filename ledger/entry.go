@@ -13,8 +13,8 @@ type Phase uint8
 const (
 	Posted  Phase = iota + 1 // changes posted totals
 	Pending                  // holds money: changes pending totals
-	Capture                  // posts Postings, and closes the whole pending entry with the seq Closes
-	Void                     // closes the pending entry with the seq Closes; Postings repeats its postings
+	Capture                  // posts Entry.Postings, and closes the whole pending entry whose seq is Entry.Closes
+	Void                     // closes the pending entry whose seq is Entry.Closes; Entry.Postings repeats its postings
 )
 
 // String returns the phase as the API shows it.
@@ -52,7 +52,7 @@ type Entry struct {
 	Phase     Phase
 	Effective Date
 	Reverses  uint64 // seq of the entry that this one reverses; 0: none
-	Closes    uint64 // late: seq of the record's pending entry that a Capture or Void closes
+	Closes    uint64 // seq of the record's pending entry that a Capture or Void closes; the writer fills it in
 	Postings  []Posting
 
 	// Released are the postings of the pending entry that a Capture closes: the pending totals

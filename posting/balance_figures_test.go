@@ -30,7 +30,7 @@ const (
 
 // figures returns a journal with all of them, just opened. MIZAN_FIGURES names a directory that
 // keeps it from run to run; 1: it is made for this run only.
-func figures(t *testing.T) *posting.Journal {
+func openMeasuredJournal(t *testing.T) *posting.Journal {
 	dir := os.Getenv("MIZAN_FIGURES")
 	switch dir {
 	case "":
@@ -164,7 +164,7 @@ func catchUp(t *testing.T, j *posting.Journal) (made int) {
 }
 
 func TestFiguresOfBalances(t *testing.T) {
-	j := figures(t)
+	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	span := figureDays * 24 * time.Hour
 	everyone := func(v *posting.View, totals func(ledger.Account) (ledger.Totals, bool, error)) error {

@@ -8,7 +8,7 @@ type cache[K comparable, V any] struct {
 	young, old map[K]V
 	limit      int
 	rotated    uint64       // group number of the last rotation
-	pinned     func(V) bool // tells whether a value must not be dropped; nil: any value may be
+	pinned     func(V) bool // tells whether a value must be kept when its generation is dropped; nil: none must
 }
 
 const minRotation = 4

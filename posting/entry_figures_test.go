@@ -8,12 +8,12 @@ import (
 	"mizan/posting"
 )
 
-// Pages of entries and events as the API reads them: events from a seq on, and the balances
-// after each of their postings.
+// Pages of entries and events as the API reads them: events before a seq, and the balances after each
+// of their postings.
 func TestFiguresOfEntries(t *testing.T) {
-	j := figures(t)
+	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
-	const events = figureEntries + figureEntries/10 // one in ten is held before
+	const events = figureEntries + figureEntries/10 // the event of a hold precedes one entry in ten
 	page := func(v *posting.View, before uint64, limit int, shown func(*ledger.Event) bool) error {
 		var found []ledger.Event
 		err := v.Events(org, before, func(e ledger.Event) (bool, error) {
@@ -43,9 +43,9 @@ func TestFiguresOfEntries(t *testing.T) {
 		{"100 recent entries", recent, 100, every},
 		{"100 entries anywhere", anywhere, 100, every},
 		{"500 entries anywhere", anywhere, 500, every},
-		{"the newest 100 of those that one in fifty is", newest, 100, oneInFifty},
-		{"100 recent ones of them", recent, 100, oneInFifty},
-		{"100 of them anywhere", anywhere, 100, oneInFifty},
+		{"the newest 100 matches, if one event in fifty matches", newest, 100, oneInFifty},
+		{"100 recent matches of one event in fifty", recent, 100, oneInFifty},
+		{"100 matches of one event in fifty, anywhere", anywhere, 100, oneInFifty},
 	} {
 		took(t, way.name, 30, func(v *posting.View) error { return page(v, way.before(), way.limit, way.shown) }, j)
 	}

@@ -13,7 +13,7 @@ import (
 // TestFiguresOfProofs measures proofs in a journal of a million entries, each in a view of its
 // own.
 func TestFiguresOfProofs(t *testing.T) {
-	j := figures(t)
+	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	v := j.View()
 	size, _, err := v.Head(org)

@@ -23,8 +23,8 @@ func (w *window) knows(l *directory.Limit) bool {
 	return w != nil && (w.limit == l || w.previous == l) && w.room >= roomFor(l)
 }
 
-// slack is how many attempts beyond the limit's count are kept per subject. That many may be uncounted
-// at once because they were repetitions.
+// slack is how many attempts beyond the limit's count are kept per subject. Up to that many attempts may
+// be removed again together, when they turn out to repeat earlier requests.
 const slack = 1_024
 
 func newWindow(l *directory.Limit) *window {
@@ -36,15 +36,15 @@ func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
 // since returns the time after which attempts count at now.
 func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
 
-// count adds an attempt and tells whether more than most count, this one included.
-func (w *window) count(subject string, at ledger.Micros, most int64) (breached bool) {
+// count adds an attempt and tells whether the window then has more attempts than allowed.
+func (w *window) count(subject string, at ledger.Micros, allowed int64) (breached bool) {
 	if w.subjects[subject] == nil {
 		w.dropIdle(at)
 	}
 	s := w.of(subject)
 	before := s.within(w.since(at))
 	w.add(s, at)
-	return int64(before) >= most
+	return int64(before) >= allowed
 }
 
 // within returns how many of a subject's attempts count at a time.
@@ -97,8 +97,8 @@ func (w *window) of(subject string) *attempts {
 	return s
 }
 
-// add adds an attempt and drops those that are a whole window older than any that counts; otherwise
-// the attempts of an occasional subject would stay in its room forever.
+// add adds an attempt and drops those that are more than two windows older than the newest. Otherwise the
+// attempts of a subject that makes few would stay in memory forever.
 func (w *window) add(s *attempts, at ledger.Micros) {
 	s.add(at, w.room)
 	s.forget(w.since(w.since(s.newest())))
@@ -185,7 +185,7 @@ func (s *attempts) within(since ledger.Micros) int {
 	return len(s.at) - i
 }
 
-// add keeps the newest room times.
+// add inserts a time in order and keeps only the newest ones, at most room of them.
 func (s *attempts) add(at ledger.Micros, room int) {
 	if n := len(s.at); n == 0 || s.at[n-1] <= at {
 		s.at = append(s.at, at)

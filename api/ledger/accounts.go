@@ -25,7 +25,7 @@ type accountQuery struct {
 	journal.AccountFilter
 	limit int
 
-	asOfText  string        // the requested instant or day in one form; empty: none
+	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
 	at        ledger.Micros // booked at or before
 	effective ledger.Date   // and taking effect on this day or earlier; 0: by booked time only
 }
@@ -107,7 +107,7 @@ func (q *accountQuery) readCursor() {
 		q.BadCursor()
 		return
 	case len(q.Problems) > 0:
-		return // the parameters do not match, so the intended list is unknown
+		return // a parameter is wrong, so it is unknown which list was meant
 	case parts[5] != q.hash(), (day != 0) != (q.effective != 0):
 		q.Problems.Add("cursor", "cursor is of another list: send it with the parameters of the page before")
 		return
@@ -175,8 +175,8 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	return nil
 }
 
-// pin replaces an instant before which later events may still be booked, such as now or the
-// future, by the time of the last event. Later pages then show the same moment, and a trial
+// pin replaces the requested instant by the time of the last event if events may still be booked up to
+// it, because it is now or in the future. Later pages then show the same moment, and a trial
 // balance that is read in pages adds up to zero. For balances by effective date every instant
 // is pinned, because later entries may be dated to any day.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {

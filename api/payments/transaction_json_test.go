@@ -60,10 +60,10 @@ func setAction(r *payment.Record, a payment.Action) {
 	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
 }
 
-// waiting are the edits common to all charges with a waiting payer.
+// waiting holds the differences from fullJSON, as old → new pairs, that all charges with a waiting payer have.
 var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, `,"rrn":"123456789012"`, ``}
 
-// simple is the address for the payer of a waiting charge; ADDRESS stands for it.
+// simple is the member with the address of the payer's page; the test replaces ADDRESS by the address.
 const simple = `"simple_auth_redirect_url":"ADDRESS",`
 
 func TestTransactionIsShown(t *testing.T) {

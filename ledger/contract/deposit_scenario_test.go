@@ -13,12 +13,12 @@ import (
 
 // naiveDeposit is a deposit in a naive second implementation.
 type naiveDeposit struct {
-	status                               Status
-	principal, value, theirs, bank, lost *big.Int
-	bankPercent, penaltyPercent          int64
-	early, renews                        bool
-	today, maturity                      ledger.Date
-	term, renewals, distributions        int64
+	status                                             Status
+	principal, value, customerProfit, bankProfit, lost *big.Int
+	bankPercent, penaltyPercent                        int64
+	early, renews                                      bool
+	today, maturity                                    ledger.Date
+	term, renewals, distributions                      int64
 }
 
 // Random actions and times: every accepted action balances and agrees with the accounts, a
@@ -35,7 +35,7 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 
 func dpLive(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	p := &naiveDeposit{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), theirs: new(big.Int), bank: new(big.Int), lost: new(big.Int)}
+	p := &naiveDeposit{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), lost: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
@@ -49,7 +49,7 @@ func dpLive(t *rapid.T) {
 		r = w.runTimers(r, p.wake())
 		p.agrees(t, w, r)
 		r = p.step(t, w, r)
-		r = w.runTimers(r, p.wake()) // a loss of all, or maturing by hand, may have made it due
+		r = w.runTimers(r, p.wake()) // the step may have made a renewal due
 		p.agrees(t, w, r)
 	}
 }
@@ -73,7 +73,7 @@ func (p *naiveDeposit) wake() (n int) {
 func (p *naiveDeposit) renew(from ledger.Date) {
 	p.status, p.maturity = Active, from+ledger.Date(30*p.term)
 	p.principal.Set(p.value)
-	p.theirs, p.bank, p.lost = new(big.Int), new(big.Int), new(big.Int)
+	p.customerProfit, p.bankProfit, p.lost = new(big.Int), new(big.Int), new(big.Int)
 	p.renewals++
 }
 
@@ -106,10 +106,10 @@ func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 // unmet returns the unmet condition of an action; "" if all are met.
 func (p *naiveDeposit) unmet(name Action, sum *big.Int) string {
 	bank := percentOf(sum, p.bankPercent)
-	theirs := new(big.Int).Sub(sum, bank)
+	customerProfit := new(big.Int).Sub(sum, bank)
 	switch name {
 	case Profit:
-		for _, total := range [][2]*big.Int{{p.value, theirs}, {p.theirs, theirs}, {p.bank, bank}} {
+		for _, total := range [][2]*big.Int{{p.value, customerProfit}, {p.customerProfit, customerProfit}, {p.bankProfit, bank}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
 				return "gross_profit"
 			}
@@ -141,10 +141,10 @@ func (p *naiveDeposit) do(name Action, sum *big.Int) {
 		p.value.Set(p.principal)
 	case Profit:
 		bank := percentOf(sum, p.bankPercent)
-		theirs := new(big.Int).Sub(sum, bank)
-		p.value.Add(p.value, theirs)
-		p.theirs.Add(p.theirs, theirs)
-		p.bank.Add(p.bank, bank)
+		customerProfit := new(big.Int).Sub(sum, bank)
+		p.value.Add(p.value, customerProfit)
+		p.customerProfit.Add(p.customerProfit, customerProfit)
+		p.bankProfit.Add(p.bankProfit, bank)
 		p.distributions++
 	case Loss:
 		if sum.Cmp(p.value) > 0 {
@@ -158,7 +158,7 @@ func (p *naiveDeposit) do(name Action, sum *big.Int) {
 		p.renew(p.today)
 	case Withdraw:
 		p.status = Withdrawn
-		if p.value.Sub(p.value, percentOf(p.theirs, p.penaltyPercent)); p.value.Sign() < 0 {
+		if p.value.Sub(p.value, percentOf(p.customerProfit, p.penaltyPercent)); p.value.Sign() < 0 {
 			p.value.SetInt64(0)
 		}
 	case Close:
@@ -173,8 +173,8 @@ func (p *naiveDeposit) agrees(t *rapid.T, w *orgFixture, r *Record) {
 	}
 	wantSum(t, r, dpPrincipal, p.principal)
 	wantSum(t, r, dpValue, p.value)
-	wantSum(t, r, dpTheirProfit, p.theirs)
-	wantSum(t, r, dpBankProfit, p.bank)
+	wantSum(t, r, dpTheirProfit, p.customerProfit)
+	wantSum(t, r, dpBankProfit, p.bankProfit)
 	if got := int64(len(dpDistributions.Get(r.Values))); got != p.distributions {
 		t.Fatalf("%d distributions, want %d", got, p.distributions)
 	}

@@ -114,8 +114,8 @@ func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day before putIn, the day on which the money was paid in, and a day in the
-// future, and then returns false.
+// today. It refuses a day in the future, and a day before the money was paid in (putIn); fine is then
+// false.
 func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
 	on = orToday(c, sent)
 	switch from := putIn.Get(c.values()); {

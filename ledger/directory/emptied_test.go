@@ -32,11 +32,11 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 }
 
 func TestStoredMaskIsNotUsedAsASecret(t *testing.T) {
-	shut := &Terminal{Provider: Simulator, MerchantParams: []byte(`{"notify_url":"https://shop.example/","secret":"` + Mask + `","secret_previous":"` + Mask + `"}`)}
-	if err := shut.Reparse(); err != nil {
+	masked := &Terminal{Provider: Simulator, MerchantParams: []byte(`{"notify_url":"https://shop.example/","secret":"` + Mask + `","secret_previous":"` + Mask + `"}`)}
+	if err := masked.Reparse(); err != nil {
 		t.Fatal(err)
 	}
-	if n := shut.Notification; n.Secret != "" || n.SecretPrevious != "" || n.NotifyURL != "https://shop.example/" {
+	if n := masked.Notification; n.Secret != "" || n.SecretPrevious != "" || n.NotifyURL != "https://shop.example/" {
 		t.Errorf("%q and %q sign what goes to %s", n.Secret, n.SecretPrevious, n.NotifyURL)
 	}
 }

@@ -391,7 +391,7 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 			}
 		}
 	}
-	if !f.reader.Keeps() {
+	if !f.reader.HasKeptTurnover() {
 		t.Error("nothing was kept for the next page")
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"mizan/posting/store"
 )
 
-// FromCheckpoint is TrialBalance from the last checkpoint, however far it is, with memory for so
-// many accounts.
-func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, most int, fn func(ledger.Account, *ledger.Totals)) error {
+// FromCheckpoint is TrialBalance, always from the last checkpoint, however far back that is. It holds at
+// most maxAccounts accounts in memory.
+func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, maxAccounts int, fn func(ledger.Account, *ledger.Totals)) error {
 	c, upToSeq, err := start(view, org, &q)
 	if err != nil {
 		return err
 	}
-	return r.fromCheckpoint(view, org, &q, &c, upToSeq, most, collect(fn))
+	return r.fromCheckpoint(view, org, &q, &c, upToSeq, maxAccounts, collect(fn))
 }
 
-// FromPages is TrialBalance from the pages, however many accounts there are.
+// FromPages is TrialBalance, always from the accounts' pages.
 func FromPages(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals)) error {
 	return fromPages(view, org, &q, collect(fn))
 }
@@ -32,17 +32,17 @@ func collect(fn func(ledger.Account, *ledger.Totals)) each {
 	}
 }
 
-// Keeps tells whether a turnover is kept for the next page.
-func (r *Reader) Keeps() bool { return r.kept.Load() != nil }
+// HasKeptTurnover tells whether the reader keeps a turnover for the next page.
+func (r *Reader) HasKeptTurnover() bool { return r.kept.Load() != nil }
 
 // CheckpointEvents is the least number of events from one checkpoint to the next within a day.
 const CheckpointEvents = checkpointEvents
 
-// FewAccounts is the least number of accounts that are not read from their pages.
+// FewAccounts is the number of accounts below which a trial balance is read from the accounts' pages.
 const FewAccounts = fewAccounts
 
 // MaxKept is how many accounts are kept for the next page.
 const MaxKept = maxKept
 
-// IsNear tells whether a checkpoint is used for a moment after so many events.
+// IsNear tells whether a checkpoint is near enough to the event upToSeq to be used for the balance after it.
 func IsNear(c *Checkpoint, upToSeq uint64) bool { return isNear(c, upToSeq) }

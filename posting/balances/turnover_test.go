@@ -87,7 +87,7 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 			if got := f.pagesOf(of, q, 4); !slices.Equal(got, want) {
 				t.Errorf("of %v it is %q, want %q", of, got, want)
 			}
-			if !f.reader.Keeps() {
+			if !f.reader.HasKeptTurnover() {
 				t.Fatal("nothing was kept")
 			}
 		}
@@ -105,7 +105,7 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 		if got := f.pages(q, 4); !slices.Equal(got, sixteen(128)) {
 			t.Errorf("it is %q", got)
 		}
-		if !f.reader.Keeps() {
+		if !f.reader.HasKeptTurnover() {
 			t.Fatal("nothing was kept")
 		}
 		if made := f.checkpoints(balances.Checkpoint{}); len(made) != 1 {
@@ -142,7 +142,7 @@ func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
 			t.Fatalf("%+v:\nfrom the journal %q\nfrom the pages   %q", q, got, want)
 		}
 	}
-	if !f.reader.Keeps() {
+	if !f.reader.HasKeptTurnover() {
 		t.Error("nothing was kept")
 	}
 }
@@ -166,7 +166,7 @@ func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 		if err != nil || n != 100 {
 			t.Fatalf("paged %v: %d accounts, %v", paged, n, err)
 		}
-		if f.reader.Keeps() != paged {
+		if f.reader.HasKeptTurnover() != paged {
 			t.Errorf("paged %v: something is kept: %v", paged, !paged)
 		}
 	}
@@ -180,7 +180,7 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
-		if f.reader.Keeps() != keeps {
+		if f.reader.HasKeptTurnover() != keeps {
 			t.Errorf("of %d accounts something is kept: %v", 1+partners, !keeps)
 		}
 	}

@@ -23,9 +23,9 @@
 //  3. Rows are read in sections, in order. Memory holds a few hundred bytes for each record,
 //     account, refund, volume, provider call and response, and the page buffers.
 //  4. No rule needs the keyring. With the keyring, cached replies are opened and compared too.
-//  5. A detail names ids, seqs, amounts and accounts, and never a text that a partner sent,
+//  5. The text of a fault names ids, seqs, amounts and accounts, and never a text that a partner sent,
 //     because the text may contain a card number.
-//  6. A rule that can't read its rows is broken, not skipped.
+//  6. A rule that can't read its rows is reported as FAIL, not as skipped.
 //
 // Callers: cmd/mizan, snapshots/backup; tests of every package that writes.
 //

@@ -18,8 +18,8 @@ func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	})
 	c := open(t)
 	c.Deliver(testDelivery(answered.url())).want(t, 200, "")
-	full := deafListener(t)
-	hung := []<-chan Attempt{deliver(c, testDelivery(waits.url())), deliver(c, testDelivery("http://"+full+"/"))}
+	silentAddress := deafListener(t)
+	hung := []<-chan Attempt{deliver(c, testDelivery(waits.url())), deliver(c, testDelivery("http://"+silentAddress+"/"))}
 	waitFor(t, "all are under way", func() bool {
 		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
 	})
@@ -63,7 +63,7 @@ func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	w := &trackedConn{l.conn, make(chan struct{})}
 	l.conn = w
 	c.connections.addIdle(l)
-	// The check of an idle connection reads nothing without TLS, so the first read is the header's.
+	// Without TLS the check of an idle connection does not call Read, so the first Read is for the response's header.
 	made := deliver(c, testDelivery(r.url()))
 	receiveFrom(t, "the header", w.reads)
 	receiveFrom(t, "the body", w.reads)

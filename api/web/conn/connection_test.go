@@ -22,8 +22,8 @@ func TestReadWipesThePreviousData(t *testing.T) {
 	}
 }
 
-// The transport gives the reader of an ended connection to another one, possibly before the end
-// of the first is known. Then the buffer's content belongs to the other connection.
+// The transport reuses the buffered reader of an ended connection for another connection, possibly before
+// we learn that the first connection has ended. Then the buffer's content belongs to the other connection.
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
 	reads := func(text string) *base {

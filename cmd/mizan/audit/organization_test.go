@@ -95,7 +95,7 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	}
 
 	proof := filepath.Join(folder, "one.proof")
-	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--keyring", keys)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--keyring", keys)))
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key)
 	wantExit(t, 0, "", "audit", "check", proof, "--key", key, "--organization", id)
 	wantExit(t, 4, "refused", "audit", "check", proof, "--key", key, "--organization", uuid.NewString())

@@ -101,8 +101,8 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	write(t, token, "mzs_x\n")
 	const asset = `{"account":"A:bank","asset":{"currency":"EUR","network":"","env":"prod"},`
-	other := strings.Repeat("0", len(emptyOctober))
-	october := closedPeriodJSON("2026-10", emptyOctober, "1", "0")
+	other := strings.Repeat("0", len(emptyOctoberHash))
+	october := closedPeriodJSON("2026-10", emptyOctoberHash, "1", "0")
 	run := func(args []string, out, problems *strings.Builder) int {
 		r := testkit.Run(t, nil, args...)
 		out.WriteString(r.Stdout)
@@ -114,14 +114,14 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 		exit                  int
 		says                  string
 	}{
-		"as it was closed":          {"", october, emptyOctober, 0, "2026-10 " + emptyOctober + " ok\n"},
-		"no month is closed":        {"", "", emptyOctober, 0, "no month is closed\n"},
-		"another trial balance":     {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctober, 4, "differs: its trial balance is hashed as "},
-		"more rows than there are":  {"", closedPeriodJSON("2026-10", emptyOctober, "1", "1"), emptyOctober, 4, "differs: its trial balance has 0 rows, not 1"},
+		"as it was closed":          {"", october, emptyOctoberHash, 0, "2026-10 " + emptyOctoberHash + " ok\n"},
+		"no month is closed":        {"", "", emptyOctoberHash, 0, "no month is closed\n"},
+		"another trial balance":     {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctoberHash, 4, "differs: its trial balance is hashed as "},
+		"more rows than there are":  {"", closedPeriodJSON("2026-10", emptyOctoberHash, "1", "1"), emptyOctoberHash, 4, "differs: its trial balance has 0 rows, not 1"},
 		"closed with another hash":  {"", october, other, 4, "differs: event 1 does not close it with that hash"},
-		"closed by an event beyond": {"", closedPeriodJSON("2026-10", emptyOctober, "2", "0"), emptyOctober, 4, "differs: event 2 is not in the journal of 1"},
-		"closed by no event":        {"", closedPeriodJSON("2026-10", emptyOctober, "0", "0"), emptyOctober, 4, "differs: event 0 is not in the journal of 1"},
-		"a month that is left out":  {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctober, 4, "months are closed without a gap"},
+		"closed by an event beyond": {"", closedPeriodJSON("2026-10", emptyOctoberHash, "2", "0"), emptyOctoberHash, 4, "differs: event 2 is not in the journal of 1"},
+		"closed by no event":        {"", closedPeriodJSON("2026-10", emptyOctoberHash, "0", "0"), emptyOctoberHash, 4, "differs: event 0 is not in the journal of 1"},
+		"a month that is left out":  {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
 	} {
 		f.balance, f.months, f.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
@@ -130,7 +130,7 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}
-	f.months, f.hash = october, emptyOctober
+	f.months, f.hash = october, emptyOctoberHash
 	r := []string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token, "--key"}
 	var out, problems strings.Builder
 	if exit := run(append(r, otherKey), &out, &problems); exit != exitRefused || !strings.Contains(problems.String(), "signed with another key") {
@@ -145,6 +145,6 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 	}
 }
 
-// emptyOctober is the SHA-256 of "mizan period 1\norganization
+// emptyOctoberHash is the SHA-256 of "mizan period 1\norganization
 // 7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01\nmonth 2026-10\n", by sha256sum.
-const emptyOctober = "f83cb79d7095e4d5d0dba58562d1dc62ce86cad7350d1439ebc15ccba5f6a2d6"
+const emptyOctoberHash = "f83cb79d7095e4d5d0dba58562d1dc62ce86cad7350d1439ebc15ccba5f6a2d6"

@@ -13,13 +13,13 @@ import (
 // otherKey is the key of a keyring that no server in these tests has.
 const otherKey = "mizan+1ce84034+AW1xFsgr5i+bsErRXLr7DkaRdgnK+yiSz9qqCA8T+JNi"
 
-// nowhere is an environment that names no server.
-var nowhere = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
+// noServer is an environment that names no server.
+var noServer = []string{"MIZAN_URL=", "MIZAN_SESSION_TOKEN=", "MIZAN_ORGANIZATION=", "MIZAN_CA_FILE="}
 
 // wantExit runs the command line and checks its exit code and a text on stderr.
 func wantExit(t *testing.T, exit int, stderr string, args ...string) testkit.Result {
 	t.Helper()
-	r := testkit.Run(t, nowhere, args...)
+	r := testkit.Run(t, noServer, args...)
 	if r.Exit != exit || !strings.Contains(r.Stderr, stderr) || exit != 0 && r.Stdout != "" {
 		t.Errorf("%v ended with %d, want %d: %q, want %q in it\n%s", args, r.Exit, exit, r.Stderr, stderr, r.Stdout)
 	}
@@ -60,8 +60,8 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 	seq := entrySeq(t, server, id)
 	file := filepath.Join(t.TempDir(), "proof")
 
-	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
-	if asked := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
+	if asked := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
 		t.Fatalf("the keyring's key is %q, the server's %q", key, asked)
 	}
 	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
@@ -75,7 +75,7 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key))
+	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key))
 	for _, want := range []string{
 		"Proven: this is event " + seq + " of the journal of organization " + server.Sandbox.OrganizationID, "transaction " + id,
 		"debit   A:provider:", "credit  L:partner:1:available",
@@ -85,7 +85,7 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 		}
 	}
 	wantExit(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
-	testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
+	testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--organization", server.Sandbox.OrganizationID))
 	wantExit(t, 4, "refused: the file is of organization "+server.Sandbox.OrganizationID, "audit", "check", file, "--key", key,
 		"--organization", server.Sandbox.Second.OrganizationID)
 	// The readable part is checked too.
@@ -102,13 +102,13 @@ func TestRecordProofUsesItsLastEvent(t *testing.T) {
 	seq := entrySeq(t, server, testkit.Pay(t, server.Partner(), "order-1"))
 	folder, org := t.TempDir(), server.Sandbox.OrganizationID
 	file, record := filepath.Join(folder, "proof"), filepath.Join(folder, "record")
-	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
 	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
 	wantExit(t, 3, "mizan: locked: ", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
 	server.Stop()
 
 	wantExit(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "check", file, "--key", key, "--record", record))
+	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--record", record))
 	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)

@@ -87,7 +87,7 @@ func (c *recordCommand) read(j *posting.Journal, org ledger.ID) (last uint64, re
 	case err != nil:
 		return 0, nil, cli.StorageFault("%v", err)
 	case !found:
-		return 0, nil, misused(name, "event %d has no record: it is all that there is", c.Seq)
+		return 0, nil, misused(name, "event %d belongs to no record", c.Seq)
 	}
 	return stored.Stamp.LastSeq, record, nil
 }

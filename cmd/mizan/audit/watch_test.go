@@ -28,7 +28,7 @@ type watcher struct {
 // wantWatch runs one poll of a server and checks its result.
 func (w *watcher) wantWatch(exit int, words, folder string, more ...string) {
 	w.t.Helper()
-	r := testkit.Run(w.t, nowhere, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
+	r := testkit.Run(w.t, noServer, append([]string{"audit", "watch", "--state", w.state, "--sandbox", folder}, more...)...)
 	if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 		w.t.Errorf("the watch of %s ended with %d, want %d: want %q in\n%s%s", filepath.Base(folder), r.Exit, exit, words, r.Stdout, r.Stderr)
 	}
@@ -107,7 +107,7 @@ func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
 	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, nowhere, "audit", "key", "--data", server.Dir)))
+	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
 	w.wantWatch(4, "signed with another key", server.Dir, "--key", otherKey)
 	if _, err := os.Stat(w.state); err == nil {
 		t.Error("a watch began with a head that was refused")
@@ -122,7 +122,7 @@ func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
 // place may have another key.
 func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	t.Parallel()
-	f := &falseServer{t: t, hash: emptyOctober}
+	f := &falseServer{t: t, hash: emptyOctoberHash}
 	signs := func() {
 		secret, key, err := note.GenerateKey(rand.Reader, "mizan")
 		if err != nil {
@@ -229,7 +229,7 @@ func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
 	}))
 	t.Cleanup(stand.Close)
-	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...)
+	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...)
 	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
 		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
 	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
@@ -277,7 +277,7 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state")
 	look := func(exit int, words string) {
 		t.Helper()
-		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, nowhere[2:]...), "audit", "watch", "--state", state,
+		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", state,
 			"--url", stand.URL, "--organization", id, "--key", key)
 		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
@@ -287,6 +287,6 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	look(0, "the watch begins")
 	size.Store(5)
 	look(4, "refused: the server signs 5 events and does not prove")
-	turnedAway.Store(true) // between the requests for the head and the proof
+	turnedAway.Store(true) // the server refuses the session after its next response with a head
 	look(2, "422")
 }

@@ -11,7 +11,7 @@ import (
 
 var noon = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
 
-func open(t *testing.T, dir string, at time.Time, hosts ...string) *authority {
+func makeAuthority(t *testing.T, dir string, at time.Time, hosts ...string) *authority {
 	t.Helper()
 	a, err := openAuthority(dir, hosts, func() time.Time { return at })
 	if err != nil {
@@ -35,8 +35,8 @@ func isTrusted(t *testing.T, roots *x509.Certificate, a *authority, host string,
 
 func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "tls")
-	first := open(t, dir, noon, "localhost", "127.0.0.1", "::1")
-	second := open(t, dir, noon.Add(time.Hour), "::1", "localhost", "127.0.0.1")
+	first := makeAuthority(t, dir, noon, "localhost", "127.0.0.1", "::1")
+	second := makeAuthority(t, dir, noon.Add(time.Hour), "::1", "localhost", "127.0.0.1")
 	if !second.ca.Equal(first.ca) || !second.current.Leaf.Equal(first.current.Leaf) {
 		t.Error("a second start made a new authority or certificate")
 	}
@@ -57,8 +57,8 @@ func TestAuthorityIsKeptAndItsKeyIsPrivate(t *testing.T) {
 
 func TestNewHostGetsANewCertificateOfTheSameAuthority(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, noon, "localhost")
-	second := open(t, dir, noon, "localhost", "pay.example.org")
+	first := makeAuthority(t, dir, noon, "localhost")
+	second := makeAuthority(t, dir, noon, "localhost", "pay.example.org")
 	if !second.ca.Equal(first.ca) {
 		t.Error("a new host made a new authority")
 	}
@@ -69,13 +69,13 @@ func TestNewHostGetsANewCertificateOfTheSameAuthority(t *testing.T) {
 
 func TestCertificateIsRenewedNearItsEnd(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, noon, "localhost")
+	first := makeAuthority(t, dir, noon, "localhost")
 	kept := noon.Add(certLife - certMargin - time.Hour)
-	if a := open(t, dir, kept, "localhost"); !a.current.Leaf.Equal(first.current.Leaf) {
+	if a := makeAuthority(t, dir, kept, "localhost"); !a.current.Leaf.Equal(first.current.Leaf) {
 		t.Error("renewed too early")
 	}
 	late := noon.Add(certLife - certMargin + time.Hour)
-	if a := open(t, dir, late, "localhost"); a.current.Leaf.Equal(first.current.Leaf) || !isTrusted(t, first.ca, a, "localhost", late) {
+	if a := makeAuthority(t, dir, late, "localhost"); a.current.Leaf.Equal(first.current.Leaf) || !isTrusted(t, first.ca, a, "localhost", late) {
 		t.Error("not renewed near its end")
 	}
 }
@@ -98,9 +98,9 @@ func TestCertificateIsRenewedWhileTheServerRuns(t *testing.T) {
 
 func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, noon, "localhost")
+	first := makeAuthority(t, dir, noon, "localhost")
 	late := noon.Add(caLife - caMargin + time.Hour)
-	second := open(t, dir, late, "localhost")
+	second := makeAuthority(t, dir, late, "localhost")
 	if second.ca.Equal(first.ca) || !second.caKey.Equal(first.caKey) {
 		t.Error("the authority was not renewed with its own key")
 	}
@@ -112,7 +112,7 @@ func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 func TestDamagedAuthorityIsRefused(t *testing.T) {
 	for _, name := range []string{caFile, caKeyFile} {
 		whole := t.TempDir()
-		first := open(t, whole, noon, "localhost")
+		first := makeAuthority(t, whole, noon, "localhost")
 		content, err := os.ReadFile(filepath.Join(whole, name))
 		if err != nil {
 			t.Fatal(err)
@@ -123,7 +123,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 			"flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
 			"another's": func([]byte) []byte {
 				other := t.TempDir()
-				open(t, other, noon, "localhost")
+				makeAuthority(t, other, noon, "localhost")
 				b, _ := os.ReadFile(filepath.Join(other, name))
 				return b
 			},
@@ -141,7 +141,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	open(t, dir, noon, "localhost")
+	makeAuthority(t, dir, noon, "localhost")
 	if err := os.Remove(filepath.Join(dir, caKeyFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -152,11 +152,11 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 
 func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 	dir := t.TempDir()
-	first := open(t, dir, noon, "localhost")
+	first := makeAuthority(t, dir, noon, "localhost")
 	if err := os.Remove(filepath.Join(dir, caFile)); err != nil {
 		t.Fatal(err)
 	}
-	if second := open(t, dir, noon, "localhost"); !second.caKey.Equal(first.caKey) {
+	if second := makeAuthority(t, dir, noon, "localhost"); !second.caKey.Equal(first.caKey) {
 		t.Error("the key that was there is not used")
 	}
 }
@@ -164,11 +164,11 @@ func TestKillBetweenWritingTheAuthoritysFiles(t *testing.T) {
 func TestDamagedCertificateIsReplaced(t *testing.T) {
 	for _, name := range []string{certFile, keyFile} {
 		dir := t.TempDir()
-		first := open(t, dir, noon, "localhost")
+		first := makeAuthority(t, dir, noon, "localhost")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if a := open(t, dir, noon, "localhost"); !isTrusted(t, first.ca, a, "localhost", noon) {
+		if a := makeAuthority(t, dir, noon, "localhost"); !isTrusted(t, first.ca, a, "localhost", noon) {
 			t.Errorf("a client does not trust the server after %s was damaged", name)
 		}
 	}

@@ -74,8 +74,8 @@ func openIdleConnections(t *testing.T, s *testkit.Server, n int) {
 // startPatience bounds steps that take a moment.
 const startPatience = 2 * time.Minute
 
-// With more idle connections than the process may have open files, payments on new connections,
-// their notifications, and the store's next files still work.
+// Payments on new connections, their notifications and new files of the store still work while there are
+// more idle connections than the process may have open files.
 func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	testkit.NotUnderRace(t, filesCounted)
 	var notified sync.Map
@@ -150,8 +150,8 @@ func countTables(t *testing.T, dir string) int {
 	return len(found)
 }
 
-// If the process has no file handle left, it accepts connections again as soon as it has one. Here the
-// server itself raises a soft limit that was lowered.
+// If the process has no file handle left, it accepts connections again as soon as it has one. The
+// test lowers the server's soft limit; the server then raises it again itself and so has handles.
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})

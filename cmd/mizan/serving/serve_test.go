@@ -90,7 +90,7 @@ func TestPlainHTTPAndOldTLSAreRefused(t *testing.T) {
 
 func TestCertificateFiles(t *testing.T) {
 	dir := t.TempDir()
-	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
 		"--base-url", "https://localhost:1",

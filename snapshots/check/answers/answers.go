@@ -22,8 +22,8 @@ import (
 )
 
 // Rule 1: everything that a response acknowledged is in the store and equal; a definite refusal left
-// nothing; a request without a response took effect entirely or not at all. A line of the file may name
-// the partner (partner_id); without it the rule treats all partners of an organization as one.
+// nothing; a request without a response took effect entirely or not at all. The responses come from a
+// file (--answers), with one line for each request. A line may name the partner (partner_id); without it the rule treats all partners of an organization as one.
 // Responses of a kind that the rule does not compare are counted. If the file has no other
 // responses, the rule is skipped.
 
@@ -41,13 +41,13 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 
 // acknowledgements are the responses that clients received, which the store must match.
 type acknowledgements struct {
-	hasAnswers bool
-	seed       maphash.Seed
-	shapes     map[string]int32 // index in names of each list of names
-	names      [][]string
-	states     scan.States
-	creates    map[uint64]*outcome    // creates by organization and txid
-	keys       map[uint64]*keyOutcome // creates of transactions, and staff members' requests
+	hasAnswers  bool
+	seed        maphash.Seed
+	memberList  map[string]int32 // index in memberLists of the joined names of an object's members
+	memberLists [][]string       // the sorted names of the members of objects
+	states      scan.States
+	creates     map[uint64]*outcome    // creates by organization and txid
+	keys        map[uint64]*keyOutcome // by idempotency key: creates of transactions, and requests of staff members
 
 	transactions       shownRecords[shownTransaction]
 	contracts          shownRecords[shownContract]
@@ -59,7 +59,7 @@ type acknowledgements struct {
 
 func newAcknowledgements() acknowledgements {
 	return acknowledgements{
-		hasAnswers: true, seed: maphash.MakeSeed(), shapes: make(map[string]int32), creates: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
+		hasAnswers: true, seed: maphash.MakeSeed(), memberList: make(map[string]int32), creates: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
 		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
 		transactions: newShownRecords[shownTransaction](ledger.Transaction), contracts: newShownRecords[shownContract](ledger.Contract),
 		subscriptions: newShownRecords[shownSubscription](ledger.Subscription),

@@ -29,10 +29,10 @@ type members struct {
 func (a *acknowledgements) membersOf(s object) members {
 	names := slices.Sorted(maps.Keys(s))
 	key := fmt.Sprintf("%q", names)
-	at, known := a.shapes[key]
+	at, known := a.memberList[key]
 	if !known {
-		at = int32(len(a.names))
-		a.shapes[key], a.names = at, append(a.names, names)
+		at = int32(len(a.memberLists))
+		a.memberList[key], a.memberLists = at, append(a.memberLists, names)
 	}
 	m := members{at, make([]uint32, len(names))}
 	for i, name := range names {
@@ -60,7 +60,7 @@ func (a *acknowledgements) differing(x, y members, except []string) (names []str
 	if x.equal(y) {
 		return nil
 	}
-	all := slices.Concat(a.names[x.names], a.names[y.names])
+	all := slices.Concat(a.memberLists[x.names], a.memberLists[y.names])
 	slices.Sort(all)
 	for _, name := range slices.Compact(all) {
 		left, inLeft := a.hashIn(x, name)
@@ -74,7 +74,7 @@ func (a *acknowledgements) differing(x, y members, except []string) (names []str
 
 // hashIn returns the hash of the named member; false if m has no such member.
 func (a *acknowledgements) hashIn(m members, name string) (hash uint32, has bool) {
-	i, has := slices.BinarySearch(a.names[m.names], name)
+	i, has := slices.BinarySearch(a.memberLists[m.names], name)
 	if has {
 		hash = m.hashes[i]
 	}

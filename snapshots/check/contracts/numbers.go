@@ -75,7 +75,8 @@ func (c *Check) CheckNumbers() {
 	}
 }
 
-// prefixes are the prefixes of contract numbers, which are also the names of their counters.
+// prefixes has what may follow the slash in the name of a counter of contracts: the prefixes of contract
+// numbers, which contracts.go adds, and the name of the counter of work under way.
 var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
 // counterKey is the key by which maps in memory have a counter.
@@ -147,7 +148,7 @@ func listRowHash(h *scan.Histories, list ledger.List, id ledger.ID) uint64 {
 	}{list, id})
 }
 
-// CheckListedParties checks rows of the list of an environment's or of a party's contracts.
+// CheckListedParties checks rows of a list of contracts: of an environment's contracts, or of a party's.
 func (c *Check) CheckListedParties(list ledger.List, rows []store.Listed) {
 	for i := range rows {
 		source := ledger.Source{Kind: ledger.Contract, ID: rows[i].ID}

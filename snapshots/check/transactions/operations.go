@@ -28,9 +28,8 @@ var intents = map[payment.Event]intent{
 	payment.GiveBack:  {scan.CallRefund, scan.LateRefundRequest},
 }
 
-// outcomes has the events that end an open request, each with the requests that it may end. A
-// requested void, and a hold that is too old, end in the status failed; a transaction whose payer did
-// not act is rejected (DECISIONS, "Payments").
+// outcomes has the events that end an open request, each with the requests that it may end. FollowIntent
+// also checks the status to which a void leads.
 var outcomes = map[payment.Event][]scan.OpenRequest{
 	payment.Capture:              {scan.CaptureRequest},
 	payment.CommitRefused:        {scan.CaptureRequest},
