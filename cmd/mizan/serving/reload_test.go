@@ -52,7 +52,7 @@ func writeFile(t *testing.T, path, content string) {
 // wrong, nothing changes. The process never ends.
 func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
-	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"info"}`)
 	s := testkit.Start(t, testkit.Options{Flags: []string{
 		"--config", config, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
@@ -65,7 +65,7 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open(t, dir, time.Now(), "localhost", "127.0.0.1")
+	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"debug"}`)
 	s.Signal(syscall.SIGHUP)
 	eventually(t, "the new certificate", func() bool { return certificateSerial(t, s) != first })
