@@ -10,7 +10,6 @@ import (
 	"mizan/actors/notifier"
 	"mizan/api/web"
 	"mizan/ledger"
-	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -51,9 +50,7 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 	}
 	l := web.NewList()
 	for _, d := range rows {
-		l.Row()
-		appendDelivery(&l.Encoder, org, d)
-		l.Close('}')
+		l.Append(newDeliveryJSON(org, d, len(d.Attempts)))
 	}
 	web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish(deliveryCursorField, deliveryCursor(org, next)))
 	return nil
@@ -145,7 +142,7 @@ func (h *Handlers) readDelivery(req *web.Request) error {
 	if err != nil {
 		return orNotFound(err)
 	}
-	web.WriteOne(req, fiber.StatusOK, false, d, func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) })
+	web.WriteData(req, fiber.StatusOK, wholeDelivery(org, d))
 	return nil
 }
 
@@ -163,7 +160,7 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		return err
 	}
 	var org ledger.ID // the organization of the delivery, once it was found; the response shows it
-	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, append: func(e *schema.Encoder, d *notifier.Delivery) { appendWholeDelivery(e, org, d) }}
+	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
 	return reply.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
 		if err != nil {
@@ -177,10 +174,14 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 	})
 }
 
+type replayed struct {
+	Deliveries int `json:"replayed"`
+}
+
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
 // the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
-	reply := writeReply[int]{status: fiber.StatusOK, append: func(e *schema.Encoder, n int) { e.Integer("replayed", int64(n)) }}
+	reply := writeReply[int]{status: fiber.StatusOK, show: func(n int) any { return replayed{n} }}
 	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := parseForm(req, "terminal_id", "from", "to")
 		if err != nil {
@@ -247,10 +248,12 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	if !set {
 		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
-	web.WriteOne(req, fiber.StatusOK, false, &attempt, func(e *schema.Encoder, a *notifier.Attempt) {
-		e.ID("event_id", event)
-		e.Boolean("delivered", a.Failure == "")
-		appendOutcome(e, a)
-	})
+	web.WriteData(req, fiber.StatusOK, testedDelivery{event, attempt.Failure == "", outcomeOf(&attempt)})
 	return nil
+}
+
+type testedDelivery struct {
+	Event     ledger.ID `json:"event_id"`
+	Delivered bool      `json:"delivered"`
+	outcomeJSON
 }

@@ -4,68 +4,71 @@ import (
 	"mizan/actors/notifier"
 	paymentactor "mizan/actors/payment"
 	subscriptionactor "mizan/actors/subscription"
+	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/alerts"
-	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
-// appendDelivery writes a delivery as a row of a list, with the number of its attempts.
-func appendDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
-	appendDeliveryHead(e, org, d)
-	e.Integer("attempts", int64(len(d.Attempts)))
-	appendDeliveryEnd(e, d)
+// deliveryJSON is a delivery in a response. Attempts are their number in a list, else each of them.
+type deliveryJSON[A int | []attemptJSON] struct {
+	Event        ledger.ID    `json:"event_id"`
+	Transaction  *ledger.ID   `json:"transaction_id"`
+	Subscription *ledger.ID   `json:"subscription_id,omitempty"`
+	Terminal     ledger.ID    `json:"terminal_id"`
+	Channel      string       `json:"channel"`
+	Type         *string      `json:"type"`
+	State        string       `json:"state"`
+	Attempts     A            `json:"attempts"`
+	Next         *web.Instant `json:"next_at"`
+	Booked       web.Instant  `json:"booked_at"`
 }
 
-// appendWholeDelivery writes a delivery with each of its attempts.
-func appendWholeDelivery(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
-	appendDeliveryHead(e, org, d)
-	e.OpenField("attempts", '[')
-	for i := range d.Attempts {
-		e.Open('{')
-		e.Instant("at", d.Attempts[i].At)
-		appendOutcome(e, &d.Attempts[i])
-		e.Close('}')
-	}
-	e.Close(']')
-	appendDeliveryEnd(e, d)
+type attemptJSON struct {
+	At web.Instant `json:"at"`
+	outcomeJSON
 }
 
-func appendDeliveryHead(e *schema.Encoder, org ledger.ID, d *notifier.Delivery) {
-	e.ID("event_id", notifier.EventID(org, d.ID))
-	if d.Source.Kind == ledger.Transaction {
-		e.ID("transaction_id", d.Source.ID)
-	} else {
-		e.Null("transaction_id")
-	}
-	if d.Source.Kind == ledger.Subscription {
-		e.ID("subscription_id", d.Source.ID)
-	}
-	e.ID("terminal_id", d.To)
-	e.Word("channel", d.Channel.String())
-	e.TextOrNull("type", deliveredType(d))
-	e.Word("state", d.State.String())
+// outcomeJSON is the outcome of an attempt: the HTTP status, and the reason why the attempt did not
+// acknowledge the notification.
+type outcomeJSON struct {
+	Status   *int    `json:"status"`
+	Error    *string `json:"error"`
+	Duration int64   `json:"duration_ms"`
 }
 
-func appendDeliveryEnd(e *schema.Encoder, d *notifier.Delivery) {
+func newDeliveryJSON[A int | []attemptJSON](org ledger.ID, d *notifier.Delivery, attempts A) deliveryJSON[A] {
+	r := deliveryJSON[A]{
+		Event: notifier.EventID(org, d.ID), Terminal: d.To, Channel: d.Channel.String(), Type: web.OrNull(deliveredType(d)),
+		State: d.State.String(), Attempts: attempts, Booked: web.Instant(d.Booked),
+	}
+	switch d.Source.Kind {
+	case ledger.Transaction:
+		r.Transaction = &d.Source.ID
+	case ledger.Subscription:
+		r.Subscription = &d.Source.ID
+	}
 	if d.State == notifier.Pending {
-		e.Instant("next_at", d.Next)
-	} else {
-		e.Null("next_at")
+		r.Next = (*web.Instant)(&d.Next)
 	}
-	e.Instant("booked_at", d.Booked)
+	return r
 }
 
-// appendOutcome writes the outcome of an attempt: the HTTP status or null, and the reason why
-// it did not acknowledge the notification, or null.
-func appendOutcome(e *schema.Encoder, a *notifier.Attempt) {
-	if a.Status == 0 {
-		e.Null("status")
-	} else {
-		e.Integer("status", int64(a.Status))
+// wholeDelivery returns a delivery with each of its attempts.
+func wholeDelivery(org ledger.ID, d *notifier.Delivery) deliveryJSON[[]attemptJSON] {
+	attempts := make([]attemptJSON, len(d.Attempts))
+	for i := range d.Attempts {
+		attempts[i] = attemptJSON{web.Instant(d.Attempts[i].At), outcomeOf(&d.Attempts[i])}
 	}
-	e.TextOrNull("error", a.Failure)
-	e.Integer("duration_ms", a.Took)
+	return newDeliveryJSON(org, d, attempts)
+}
+
+func outcomeOf(a *notifier.Attempt) outcomeJSON {
+	r := outcomeJSON{Error: web.OrNull(a.Failure), Duration: a.Took}
+	if a.Status != 0 {
+		r.Status = &a.Status
+	}
+	return r
 }
 
 // deliveredType returns the notification's type, or its event or subject if it has no type;

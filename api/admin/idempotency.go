@@ -14,9 +14,10 @@ import (
 // writeReply describes the response to one kind of write. A repeated request gets the same one.
 type writeReply[T any] struct {
 	status int
-	bare   bool // the fields are at the top level too
-	append func(*schema.Encoder, T)
-	warn   func(T) []string // warnings for the caller about the result; nil: none
+	bare   bool                     // the fields are at the top level too
+	append func(*schema.Encoder, T) // writes the fields of a record
+	show   func(T) any              // if append is nil: a struct with json tags
+	warn   func(T) []string         // warnings for the caller about the result; nil: none
 }
 
 // run makes a change once. A request whose Idempotency-Key was used before gets the cached
@@ -45,6 +46,9 @@ func (reply writeReply[T]) run(h *Handlers, req *web.Request, do func(context.Co
 
 // body is the response's body, with warnings if there are any.
 func (reply writeReply[T]) body(result T) []byte {
+	if reply.append == nil {
+		return web.DataBody(reply.show(result))
+	}
 	body := web.OneBody(reply.bare, result, reply.append)
 	if reply.warn == nil {
 		return body

@@ -10,7 +10,7 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/directory"
-	"mizan/ledger/schema"
+	"mizan/ledger/money"
 )
 
 // LimitUsage returns how much of a limit is used; *account.Service is one. The subject is that
@@ -40,7 +40,12 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	web.WriteOne(req, fiber.StatusOK, false, u, func(e *schema.Encoder, u directory.Usage) { appendUsage(e, l, &u) })
+	if l.Kind.Measure() == directory.Attempts {
+		left, _ := u.Remaining(l).Uint64() // at most MaxCount
+		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: u.Count, Remaining: int64(left), Resets: web.Instant(u.Resets)})
+	} else {
+		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{u.Used, u.Reserved, u.Remaining(l), web.Instant(u.Resets)})
+	}
 	return nil
 }
 
@@ -122,18 +127,11 @@ func addressOf(q *web.Query, name string) netip.Addr {
 	return directory.NormalAddress(address)
 }
 
-// appendUsage writes amounts as strings of minor units, and attempts as integers. Attempts are
-// never reserved.
-func appendUsage(e *schema.Encoder, l *directory.Limit, u *directory.Usage) {
-	left := u.Remaining(l)
-	if l.Kind.Measure() == directory.Attempts {
-		e.Integer("used", u.Count)
-		e.Integer("reserved", 0)
-		e.Raw("remaining", left.String())
-	} else {
-		e.Amount("used", u.Used)
-		e.Amount("reserved", u.Reserved)
-		e.Amount("remaining", left)
-	}
-	e.Instant("resets_at", u.Resets)
+// usageJSON is the usage of a limit: amounts as strings of minor units, or attempts as integers, which are never
+// reserved.
+type usageJSON[N money.Amount | int64] struct {
+	Used      N           `json:"used"`
+	Reserved  N           `json:"reserved"`
+	Remaining N           `json:"remaining"`
+	Resets    web.Instant `json:"resets_at"`
 }

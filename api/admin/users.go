@@ -112,13 +112,17 @@ func (f *form) patchedPassword(name string) []byte {
 	return f.password(name)
 }
 
+type newAdminToken struct {
+	Token string `json:"token"`
+}
+
 // rotateAdminToken is POST /admin_tokens/rotate: a new token, which only this response shows,
 // replaces the token of the request.
 func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	reply := writeReply[secret.Text]{status: fiber.StatusCreated, append: func(e *schema.Encoder, t secret.Text) { e.Text("token", string(t)) }}
+	reply := writeReply[secret.Text]{status: fiber.StatusCreated, show: func(t secret.Text) any { return newAdminToken{string(t)} }}
 	return reply.run(h, req, func(ctx context.Context) (secret.Text, error) {
 		presented := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return h.cfg.Directory.RotateAdminToken(ctx, presented)

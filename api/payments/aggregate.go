@@ -14,7 +14,6 @@ import (
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/payment"
-	"mizan/ledger/schema"
 	"mizan/posting"
 )
 
@@ -131,39 +130,51 @@ func (a *aggregate) add(r *payment.Record, s *posting.Stamp) error {
 
 // write responds with the rows, ordered by the values of their groups.
 func (a *aggregate) write(req *web.Request, asOf ledger.Micros) {
-	var e schema.Encoder
-	e.Open('{')
-	e.OpenField("data", '[')
+	response := aggregateJSON{Meta: aggregateMeta{web.Instant(asOf)}}
 	for _, g := range slices.SortedFunc(maps.Keys(a.groups), group.compare) {
-		a.writeRow(&e, g, a.groups[g])
+		response.Data = append(response.Data, a.rowOf(g, a.groups[g]))
 	}
-	e.Close(']')
-	e.OpenField("meta", '{')
-	e.Instant("as_of", asOf)
-	e.Close('}')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteJSON(req.RequestCtx, fiber.StatusOK, web.Marshal(response))
 }
 
-func (a *aggregate) writeRow(e *schema.Encoder, g group, s *sums) {
-	e.Open('{')
-	e.Word("currency", string(g.currency))
-	e.Text("network", string(g.network))
-	e.Word("env", a.query.transactionFilter.env.String())
+type aggregateJSON struct {
+	Data []aggregateRow `json:"data"`
+	Meta aggregateMeta  `json:"meta"`
+}
+
+type aggregateMeta struct {
+	AsOf web.Instant `json:"as_of"`
+}
+
+// aggregateRow has the values by which the request groups, and the sums.
+type aggregateRow struct {
+	Currency money.Currency `json:"currency"`
+	Network  money.Network  `json:"network"`
+	Env      string         `json:"env"`
+	Day      string         `json:"day,omitzero"`
+	Type     string         `json:"type,omitzero"`
+	Status   *string        `json:"status,omitzero"`
+	Count    int64          `json:"count"`
+	Amount   money.Amount   `json:"amount"`
+	WithFee  money.Amount   `json:"amount_with_fee"`
+	Merchant money.Signed   `json:"merchant_amount"`
+	Fee      money.Amount   `json:"fee_amount"`
+	Refunded money.Amount   `json:"refunded_amount"`
+}
+
+func (a *aggregate) rowOf(g group, s *sums) aggregateRow {
+	r := aggregateRow{
+		Currency: g.currency, Network: g.network, Env: a.query.transactionFilter.env.String(),
+		Count: s.count, Amount: s.amount, WithFee: s.withFee, Merchant: s.merchant, Fee: s.fee, Refunded: s.refunded,
+	}
 	if a.query.byDay {
-		e.Word("day", g.day.String())
+		r.Day = g.day.String()
 	}
 	if a.query.byType {
-		e.Word("type", g.kind.String())
+		r.Type = g.kind.String()
 	}
-	if a.query.byStatus {
-		e.Text("status", string(g.status))
+	if status := string(g.status); a.query.byStatus {
+		r.Status = &status
 	}
-	e.Integer("count", s.count)
-	e.Amount("amount", s.amount)
-	e.Amount("amount_with_fee", s.withFee)
-	e.Signed("merchant_amount", s.merchant)
-	e.Amount("fee_amount", s.fee)
-	e.Amount("refunded_amount", s.refunded)
-	e.Close('}')
+	return r
 }

@@ -7,8 +7,6 @@ import (
 	"mizan/api/web"
 	"mizan/ledger"
 	"mizan/ledger/money"
-	"mizan/ledger/schema"
-	"mizan/posting"
 )
 
 // maxBalances bounds one response, because networks are arbitrary names, so that a partner may
@@ -68,47 +66,42 @@ func (h *Handlers) listBalances(req *web.Request) error {
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	var e schema.Encoder
-	e.Open('{')
-	e.OpenField("data", '[')
-	rows, path := 0, ledger.PartnerAvailable(req.Principal.Partner.Number)
+	var rows []balanceJSON
+	path := ledger.PartnerAvailable(req.Principal.Partner.Number)
 	for _, env := range q.envs {
 		err := view.Accounts(req.Principal.Org, string(path), env, func(a ledger.Account) (bool, error) {
 			if a.Path != path || !q.matches(a.Asset) {
 				return true, nil
 			}
-			if rows++; rows > maxBalances {
+			if len(rows) == maxBalances {
 				q.Problems.Add("currency", "there are too many balances: send env, currency or network")
 				return false, q.Problems
 			}
-			return true, appendBalance(&e, view, req.Principal.Org, a)
+			t, err := view.Totals(req.Principal.Org, a)
+			rows = append(rows, newBalanceJSON(a.Asset, &t))
+			return true, err
 		})
 		if err != nil {
 			return err
 		}
 	}
-	e.Close(']')
-	e.Close('}')
-	web.WriteJSON(req.RequestCtx, fiber.StatusOK, e.Buf)
+	web.WriteData(req, fiber.StatusOK, rows)
 	return nil
 }
 
-func appendBalance(e *schema.Encoder, view *posting.View, org ledger.ID, a ledger.Account) error {
-	t, err := view.Totals(org, a)
-	if err != nil {
-		return err
+type balanceJSON struct {
+	Currency  money.Currency `json:"currency"`
+	Network   money.Network  `json:"network"`
+	Env       string         `json:"env"`
+	Scale     *int           `json:"scale"` // nil: the network is not known
+	Available money.Signed   `json:"available"`
+	Pending   money.Amount   `json:"pending"`
+}
+
+func newBalanceJSON(a money.Asset, t *ledger.Totals) balanceJSON {
+	r := balanceJSON{Currency: a.Currency, Network: a.Network, Env: a.Env.String(), Available: t.Available(), Pending: t.CreditsPending}
+	if digits, resolved := a.Scale(); resolved {
+		r.Scale = &digits
 	}
-	e.Open('{')
-	e.Word("currency", string(a.Asset.Currency))
-	e.Text("network", string(a.Asset.Network))
-	e.Word("env", a.Asset.Env.String())
-	if digits, resolved := a.Asset.Scale(); resolved {
-		e.Integer("scale", int64(digits))
-	} else {
-		e.Null("scale")
-	}
-	e.Signed("available", t.Available())
-	e.Amount("pending", t.CreditsPending)
-	e.Close('}')
-	return nil
+	return r
 }

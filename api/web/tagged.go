@@ -22,9 +22,14 @@ func Marshal(value any) []byte {
 
 // WriteData responds with {data: value}. The value is a struct with json tags, or a list of them.
 func WriteData(req *Request, status int, value any) {
-	WriteJSON(req.RequestCtx, status, Marshal(struct {
+	WriteJSON(req.RequestCtx, status, DataBody(value))
+}
+
+// DataBody returns the body that WriteData sends.
+func DataBody(value any) []byte {
+	return Marshal(struct {
 		Data any `json:"data"`
-	}{value}))
+	}{value})
 }
 
 // Append adds a row that is a struct with json tags.
