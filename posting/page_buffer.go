@@ -156,8 +156,7 @@ func (w *writer) finishPages() {
 // exists.
 func (p *page) unknown() bool { return p.balance != nil && !p.balance.paged }
 
-// older returns how many bytes flushing the page adds to what the group has already counted for its own
-// lines.
+// older returns the size that flushing the page adds to what the group has already counted for its own lines.
 func (p *page) older() size {
 	older := size{bytes: p.fresh}
 	for _, c := range p.cuts {
@@ -180,8 +179,8 @@ func (w *writer) room() size {
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group added to these pages into page buffers, in
-// the order in which the group touched the pages; the checker relies on that order.
+// bufferPages writes the lines that the group added to these pages into page buffers, in the order in which
+// the group touched the pages; the check of snapshots relies on that order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -284,7 +283,7 @@ func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
 			}
 			w.flush(p)
 			w.setAside(p)
-			p.keep(w) // until the group is durable
+			p.keep(w) // it must stay cached until the group is durable
 		}
 		d.pages = d.pages[:n]
 	}

@@ -173,8 +173,8 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// removalEvery is the minimum time between two searches for passed due rows. maxSweep is the maximum
-// number that one group removes; the following groups remove the rest.
+// removalEvery is the minimum time between two searches for passed due rows. maxDueRemovals is the maximum
+// number of such rows that one group removes; the following groups remove the rest.
 const (
 	removalEvery   = time.Second
 	maxDueRemovals = 512
@@ -188,11 +188,11 @@ func (w *writer) removePassedDue() {
 	}
 	w.cleaned, w.behind = real, false
 	earliest := w.inflight
-	if own := w.out.earliest; own != 0 && (earliest == 0 || own < earliest) {
-		earliest = own
+	if prepared := w.out.earliest; prepared != 0 && (earliest == 0 || prepared < earliest) {
+		earliest = prepared
 	}
 	d := w.journal.Due
-	second := d.clean(w.now, earliest)
+	second := d.passedUntil(w.now, earliest)
 	if second <= d.mark {
 		return
 	}
