@@ -109,7 +109,7 @@ func (f *projection) add(org ledger.ID, p *ledger.Posting) {
 		}
 	}
 	left, err := rest.Amount.Sub(spilled.Amount)
-	assert.NoError(err) // the spilled amount is a part of it
+	assert.NoError(err) // spilled.Amount is a part of rest.Amount
 	if rest.Amount = left; !left.IsZero() {
 		f.postings = append(f.postings, rest)
 	}
