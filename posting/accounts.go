@@ -66,8 +66,8 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// release subtracts the postings of the hold that a capture closes from the pending totals. An account without
-// a posting in the capture gets a line of its own, which explains the change of its totals.
+// release subtracts from the pending totals what was held before the capture. An account without a posting in
+// the capture gets a line of its own, which explains the change of its totals.
 func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	released := e.Entry.Released
 	for i := range released {

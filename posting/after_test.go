@@ -118,7 +118,8 @@ func (f *fixture) bookInOwnGroups(partners int64) {
 	}
 }
 
-// manyPartners is so many partners that the page-buffer chunks of a group with all of them are sharded.
+// manyPartners is a number of partners. If a group has entries of all of them, its chunks in the page buffer
+// are sharded.
 const manyPartners = store.ShardedFrom + 40
 
 // bookInOneGroup books an entry for each of manyPartners partners, all in one group.

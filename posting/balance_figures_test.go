@@ -79,7 +79,7 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 // figureAccount returns the n-th partner's account, counted from 0.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
-// groupOfEntries returns a change with a group's entries.
+// groupOfEntries returns a change with the entries of one group.
 func groupOfEntries(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for n := range figureGroup {

@@ -169,8 +169,8 @@ func playAll(t *testing.T, acts []act) {
 	}
 }
 
-// After spentPartner a payment of 100, less a fee of 10, has been credited to the partner, and 70 were paid
-// out. So 20 are available.
+// After the acts of spentPartner, 90 have been credited to the partner (a payment of 100 less a fee of 10) and
+// 70 were paid out. So 20 are available.
 var spentPartner = []act{
 	{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 100), maySpill(ledger.Credit, 90), cr(fees, 10))},
 		want: map[string]string{"L:partner:1:available": "0/90"}, settled: 1},

@@ -199,7 +199,7 @@ func (f *fixture) dueRows() int {
 
 func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
-	for range posting.MaxDueRemovals + 10 { // so many that the first group cannot remove all passed rows, and the next one continues
+	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next one continues
 		s := newSource()
 		f.setDue(s, 0, ledger.MicrosOf(start)+1)
 		f.setDue(s, 1, 0)

@@ -23,7 +23,7 @@ var errDisk = errors.New("the disk failed")
 // disk is a Log between the committer and the store.
 type disk struct {
 	posting.Log
-	gate       chan struct{} // if not nil, each group waits until it is closed
+	gate       chan struct{} // if not nil, each group waits until gate is closed
 	unblocked  sync.Once
 	failBefore atomic.Bool // Apply fails without storing the group
 	failAfter  atomic.Bool // Apply stores the group and then fails

@@ -181,7 +181,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// changingList is testList, while its records are created and changed between two walks.
+// changingList creates and changes records of testList between two walks, and knows their versions.
 type changingList struct {
 	*fixture
 	random   *rand.Rand

@@ -247,7 +247,7 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
 		}
 		sorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
-			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // 1 if they are equal, so that a repeated notice counts as unsorted
+			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // a repeated notice counts as unsorted
 		})
 		if !sorted {
 			t.Error("they were not handed over in the order of their bookings")

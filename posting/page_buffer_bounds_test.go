@@ -91,10 +91,10 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 		v := d.View()
 		shards := map[byte]int{}
 		for _, row := range d.bufferRows(v, d.orgs[0]) {
-			shards[row.Shard] += len(row.sections)
-			for prefix := range row.sections {
+			shards[row.Shard] += len(row.chunks)
+			for prefix := range row.chunks {
 				if want := store.Shard(store.PageHead(nil, []byte(prefix))); sharded && row.Shard != want || !sharded && row.Shard != store.Unsharded {
-					t.Errorf("of %d pages one is in shard %d, sharded it belongs into %d", pages, row.Shard, want)
+					t.Errorf("of %d pages one is in shard %d, want %d if they are sharded", pages, row.Shard, want)
 				}
 			}
 		}
@@ -103,7 +103,7 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 			sum += n
 		}
 		if sum != pages || sharded != (len(shards) > 8) {
-			t.Errorf("%d sections of %d pages are in shards %v", sum, pages, shards)
+			t.Errorf("%d chunks of %d pages are in shards %v", sum, pages, shards)
 		}
 		if rows := d.bufferRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
 			t.Errorf("the other organization's few pages are in %+v", rows)
@@ -292,7 +292,7 @@ func (h *heavy) book(changes ...*posting.Change) {
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		switch n { // when one group is at the disk and a second is prepared, the other changes arrive: they share the third
+		switch n { // the others arrive when a group is at the disk and a second is prepared: they share the third
 		case 0:
 			until(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
 		case 1:
@@ -466,7 +466,7 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush all that exceeds the bound
+		if held > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
 			t.Fatalf("page buffers hold %d bytes", held)
 		}
 	}
@@ -534,7 +534,7 @@ func (d *bufferFixture) chunkLengths(path ledger.Path) map[uint64][]int {
 	defer v.Close()
 	lengths := map[uint64][]int{}
 	for _, row := range d.bufferRows(v, org) {
-		if lines := row.sections[prefixOf(path)]; len(lines) > 0 {
+		if lines := row.chunks[prefixOf(path)]; len(lines) > 0 {
 			lengths[row.Group] = append(lengths[row.Group], len(lines))
 		}
 	}

@@ -116,7 +116,7 @@ func (d *bufferFixture) hold() *heldView {
 		}
 	}
 	if d.random.IntN(2) == 0 {
-		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // afterwards the view reads from its own copy of the page buffer
+		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // loads the page buffer into the view
 	}
 	h.shown = h.show(d)
 	return h

@@ -119,7 +119,7 @@ func (d *bufferFixture) wantNowAndAfterRestart(moment string) {
 type bufferRow struct {
 	store.BufferKey
 	length   int
-	sections map[string][]byte // lines of a page, by the prefix of its keys
+	chunks map[string][]byte // lines of a page, by the prefix of its keys
 }
 
 func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) {
@@ -131,7 +131,7 @@ func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) 
 		}
 		found := bufferRow{k, len(row), map[string][]byte{}}
 		err := store.EachChunk(row, func(head, lines []byte) error {
-			found.sections[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
+			found.chunks[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
 			return nil
 		})
 		rows = append(rows, found)
@@ -189,7 +189,7 @@ func (d *bufferFixture) wantInvariant() {
 				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, parts[shard])
 			}
 			parts[shard]++
-			for prefix, lines := range row.sections {
+			for prefix, lines := range row.chunks {
 				repeated := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
 				if repeated && after[prefix] {
 					d.t.Errorf("group %d: lines of %q are on a page, and earlier ones are not", row.Group, prefix)

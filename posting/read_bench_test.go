@@ -111,13 +111,14 @@ func BenchmarkWalkList(b *testing.B) {
 	})
 }
 
-// reportDurations calls call repeatedly, and reports the median and the 99th percentile of its durations.
-func reportDurations(b *testing.B, call func()) {
+// reportDurations calls fn in each run of the benchmark, and reports the median and the 99th percentile of the
+// durations.
+func reportDurations(b *testing.B, fn func()) {
 	var took []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
 		started := time.Now()
-		call()
+		fn()
 		took = append(took, time.Since(started))
 	}
 	slices.Sort(took)
@@ -288,8 +289,7 @@ func statement(v *posting.View, path ledger.Path) error {
 	})
 }
 
-// readPage reads 100 rows. It is an error if there are fewer. The function read must call next for each row, and stop when
-// next returns false.
+// readPage calls read, which must find 100 rows: for each row it calls next, until next returns false.
 func readPage(read func(next func() bool) error) error {
 	left := 100
 	err := read(func() bool { left--; return left > 0 })

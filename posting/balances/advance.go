@@ -11,11 +11,11 @@ import (
 	"mizan/posting/store"
 )
 
-// advance computes totals after the event upToSeq, from a checkpoint and the events after it. It calls fn with
-// every account in the range k that is in the checkpoint or in those events, in the order of the accounts'
-// keys. If there are more accounts than a turnover can have, it reads the events again for the next accounts.
-// If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account
-// of that part.
+// advance computes totals after the event upToSeq: those of a checkpoint, changed by the events after the
+// checkpoint. It calls fn with every account in the range k that is in the checkpoint or in those events, in
+// the order of the accounts' keys. If there are more accounts than a turnover can have, it reads the events
+// again for the next accounts. If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not
+// been called for any account of that part.
 func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, maxAccounts int, fn each) error {
 	for {
 		t, err := r.turnover(view, org, k, c.Seq, upToSeq, maxAccounts)

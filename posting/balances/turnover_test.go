@@ -20,7 +20,7 @@ func (f *fixture) trialInPages(q balances.AsOf, limit int) listing {
 	return f.trialInPagesOf(org, q, limit)
 }
 
-// trialInPagesOf is trialInPages for the organization of.
+// trialInPagesOf is trialInPages for any organization.
 func (f *fixture) trialInPagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
 	f.t.Helper()
 	for q.Paged = true; ; {

@@ -65,8 +65,9 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store. It returns wrong if the store is neither refused with one clear line nor
-// has exactly the expected content. After an opening it applies a group and tries again.
+// tryOpening opens a damaged store, applies a group and opens it again. refused is the error with which the
+// store is refused. wrong says what is wrong: the error is not one clear line, or the store has other content
+// than expected.
 func (sp *specimen) tryOpening(dir string) (refused error, wrong error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})

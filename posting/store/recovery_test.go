@@ -216,7 +216,7 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // without the catalog, another check notices it: the first group differs from the one in HEAD
+	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in HEAD
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
 		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
 	}

@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one.
-	// Badger holds three of them in memory and keeps the buffers of the last eight tables that it
-	// built, which take up to twice eight more. So the size of the memtables bounds the memory of the
-	// store.
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one. Badger
+	// holds three memtables in memory, and keeps the buffers of the last eight tables that it built, each up
+	// to twice as large as a memtable. So the size of the memtables bounds the memory of the store.
 	DefaultMemTable = 24 << 20
 
 	// minMemTable is the smallest memtable with which Badger stores a value of MaxValue bytes in a
