@@ -118,7 +118,7 @@ func (d *bufferFixture) wantNowAndAfterRestart(moment string) {
 // bufferRow is a stored page-buffer row.
 type bufferRow struct {
 	store.BufferKey
-	length   int
+	length int
 	chunks map[string][]byte // lines of a page, by the prefix of its keys
 }
 
