@@ -13,7 +13,7 @@ type Channel byte
 // The channels. The zero value is invalid.
 const (
 	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
-	Stream                       // the merchant's address too, with a different body (specification, "Events")
+	Stream                       // the event alone, without envelope and signature, to the same address
 	Operators                    // Telegram and e-mail of the terminal's operators
 	Bulletin                     // the same recipients, but not about an event: never in Step.Notices
 )

@@ -83,7 +83,7 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 		w.pages = append(w.pages, p)
 		w.tail.add(1, p.rowBound())
 	}
-	if p.long(lineSize) && p.last != at {
+	if p.tooLongWith(lineSize) && p.last != at {
 		if len(p.lines) > p.fresh {
 			w.tail.add(1, p.rowBound())
 		}
@@ -95,8 +95,8 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 	p.last = at
 }
 
-// long tells whether the page's last row would be too long with n more bytes.
-func (p *page) long(n int) bool {
+// tooLongWith tells whether the page's last row would be too long with n more bytes.
+func (p *page) tooLongWith(n int) bool {
 	from := 0
 	if k := len(p.cuts); k > 0 {
 		from = p.cuts[k-1].at
@@ -380,7 +380,7 @@ func (r *bufferLoader) row(k store.BufferKey, row []byte) error {
 			d.pages = append(d.pages, p.page)
 			p.keep(r.writer)
 		}
-		if p.long(len(lines)) {
+		if p.tooLongWith(len(lines)) {
 			p.cuts = append(p.cuts, cut{len(p.lines), first})
 		}
 		p.last = last

@@ -188,8 +188,8 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		disk := d.insertDisk()
 		d.restart()
 		listed := listOf(7, 1)
-		d.group(d.step(org, ledger.List{}, [2]ledger.Path{pair1, pair2}))
-		d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
+		d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
 		other := func() posting.Step {
 			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
@@ -199,7 +199,7 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		disk.blocked.Lock()
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
-		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
+		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{busy1, quiet1})} {
 			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
@@ -212,7 +212,7 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		for _, drafted := range drafts {
 			d.wantReceipt(drafted, <-receipts)
 		}
-		if got := len(d.pages(pair2)); got != 2 {
+		if got := len(d.pages(busy2)); got != 2 {
 			t.Errorf("with page buffers of %d groups it was not flushed by its age: %d pages", maxGroups, got)
 		}
 		d.wantNowAndAfterRestart(fmt.Sprintf("with page buffers of %d groups", maxGroups))

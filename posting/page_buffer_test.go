@@ -237,12 +237,12 @@ func (d *bufferFixture) wantGroupsInBuffer(want ...uint64) {
 	}
 }
 
-const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
+const busy1, busy2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
 
 func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
 	seven := listOf(7, 1)
-	pairs := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
+	pairs := [][2]ledger.Path{{busy1, busy2}, {quiet1, quiet2}}
 	d.group(d.step(org, seven, pairs...))
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1)
@@ -250,12 +250,12 @@ func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 
 	d.group(d.step(org, seven, pairs...))
 	d.wantPages(quiet1, 1)
-	d.wantPages(pair1, 1)
+	d.wantPages(busy1, 1)
 	d.wantGroupsInBuffer(1, 2)
 	d.wantNowAndAfterRestart("before a page is flushed")
 
 	d.group(d.step(org, seven, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
-	d.wantPages(pair1, 2)
+	d.wantPages(busy1, 2)
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1, 2, 3)
 	d.wantNowAndAfterRestart("after a page with enough lines was flushed, while the page buffer still has the same lines")
@@ -266,14 +266,14 @@ func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 
 	d.group(d.step(org, seven, pairs[0]))
 	d.wantPages(quiet1, 2)
-	d.wantPages(pair1, 2)
+	d.wantPages(busy1, 2)
 	d.wantGroupsInBuffer(3, 4, 5)
 	d.wantNowAndAfterRestart("after the oldest group's lines were flushed because of their age, and its row was removed")
 
 	for range 3 {
 		d.bookUnrelated()
 	}
-	d.wantPages(pair1, 3)
+	d.wantPages(busy1, 3)
 	d.wantPages(quiet1, 2)
 	d.wantGroupsInBuffer(6, 7, 8)
 	d.wantNowAndAfterRestart("after all was flushed")
@@ -298,10 +298,10 @@ func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
 func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 	d := newBufferFixture(t, -1, 1)
 	for range 4 {
-		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{busy1, busy2}))
 	}
 	d.wantGroupsInBuffer()
-	d.wantPages(pair1, 4)
+	d.wantPages(busy1, 4)
 	d.wantNowAndAfterRestart("without a page buffer")
 }
 
@@ -318,9 +318,9 @@ func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
 	listed := listOf(7, 1)
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, quiet1}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, quiet1}))
 	read := func(v *posting.View) (shown []string) {
 		show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
 		must := func(err error) {
@@ -328,7 +328,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, path := range []ledger.Path{pair1, pair2, quiet1, quiet2} {
+		for _, path := range []ledger.Path{busy1, busy2, quiet1, quiet2} {
 			a := ledger.Account{Path: path, Asset: usd}
 			totals, err := v.Totals(org, a)
 			must(err)
@@ -348,7 +348,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		t.Fatalf("only %d things are shown", len(want))
 	}
 	for range 4 {
-		d.group(d.step(org, listed, [2]ledger.Path{quiet2, pair1}))
+		d.group(d.step(org, listed, [2]ledger.Path{quiet2, busy1}))
 	}
 	d.wantGroupsInBuffer(6, 7)
 	for name, v := range map[string]*posting.View{"before and after": early, "only after": late} {

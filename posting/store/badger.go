@@ -156,7 +156,7 @@ func (s *Store) newLog() error {
 		return fmt.Errorf("store: %w", err)
 	}
 	s.tablesChanged()
-	return s.weigh()
+	return s.updateDebt()
 }
 
 // tablesChanged starts a refresh of TABLES.

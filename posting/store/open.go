@@ -110,7 +110,7 @@ func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
 	if found, err = s.examine(known, slots); err != nil {
 		return known, nil, err
 	}
-	if err := s.roomToOpen(found); err != nil {
+	if err := s.requireRoomToOpen(found); err != nil {
 		return known, nil, err
 	}
 	if err := s.prepare(found); err != nil {

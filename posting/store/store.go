@@ -54,7 +54,7 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID     uint64        // the log that Badger writes; only Apply changes it
+	logID     uint64        // number of the log that Badger writes; only Apply changes it
 	ready     atomic.Bool   // db is set; Badger starts goroutines before that
 	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs      atomic.Int64  // number of logs
@@ -129,7 +129,7 @@ func (s *Store) apply(g *Group) error {
 		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d",
 			g.n, g.Rows(), g.size, s.maxRows, s.maxBytes)
 	}
-	if err := s.room(g); err != nil {
+	if err := s.requireRoom(g); err != nil {
 		return err
 	}
 	if err := s.commit(g); err != nil {
@@ -237,7 +237,7 @@ func (s *Store) Close() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.room(nil); err != nil {
+	if err := s.requireRoom(nil); err != nil {
 		s.fail(err)
 		return err
 	}
