@@ -108,11 +108,11 @@ func TestReturnedItemIsTakenAgainUnlessItsRecordMoved(t *testing.T) {
 
 func TestTimerBeyondTheWindowIsFoundInTime(t *testing.T) {
 	f := open(t)
-	far, farther, gone := newSource(), newSource(), newSource()
+	far, farther, cancelled := newSource(), newSource(), newSource()
 	f.setDue(far, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
 	f.setDue(farther, 0, ledger.MicrosOf(start.Add(3*time.Hour))+1)
-	f.setDue(gone, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
-	f.setDue(gone, 1, 0)
+	f.setDue(cancelled, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
+	f.setDue(cancelled, 1, 0)
 	for range 200 {
 		f.forward(time.Minute)
 		f.lookAhead()

@@ -204,7 +204,8 @@ func TestInvalidChangePanicsInItsCaller(t *testing.T) {
 }
 
 // worstCase returns a random change with the given numbers of steps, events of each step and postings of each
-// event. Its texts are as long as allowed, so it takes nearly as much of a group as such a change can.
+// event. Its keys and paths are as long as allowed, so that it takes much of what the estimate of its size
+// allows.
 func worstCase(r *rand.Rand, steps, events, postings int) *posting.Change {
 	long := func(prefix string, n int) ledger.Path {
 		text := prefix + fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())

@@ -40,8 +40,8 @@ var (
 // The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer
 // has to read again what it has forgotten.
 func TestJournalMatchesItsModel(t *testing.T) {
-	const most = 40
-	rounds := most
+	const maxRounds = 40
+	rounds := maxRounds
 	if testing.Short() {
 		rounds = 10 // and more, until there was a refusal with each code
 	}
@@ -52,7 +52,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 	}
 	p.reopen()
 	t.Cleanup(func() { _ = p.Close() })
-	for round := 0; round < rounds || round < most && len(p.missingRefusals()) > 0; round++ {
+	for round := 0; round < rounds || round < maxRounds && len(p.missingRefusals()) > 0; round++ {
 		p.batch(1 + random.IntN(300))
 		p.takeDue()
 		if round%4 == 3 {
@@ -370,8 +370,8 @@ func (p *modelRun) takeDue() {
 			want[posting.Item{At: r.stamp.Due, Org: k.org, Source: k.source}] = true
 		}
 	}
-	most := 1 + p.random.IntN(2*len(want)+10)
-	got := p.Due.Take(now, most)
+	limit := 1 + p.random.IntN(2*len(want)+10)
+	got := p.Due.Take(now, limit)
 	if !slices.IsSortedFunc(got, func(a, b posting.Item) int { return cmp.Compare(a.At, b.At) }) {
 		p.t.Error("due items are handed out in the wrong order")
 	}
@@ -386,7 +386,7 @@ func (p *modelRun) takeDue() {
 			delete(p.model.taken, recordKey{item.Org, item.Source})
 		}
 	}
-	if len(got) < most && len(want) > 0 {
+	if len(got) < limit && len(want) > 0 {
 		p.t.Fatalf("%d are due and not handed out", len(want))
 	}
 }

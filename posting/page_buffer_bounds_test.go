@@ -84,10 +84,10 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 		for n := range pages - 1 { // the list is a page too
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
 		}
-		here, there := listOf(7, 1), listOf(1007, 1)
+		list0, list1 := listOf(7, 1), listOf(1007, 1)
 		d.group(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...)) // so that no account is new in the next group
 		d.wantGroupsInBuffer()
-		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.ShardedFrom/2]...))
+		d.group(d.step(d.orgs[0], list0, pairs...), d.step(d.orgs[1], list1, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
 		shards := map[byte]int{}
 		for _, row := range d.bufferRows(v, d.orgs[0]) {
@@ -110,7 +110,7 @@ func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
 		}
 		v.Close()
 		d.wantLikeModel()
-		d.group(d.step(d.orgs[0], here, pairs[:5]...), d.step(d.orgs[1], there, pairs[3:7]...))
+		d.group(d.step(d.orgs[0], list0, pairs[:5]...), d.step(d.orgs[1], list1, pairs[3:7]...))
 		v = d.View()
 		for _, row := range d.bufferRows(v, d.orgs[0]) {
 			if row.Group == 3 && row.Shard != store.Unsharded {
@@ -242,9 +242,9 @@ func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
 					t.Fatalf("%d bytes wait for a page after round %d", got, round)
 				}
 			}
-			_, most := h.Limit()
-			if n, _ := h.LastGroup(); n < 24 || h.disk.longest.bytes.Load() < int64(most)*8/10 {
-				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.disk.longest.bytes.Load(), most)
+			_, maxBytes := h.Limit()
+			if n, _ := h.LastGroup(); n < 24 || h.disk.longest.bytes.Load() < int64(maxBytes)*8/10 {
+				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.disk.longest.bytes.Load(), maxBytes)
 			}
 			h.wantLines()
 			h.restart()
@@ -499,17 +499,17 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 }
 
 // mostBuffered returns the number of bytes that are buffered for the page with most.
-func (d *bufferFixture) mostBuffered() (most int) {
+func (d *bufferFixture) mostBuffered() (longest int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(_, lines []byte) error {
-		most = max(most, len(lines))
+		longest = max(longest, len(lines))
 		return nil
 	})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return most
+	return longest
 }
 
 // bufferedBytes returns the number of bytes that are buffered for an account's next page.

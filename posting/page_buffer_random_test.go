@@ -70,8 +70,8 @@ func (d *bufferFixture) round(disk *blockableDisk) {
 	for range 1 + d.random.IntN(8) {
 		var steps []posting.Step
 		for range 1 + d.random.IntN(3) {
-			most := []int{1, 10, 100, 300}[d.random.IntN(4)]
-			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(most), accounts))
+			maxMoves := []int{1, 10, 100, 300}[d.random.IntN(4)]
+			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(maxMoves), accounts))
 		}
 		d.group(steps...)
 	}

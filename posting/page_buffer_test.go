@@ -17,8 +17,8 @@ import (
 // bufferFixture is a journal with a page buffer, and its model.
 type bufferFixture struct {
 	*modelRun
-	moves       uint64
-	maxCompared int // how many accounts, and how many lists, one comparison covers
+	moves       uint64 // number of moves so far, which is also the amount of the last one
+	maxCompared int    // how many accounts, and how many lists, one comparison covers
 }
 
 func newBufferFixture(t *testing.T, maxGroups, cached int) *bufferFixture {
@@ -241,30 +241,30 @@ const busy1, busy2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledge
 
 func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
-	seven := listOf(7, 1)
+	list := listOf(7, 1)
 	pairs := [][2]ledger.Path{{busy1, busy2}, {quiet1, quiet2}}
-	d.group(d.step(org, seven, pairs...))
+	d.group(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1)
 	d.wantNowAndAfterRestart("when the accounts are new: their first lines are on a page, those of the list are buffered")
 
-	d.group(d.step(org, seven, pairs...))
+	d.group(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
 	d.wantPages(busy1, 1)
 	d.wantGroupsInBuffer(1, 2)
 	d.wantNowAndAfterRestart("before a page is flushed")
 
-	d.group(d.step(org, seven, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
+	d.group(d.step(org, list, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
 	d.wantPages(busy1, 2)
 	d.wantPages(quiet1, 1)
 	d.wantGroupsInBuffer(1, 2, 3)
 	d.wantNowAndAfterRestart("after a page with enough lines was flushed, while the page buffer still has the same lines")
 
-	d.group(d.step(org, seven, pairs[0]))
+	d.group(d.step(org, list, pairs[0]))
 	d.wantGroupsInBuffer(2, 3, 4)
 	d.wantNowAndAfterRestart("after the flushed page has buffered lines again")
 
-	d.group(d.step(org, seven, pairs[0]))
+	d.group(d.step(org, list, pairs[0]))
 	d.wantPages(quiet1, 2)
 	d.wantPages(busy1, 2)
 	d.wantGroupsInBuffer(3, 4, 5)

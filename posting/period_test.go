@@ -92,8 +92,8 @@ func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f.moveToOctober()
 	f.must(dated(september.Last()))
 	f.close(september)
-	for _, again := range []bool{false, true} {
-		if again {
+	for _, restarted := range []bool{false, true} {
+		if restarted {
 			f.restart()
 		}
 		before := f.totals(available)
@@ -345,10 +345,10 @@ func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	list := func(before period.Month, most int) (text string) {
+	list := func(before period.Month, limit int) (text string) {
 		err := v.Periods(org, before, func(p *period.Record) (bool, error) {
 			text += fmt.Sprintf("%v by %s at %d; ", p.Month, p.ClosedBy.Login, p.Seq)
-			return len(strings.Split(text, ";")) <= most, nil
+			return len(strings.Split(text, ";")) <= limit, nil
 		})
 		if err != nil {
 			t.Error(err)

@@ -183,18 +183,18 @@ func (g *Gate[K]) admit(m *member[K]) error {
 			of = other
 		}
 	}
-	most := m
+	largest := m
 	for _, other := range of.members {
-		if other.waiting > most.waiting || most.group != of {
-			most = other
+		if other.waiting > largest.waiting || largest.group != of {
+			largest = other
 		}
 	}
-	if of != m.group || most.waiting > m.waiting+1 {
-		for at := len(most.queue) - 1; at >= 0; at-- {
-			if w := most.queue[at]; !w.sharing {
-				g.dequeue(most, at)
+	if of != m.group || largest.waiting > m.waiting+1 {
+		for at := len(largest.queue) - 1; at >= 0; at-- {
+			if w := largest.queue[at]; !w.sharing {
+				g.dequeue(largest, at)
 				w.result <- ErrCrowded
-				g.forget(most)
+				g.forget(largest)
 				return nil
 			}
 		}

@@ -163,8 +163,8 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	}
 	held.Close()
 	compact()
-	if hot, gone := versions(s, "hot"), versions(s, "dead"); hot != 1 || gone != 0 {
-		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, gone)
+	if hot, dead := versions(s, "hot"), versions(s, "dead"); hot != 1 || dead != 0 {
+		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, dead)
 	}
 }
 

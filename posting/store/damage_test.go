@@ -323,9 +323,9 @@ func TestReappearingFilesAreHarmless(t *testing.T) {
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
 	var recovered []string
-	there := files(t, sp.dir)
+	present := files(t, sp.dir)
 	for _, name := range files(t, sp.stale) {
-		if slices.Contains(there, name) {
+		if slices.Contains(present, name) {
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.stale, name)), 0o600); err != nil {
