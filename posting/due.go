@@ -17,7 +17,7 @@ type Due struct {
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
 
 	mu         sync.Mutex
-	heap       []ticketed               // by At; stale items stay until they reach the top
+	heap       []ticketed               // ordered by At; stale items stay until they reach the top
 	live       map[dueKey]wanted        // the due instant of each record, if before horizon
 	dispatched map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
 	horizon    ledger.Micros            // all items due before it are in memory

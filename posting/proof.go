@@ -110,7 +110,7 @@ type branch struct {
 	end      uint64 // the number of leaves in the tree after the block
 	crossing []store.Subtree
 	leaves   [][]byte    // canonical bytes; nil until one is needed
-	hashes   []tlog.Hash // of the leaves
+	hashes   []tlog.Hash // record hashes of the leaves
 }
 
 func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }

@@ -57,7 +57,7 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 	if v.buffers[org] != nil {
 		return nil
 	}
-	prefixes := make(map[string]string) // by head
+	prefixes := make(map[string]string) // the prefix of each page, by the page's head
 	shards := [256]bool{store.Unsharded: true}
 	for _, a := range accounts {
 		prefix := store.KeyPages(nil, org, a)

@@ -36,7 +36,7 @@ type writer struct {
 
 	dues      map[int64][]byte // second → row of this group
 	longest   int              // length in bytes of the longest of these rows
-	inflight  ledger.Micros    // earliest due instant of the previous group
+	inflight  ledger.Micros    // earliest due instant of the previous group; 0: none
 	cleaned   time.Time        // when passed due rows were last removed
 	behind    bool             // more passed due rows are left than one group may remove
 	removedTo []byte           // all due rows below this key are removed

@@ -32,14 +32,14 @@ type Gate[K comparable] struct {
 	mu      sync.Mutex
 	inside  int             // guarded by mu: callers with a place
 	waiting int             // guarded by mu
-	served  uint64          // guarded by mu: orders turns and arrivals
+	served  uint64          // guarded by mu: number of turns and arrivals so far
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
 // share is the state of a group or a member in the gate.
 type share struct {
 	inside, waiting int
-	served          uint64 // order of its last turn or, before the first, of its arrival
+	served          uint64 // number of its last turn or, before its first turn, of its arrival
 }
 
 // compare orders shares: the one that is served next comes first.

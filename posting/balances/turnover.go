@@ -21,7 +21,7 @@ const (
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, upToSeq uint64 // the range of events: exclusive, inclusive
+	after, upToSeq uint64 // the seqs between which its events are: exclusive, inclusive
 	keys           keys   // keys.until is lowered when there are too many accounts
 	moved          map[string]*movement
 	order          []string // the sorted keys of moved

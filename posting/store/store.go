@@ -37,7 +37,7 @@ type Options struct {
 	Remains []string
 
 	Existing   bool // never make a store: ErrNoStore if there is none
-	Unfinished bool // open a directory with UnfinishedName: for the restore that made it
+	Unfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made it may
 }
 
 // Store is the open store of a data directory. Only one goroutine at a time may call Apply; all
