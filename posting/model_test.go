@@ -342,7 +342,7 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	case ledger.Capture, ledger.Void:
 		entry.Closes, r.stamp.Held = r.stamp.Held, 0
 		for _, p := range r.held {
-			o.note(p, entry.Effective, 2, -toInt(p.Amount))
+			o.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
 		}
 		r.held = nil
 	}
@@ -358,14 +358,14 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	for _, p := range entry.Postings {
 		switch entry.Phase {
 		case ledger.Posted, ledger.Capture:
-			o.note(p, entry.Effective, 0, toInt(p.Amount))
+			o.addEffect(p, entry.Effective, 0, toInt(p.Amount))
 		case ledger.Pending:
-			o.note(p, entry.Effective, 2, toInt(p.Amount))
+			o.addEffect(p, entry.Effective, 2, toInt(p.Amount))
 		}
 	}
 }
 
-func (o *modelOrg) note(p ledger.Posting, on ledger.Date, total int, by int64) {
+func (o *modelOrg) addEffect(p ledger.Posting, on ledger.Date, total int, by int64) {
 	if p.Side == ledger.Credit {
 		total++
 	}

@@ -70,7 +70,7 @@ func sameRows(a, b []StoredRow) bool {
 // A loaded store equals its source: it has every row with its group, the chain of groups and HEAD. It
 // continues from there as the source does.
 func TestLoadedStoreEqualsItsSource(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 		st.continueTo(t, s, groups)
@@ -168,7 +168,7 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 // A snapshot can be read in several calls of StoredRows. It keeps its content while groups are applied,
 // flushed and compacted.
 func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	st.continueTo(t, s, 60)

@@ -56,7 +56,7 @@ func waitForFlushes(s *Store) {
 
 // compactLevelZero applies groups until Badger has compacted level 0 into a deeper level and level 0 has new
 // tables, so that there is something to compact again.
-func compactLevelZero(t *testing.T, s *Store, st story) {
+func compactLevelZero(t *testing.T, s *Store, st history) {
 	t.Helper()
 	n, _ := s.LastGroup()
 	for deep, tables := false, 0; !deep || tables == 0; n += 10 {
@@ -73,7 +73,7 @@ func compactLevelZero(t *testing.T, s *Store, st story) {
 func TestTableLostByCompactionIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	st := story{seed: 1, rows: 20, value: 4000, keys: 4000}
+	st := history{seed: 1, rows: 20, value: 4000, keys: 4000}
 	compactLevelZero(t, s, st)
 	if err := s.db.Flatten(1); err != nil { // afterwards Badger compacts nothing by itself for a while
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 }
 
 func TestCompactionWithoutLossIsNoDamage(t *testing.T) {
-	st, m := story{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
+	st, m := history{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	for range 3 {
 		compactLevelZero(t, s, st)
@@ -138,7 +138,7 @@ func versions(s *Store, key string) (n int) {
 }
 
 func TestCompactionDropsInvisibleVersions(t *testing.T) {
-	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
+	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "hot", "1", "dead", "1")
@@ -173,7 +173,7 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 	defer closeStore(t, s)
 	set(t, s, "hot", "1")
 	set(t, s, "hot", "2")
-	compactLevelZero(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	compactLevelZero(t, s, history{seed: 1, rows: 20, value: 4000, keys: 500})
 	if err := s.db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 // After a failed flush Badger would try again and append to its list of tables after half a record. So the
 // store stops at the first failure.
 func TestFailedFlushStopsTheStore(t *testing.T) {
-	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
+	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
 	dir, err := os.MkdirTemp("", "store-") // not t.TempDir, because Badger is never closed and keeps using the directory
 	if err != nil {
 		t.Fatal(err)
@@ -244,7 +244,7 @@ func TestFlushedLogIsNotReplayed(t *testing.T) {
 	if err := s.Apply(g); err != nil {
 		t.Fatal(err)
 	}
-	compactLevelZero(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	compactLevelZero(t, s, history{seed: 1, rows: 20, value: 4000, keys: 500})
 	if err := s.db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}

@@ -47,9 +47,9 @@ const mapFault = "a mapped file could not be written: no space left"
 // closeVariable makes the child close the store after its last group.
 const closeVariable = "MIZAN_STORE_CLOSE"
 
-// childStory is the history that children write.
-func childStory(seed uint64, keys int) story {
-	return story{seed: seed, rows: 20, value: 4000, keys: keys}
+// childHistory returns the history that children write.
+func childHistory(seed uint64, keys int) history {
+	return history{seed: seed, rows: 20, value: 4000, keys: keys}
 }
 
 // With fewKeys, rows are overwritten and deleted all the time. With manyKeys, nearly every row has a new key.
@@ -81,7 +81,7 @@ func child(order string) error {
 	g := new(Group)
 	for n++; n <= last; n++ {
 		g.Reset(n, hash)
-		childStory(seed, keys).fill(g)
+		childHistory(seed, keys).fill(g)
 		hash = g.Seal()
 		if err := s.Apply(g); err != nil {
 			return err
@@ -103,10 +103,10 @@ type process struct {
 	acked uint64      // the last group that it reported as applied
 
 	failed string   // why it ended by itself
-	output []string // all other lines, including those of a crash
+	output []string // all lines that are not reports of its progress, for example those of a crash
 }
 
-func startChild(t testing.TB, dir string, st story, last uint64) *process {
+func startChild(t testing.TB, dir string, st history, last uint64) *process {
 	t.Helper()
 	return start(t, exec.Command(os.Args[0]), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
 }
@@ -207,12 +207,12 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 
 // wantHistory opens the directory after a kill and compares the whole content with the history. The model has
 // the groups up to from; acked is the last group that was acknowledged.
-func wantHistory(t *testing.T, dir string, st story, m model, from, acked uint64) (last uint64) {
+func wantHistory(t *testing.T, dir string, st history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	return wantHistoryIn(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
 }
 
-func wantHistoryIn(t *testing.T, s *Store, st story, m model, from, acked uint64) (last uint64) {
+func wantHistoryIn(t *testing.T, s *Store, st history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	last, _ = s.LastGroup()
 	if last < acked {
@@ -229,7 +229,7 @@ func wantHistoryIn(t *testing.T, s *Store, st story, m model, from, acked uint64
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	sd := seed(t)
 	r := rand.New(rand.NewPCG(sd, 2))
-	st, m, dir := childStory(sd, fewKeys), make(model), t.TempDir()
+	st, m, dir := childHistory(sd, fewKeys), make(model), t.TempDir()
 	var audited, acked uint64
 	for round := range 12 {
 		p := startChild(t, dir, st, 1<<40)
@@ -246,7 +246,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 }
 
 func TestInterruptedCreationIsResumed(t *testing.T) {
-	st := childStory(1, fewKeys)
+	st := childHistory(1, fewKeys)
 	for changes := range 25 {
 		dir := t.TempDir()
 		p := startChild(t, dir, st, 0)

@@ -18,19 +18,19 @@ import (
 
 // specimen is the directory of a store after a kill or a close, and its expected content.
 type specimen struct {
-	dir   string
-	stale string // an earlier state of the same store
-	story story
-	acked uint64
-	after map[uint64]model // the content after each group that may be the last
+	dir     string
+	stale   string // an earlier state of the same store
+	history history
+	acked   uint64
+	after   map[uint64]model // the content after each group that may be the last
 }
 
 // newSpecimen makes a specimen with tables on two levels. If it is not closed but killed, it also has logs.
 func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
 	t.Helper()
-	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), story: childStory(seed, fewKeys), after: make(map[uint64]model)}
+	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), history: childHistory(seed, fewKeys), after: make(map[uint64]model)}
 	for _, n := range []uint64{groups / 2, groups} {
-		p := startChild(t, sp.dir, sp.story, n)
+		p := startChild(t, sp.dir, sp.history, n)
 		p.until(t, "done")
 		sp.acked = p.kill(t)
 		if closed {
@@ -44,7 +44,7 @@ func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specime
 		t.Fatalf("the specimen ends at group %d", sp.acked)
 	}
 	m := make(model)
-	sp.story.applyTo(m, 0, groups)
+	sp.history.applyTo(m, 0, groups)
 	sp.after[groups] = m
 	return sp
 }
@@ -79,12 +79,12 @@ func (sp *specimen) tryOpening(dir string) (refused error, wrong error) {
 			return nil, fmt.Errorf("opened at group %d, acknowledged were %d", last, sp.acked)
 		}
 		m := cloneModel(sp.after[sp.acked])
-		sp.story.applyTo(m, sp.acked, last)
-		if err := sp.story.differenceFrom(s, m); err != nil {
+		sp.history.applyTo(m, sp.acked, last)
+		if err := sp.history.differenceFrom(s, m); err != nil {
 			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
 		}
 		g := NewGroup(last+1, hash)
-		sp.story.fill(g)
+		sp.history.fill(g)
 		g.Seal()
 		if err := s.Apply(g); err != nil {
 			return nil, err
@@ -236,15 +236,15 @@ func TestDamageIsDetectedOrHarmless(t *testing.T) {
 				if closed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
 					continue // it is tried with the store that was killed, or in another run
 				}
-				sp.hurt(t, r, h, names, name, refusals)
+				sp.tryHarm(t, r, h, names, name, refusals)
 			}
 		}
 		t.Logf("closed %v: refused %v", closed, refusals)
 	}
 }
 
-// hurt does a harm to one file of a copy, and checks how the copy opens.
-func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
+// tryHarm damages one file of a copy, and checks how the copy opens.
+func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
 	t.Helper()
 	now := readFile(t, filepath.Join(sp.dir, name))
 	stale := readFile(t, filepath.Join(sp.stale, name))
@@ -386,7 +386,7 @@ func TestSoakDamage(t *testing.T) {
 			used := len(bytes.TrimRight(now, "\x00")) + 64
 			for at := r.IntN(1 + used/2000); at < min(used, len(now)) && time.Since(start) < limit; at += 1 + used/2000 {
 				flip := harm{fmt.Sprintf("flip a bit of byte %d", at), flipAt(func(*rand.Rand, int) int { return at })}
-				sp.hurt(t, r, flip, nil, name, make(map[string]int))
+				sp.tryHarm(t, r, flip, nil, name, make(map[string]int))
 				tried++
 			}
 		}

@@ -57,7 +57,7 @@ func failSyncsOf(order string) error {
 
 // startFaulty starts a child in whose environment a fault is set, or under a wrapper that injects one. The
 // child applies groups up to last and closes the store.
-func startFaulty(t testing.TB, dir string, st story, last uint64, wrapper ...string) *process {
+func startFaulty(t testing.TB, dir string, st history, last uint64, wrapper ...string) *process {
 	t.Helper()
 	order := fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir)
 	command := append(wrapper, os.Args[0])
@@ -65,7 +65,7 @@ func startFaulty(t testing.TB, dir string, st story, last uint64, wrapper ...str
 }
 
 // wantNoLoss checks that a child ended by itself with an error of the disk, and that no row is lost.
-func wantNoLoss(t *testing.T, p *process, dir string, st story) {
+func wantNoLoss(t *testing.T, p *process, dir string, st history) {
 	t.Helper()
 	p.until(t, "")
 	err := p.cmd.Wait()
@@ -88,7 +88,7 @@ func wantNoLoss(t *testing.T, p *process, dir string, st story) {
 // flush has deleted again are still in their log, and those of a compaction in the tables that it was to
 // replace.
 func TestFailedTableListSyncLosesNothing(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"1 any once", "2 any on", "3 any once", "6 any on",
 		"1 compaction once", "1 compaction on", "2 compaction once",
@@ -110,7 +110,7 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 
 // When a store is closed, the last sync of the list is that of the last flush.
 func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
 	dir := t.TempDir()
 	p := startFaulty(t, dir, st, 3)
@@ -127,7 +127,7 @@ func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"fsync:error=EIO:when=1", "fsync:error=ENOSPC:when=2+", "write:error=ENOSPC:when=1", "write:error=EIO:when=2+",
 	} {
@@ -153,7 +153,7 @@ func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list 
 // record meanwhile. A record with missing tables is left out only if no row is lost.
 func TestLeaveOut(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 150)
 	p.until(t, "done")

@@ -32,9 +32,9 @@ func seed(t testing.TB) uint64 {
 // model is the expected content of a store.
 type model map[string]string
 
-// story is a store's history as a function of its seed: the content of group n never changes, so
-// the expected content after any group need not be recorded.
-type story struct {
+// history gives the content of each group of a store as a function of the seed. So the expected content after
+// any group need not be recorded.
+type history struct {
 	seed  uint64
 	rows  int // number of random rows in a group
 	value int // upper bound of a value's length
@@ -42,7 +42,7 @@ type story struct {
 }
 
 // group calls set or del for every row of group n.
-func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)) {
+func (s history) group(n uint64, set func(key, value []byte), del func(key []byte)) {
 	r := rand.New(rand.NewPCG(s.seed, n))
 	for range s.rows {
 		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
@@ -61,17 +61,17 @@ func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)
 }
 
 // fill writes group n into g.
-func (s story) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
+func (s history) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
 
 // applyTo applies the groups after from, up to the group to, to the model.
-func (s story) applyTo(m model, from, to uint64) {
+func (s history) applyTo(m model, from, to uint64) {
 	for n := from + 1; n <= to; n++ {
 		s.group(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
 	}
 }
 
 // continueTo applies the groups after the store's last one, up to group n, to the store.
-func (s story) continueTo(t testing.TB, st *Store, n uint64) {
+func (s history) continueTo(t testing.TB, st *Store, n uint64) {
 	t.Helper()
 	last, hash := st.LastGroup()
 	g := new(Group)
@@ -85,7 +85,7 @@ func (s story) continueTo(t testing.TB, st *Store, n uint64) {
 	}
 }
 
-// content reads everything except group rows, in both directions.
+// content returns all rows except the store's own, and checks that reading in both directions gives the same.
 func content(sn *Snapshot) (model, error) {
 	m := make(model)
 	var up, down []string
@@ -120,7 +120,7 @@ func content(sn *Snapshot) (model, error) {
 
 // differenceFrom returns how the store differs from the model, in a walk over all rows or in Get for some
 // keys; nil: it does not.
-func (s story) differenceFrom(st *Store, m model) error {
+func (s history) differenceFrom(st *Store, m model) error {
 	sn := st.Snapshot()
 	defer sn.Close()
 	got, err := content(sn)

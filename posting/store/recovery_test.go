@@ -119,7 +119,7 @@ func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 // A crash while a row is written may leave a row with its length but without its content. Badger would
 // allocate that much memory before it verifies the checksum.
 func TestTornRowIsCutOff(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 5)
 	p.until(t, "done")
@@ -200,7 +200,7 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 		dirs[i] = t.TempDir()
 		s := open(t, Options{Dir: dirs[i], MemTable: minMemTable})
 		set(t, s, "a", value)
-		st := story{seed: 1, rows: 20, value: 4000, keys: manyKeys}
+		st := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
 		for n := uint64(2); s.db.Levels()[0].NumTables < levelZeroTables-2; n++ {
 			st.continueTo(t, s, n)
 			waitForFlushes(s)

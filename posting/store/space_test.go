@@ -99,7 +99,7 @@ func (p *process) wantNoSpace(t *testing.T) {
 
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	sd := seed(t)
-	st, m := childStory(sd, manyKeys), make(model)
+	st, m := childHistory(sd, manyKeys), make(model)
 	var audited uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
@@ -122,7 +122,7 @@ func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 }
 
 func TestOpenRefusesAFullDisk(t *testing.T) {
-	st := childStory(seed(t), manyKeys)
+	st := childHistory(seed(t), manyKeys)
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
@@ -147,7 +147,7 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 // space, writes a table through a memory map. The process ends with one line, and a new process continues when
 // there is room again.
 func TestAnotherProcessFillsTheDisk(t *testing.T) {
-	st, dir := childStory(seed(t), manyKeys), smallExt4(t, 500)
+	st, dir := childHistory(seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults, rounds := 0, 2
 	if testing.Short() {

@@ -54,7 +54,7 @@ func TestNewStoreIsEmpty(t *testing.T) {
 }
 
 func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	dir, m := t.TempDir(), make(model)
 	var hash [32]byte
 	for n := uint64(0); n <= 120; n += 30 {
@@ -80,7 +80,7 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 }
 
 func TestSnapshotNeverChanges(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 100}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	var held []*Snapshot
 	var then []model
