@@ -20,11 +20,11 @@ func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
 	defer sn.Close()
-	return read(t, sn, since, 1<<30)
+	return readRows(t, sn, since, 1<<30)
 }
 
-// read returns the rows of a backup, in several calls of StoredRows that give at most limit rows each.
-func read(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []StoredRow) {
+// readRows returns the rows of a backup, in several calls of StoredRows that give at most limit rows each.
+func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []StoredRow) {
 	t.Helper()
 	var from []byte
 	for more := true; more; {
@@ -174,11 +174,11 @@ func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
 	st.continueTo(t, s, 60)
 	sn := s.Snapshot()
 	defer sn.Close()
-	want := read(t, sn, 0, 1<<30)
+	want := readRows(t, sn, 0, 1<<30)
 	st.continueTo(t, s, 200)
 	random := rand.New(rand.NewPCG(st.seed, 1))
 	for range 3 {
-		if !sameRows(read(t, sn, 0, 1+random.IntN(200)), want) {
+		if !sameRows(readRows(t, sn, 0, 1+random.IntN(200)), want) {
 			t.Error("a later call has rows of another group")
 		}
 	}
