@@ -66,8 +66,8 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 	}
 }
 
-// release subtracts what a captured entry held. An account without a posting in the capture gets
-// a line of its own, which explains the change of its totals.
+// release subtracts from the pending totals what was held before the capture. An account without a posting in
+// the capture gets a line of its own, which explains the change of its totals.
 func (w *writer) release(org ledger.ID, e *ledger.Event) {
 	released := e.Entry.Released
 	for i := range released {
@@ -95,7 +95,7 @@ func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting)
 	w.appendTo(page, e.Booked)
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount, Totals: b.totals}
 	if index >= len(e.Entry.Postings) {
-		l.Phase = ledger.Void // released without being captured
+		l.Phase = ledger.Void // the posting was released without being captured
 	}
 	before := len(page.lines)
 	page.lines = store.EncodeLine(page.lines, &l)

@@ -13,16 +13,16 @@ import (
 	"mizan/posting/store"
 )
 
-// compareAfter compares the totals after some events: neighbours, or events from all over the
-// journal.
-func (p *play) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
+// compareAfter compares TotalsAfter with the model, for events that are neighbours and for events from all
+// over the journal.
+func (p *modelRun) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
 	p.t.Helper()
 	if len(o.events) == 0 {
 		return
 	}
 	for round := range 4 {
 		if round == 2 {
-			p.foresee(v, org)
+			p.preload(v, org)
 		}
 		var events []ledger.Event
 		most, step := 1+p.random.IntN(60), 1+p.random.IntN(20)
@@ -43,7 +43,7 @@ func (p *play) compareAfter(v *posting.View, org ledger.ID, o *modelOrg) {
 	}
 }
 
-func (p *play) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Totals, unwanted ledger.Path) {
+func (p *modelRun) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Totals, unwanted ledger.Path) {
 	p.t.Helper()
 	if e.Entry == nil {
 		if after != nil {
@@ -66,8 +66,8 @@ func (p *play) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.Tota
 	}
 }
 
-// foresee preloads the lines of some accounts, including accounts that are read next.
-func (p *play) foresee(v *posting.View, org ledger.ID) {
+// preload calls PreloadBuffer for random accounts. They include accounts that are compared next.
+func (p *modelRun) preload(v *posting.View, org ledger.ID) {
 	p.t.Helper()
 	for range p.random.IntN(3) {
 		var some []ledger.Account
@@ -82,8 +82,8 @@ func (p *play) foresee(v *posting.View, org ledger.ID) {
 	}
 }
 
-// compareChain reads a record's events, beginning anywhere in the journal.
-func (p *play) compareChain(v *posting.View, k owned) {
+// compareSourceEvents compares a record's events before a random seq with the model.
+func (p *modelRun) compareSourceEvents(v *posting.View, k recordKey) {
 	p.t.Helper()
 	o := p.model.org(k.org)
 	before := uint64(1 + p.random.IntN(len(o.events)+2))
@@ -109,30 +109,31 @@ func (o *modelOrg) lineOf(p *ledger.Posting, seq uint64, index int) posting.Line
 	return lines[n]
 }
 
-// spread books entries of so many partners, each in a group of its own: consecutive lines of an
-// account are far apart.
-func (f *fixture) spread(partners int64) {
+// bookInOwnGroups books an entry for each of the given number of partners, each entry in a group of its own.
+// So consecutive lines of a partner are far apart.
+func (f *fixture) bookInOwnGroups(partners int64) {
 	f.t.Helper()
 	for n := range partners {
 		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)))
 	}
 }
 
-// dealers is a number of partners with which a group's chunks are sharded.
-const dealers = store.ShardedFrom + 40
+// manyPartners is a number of partners. If a group has entries of all of them, its chunks in the page buffer
+// are sharded.
+const manyPartners = store.ShardedFrom + 40
 
-// crowded books a step for each partner, in one group.
-func (f *fixture) crowded() {
+// bookInOneGroup books an entry for each of manyPartners partners, all in one group.
+func (f *fixture) bookInOneGroup() {
 	f.t.Helper()
 	c := &posting.Change{}
-	for n := range int64(dealers) {
+	for n := range int64(manyPartners) {
 		c.Steps = append(c.Steps, transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line(ledger.PartnerAvailable(n+1), ledger.Credit, 1)).Steps...)
 	}
 	f.must(c)
 }
 
-// booked returns all events, the oldest first.
-func (f *fixture) booked() (events []ledger.Event) {
+// allEvents returns all events, the oldest first.
+func (f *fixture) allEvents() (events []ledger.Event) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
@@ -146,12 +147,13 @@ func (f *fixture) booked() (events []ledger.Event) {
 	return events
 }
 
-// checkAfter compares the totals after some of the events with the sums of all entries.
-func (f *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Account) {
+// checkAfter compares TotalsAfter for some of the events with sums over all entries, after preloading the
+// lines of the given accounts.
+func (f *fixture) checkAfter(all, some []ledger.Event, preloaded ...ledger.Account) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	if err := v.PreloadBuffer(org, foreseen); err != nil {
+	if err := v.PreloadBuffer(org, preloaded); err != nil {
 		f.t.Fatal(err)
 	}
 	after, err := v.TotalsAfter(org, some, func(ledger.Path) bool { return true })
@@ -178,25 +180,24 @@ func (f *fixture) checkAfter(all, some []ledger.Event, foreseen ...ledger.Accoun
 	}
 }
 
-// Lines are found in the page buffers of all groups, with few and with many pages, and on stored
-// pages.
+// Lines are found in the page buffer, in groups with few and with many pages, and on stored pages.
 func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
-	for name, days := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
+	for name, maxGroups := range map[string]int{"all in the page buffer": 0, "some in the page buffer": 7, "none in the page buffer": -1} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
-			f.days = days
+			f.bufferedGroups = maxGroups
 			f.restart()
-			f.crowded() // the accounts' first lines are on stored pages at once
-			f.spread(30)
-			f.crowded()
-			f.spread(30)
-			all := f.booked()
+			f.bookInOneGroup() // an account's first line is on a stored page at once
+			f.bookInOwnGroups(30)
+			f.bookInOneGroup()
+			f.bookInOwnGroups(30)
+			all := f.allEvents()
 			last := len(all)
 			accounts := []ledger.Account{{Path: "A:bank", Asset: usd}}
-			for n := range int64(dealers) {
+			for n := range int64(manyPartners) {
 				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
 			}
-			for _, some := range [][]ledger.Event{all, all[:1], all[dealers : dealers+10], all[dealers+30 : dealers+31], all[dealers+25 : dealers+35], all[last-1:], all[last-30-dealers : last-20]} {
+			for _, some := range [][]ledger.Event{all, all[:1], all[manyPartners : manyPartners+10], all[manyPartners+30 : manyPartners+31], all[manyPartners+25 : manyPartners+35], all[last-1:], all[last-30-manyPartners : last-20]} {
 				f.checkAfter(all, some)
 				f.checkAfter(all, some, accounts[:len(accounts)/2]...)
 				f.checkAfter(all, some, accounts...)
@@ -205,23 +206,24 @@ func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 	}
 }
 
-// A sharded group has rows of shards that begin late in it; lines that it booked before are
-// still found.
+// The page-buffer row of one shard may begin with a later line than the rows of the other shards of the same
+// group. Earlier lines of the group are still found in the other rows.
 func TestTotalsAfterAreFoundInAGroupWithALaterShard(t *testing.T) {
 	f := open(t)
-	f.crowded()
-	f.spread(10)
-	f.crowded()
-	f.spread(10)
-	all := f.booked()
-	early := all[dealers]
-	for n := range dealers {
-		f.checkAfter(all, []ledger.Event{all[dealers+10+n], early})
+	f.bookInOneGroup()
+	f.bookInOwnGroups(10)
+	f.bookInOneGroup()
+	f.bookInOwnGroups(10)
+	all := f.allEvents()
+	early := all[manyPartners]
+	for n := range manyPartners {
+		f.checkAfter(all, []ledger.Event{all[manyPartners+10+n], early})
 	}
 }
 
-// thousand books so many entries of an organization, and 24 more, in one group.
-func thousand(of ledger.ID, n uint64) *posting.Change {
+// fullChange returns a change of an organization with the maximum number of steps, each with an entry that
+// moves n from the bank to partner 1.
+func fullChange(of ledger.ID, n uint64) *posting.Change {
 	c := &posting.Change{}
 	for range posting.MaxSteps {
 		step := transfer(ledger.Posted, line("A:bank", ledger.Debit, n), line(available, ledger.Credit, n)).Steps[0]
@@ -231,16 +233,16 @@ func thousand(of ledger.ID, n uint64) *posting.Change {
 	return c
 }
 
-// A view continues in the block that it read last, for any organization, even if fn reads other
-// events meanwhile.
+// Events may be read in batches: a view continues in the block that it read last, for any organization, even
+// if other events are read between two batches.
 func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	f := open(t)
-	f.memTable = store.DefaultMemTable // a group of a server's store has room for the largest change
+	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for the largest change
 	f.restart()
-	f.must(thousand(org, 1))
+	f.must(fullChange(org, 1))
 	other := uuid.New()
-	f.must(thousand(other, 2))
-	f.must(thousand(org, 3))
+	f.must(fullChange(other, 2))
+	f.must(fullChange(org, 3))
 	v := f.View()
 	defer v.Close()
 	const all = 2 * posting.MaxSteps
@@ -275,8 +277,8 @@ func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 
 func TestPostingWithoutALineIsDamage(t *testing.T) {
 	f := open(t)
-	f.spread(3)
-	events := f.booked()
+	f.bookInOwnGroups(3)
+	events := f.allEvents()
 	events[0].Entry.Postings[1].Account = ledger.PartnerAvailable(2)
 	v := f.View()
 	defer v.Close()

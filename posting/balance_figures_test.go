@@ -18,9 +18,9 @@ import (
 	"mizan/posting/store"
 )
 
-// The data for measuring balances: entries of a hundred days among so many accounts, in groups
-// as on a busy server. Half of all entries are of the hot accounts; one in ten is held first,
-// one in a hundred takes effect on another day.
+// The data for measuring balances: figureEntries entries among figureAccounts accounts over figureDays days,
+// in groups as on a busy server. Each entry has a posting on the bank's account and one on a random partner's.
+// One entry in ten was held before, and one in a hundred takes effect on another day.
 const (
 	figureEntries  = 1_000_000
 	figureAccounts = 10_000
@@ -28,8 +28,8 @@ const (
 	figureGroup    = 200
 )
 
-// figures returns a journal with all of them, just opened. MIZAN_FIGURES names a directory that
-// keeps it from run to run; 1: it is made for this run only.
+// openMeasuredJournal opens a journal with this data. MIZAN_FIGURES names a directory in which the journal is
+// kept from run to run; with 1, the journal is made for this run only.
 func openMeasuredJournal(t *testing.T) *posting.Journal {
 	dir := os.Getenv("MIZAN_FIGURES")
 	switch dir {
@@ -57,7 +57,7 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 		random := rand.New(rand.NewPCG(1, 2))
 		for n := 0; n < figureEntries; n += figureGroup {
 			answers := make(chan posting.Receipt, 1)
-			j.Submit(movements(random), func(r posting.Receipt) { answers <- r })
+			j.Submit(groupOfEntries(random), func(r posting.Receipt) { answers <- r })
 			if r := <-answers; r.Err != nil {
 				t.Fatal(r.Err)
 			}
@@ -76,11 +76,11 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 	return j
 }
 
-// figureAccount returns one of the accounts that are not hot.
+// figureAccount returns the n-th partner's account, counted from 0.
 func figureAccount(n int64) ledger.Path { return ledger.PartnerAvailable(n + 1) }
 
-// movements returns a group's entries.
-func movements(random *rand.Rand) *posting.Change {
+// groupOfEntries returns a change with the entries of one group.
+func groupOfEntries(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for n := range figureGroup {
 		s := ledger.Source{Kind: ledger.Transfer}
@@ -104,29 +104,29 @@ func movements(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// took returns the median and the maximum duration of a query, and the process's CPU time for
-// it, which other processes affect less.
-func took(t *testing.T, name string, times int, ask func(v *posting.View) error, j *posting.Journal) {
+// measure runs a query the given number of times, each time in a view of its own, and logs the median and the
+// maximum duration. It also logs the CPU time of the process, on which other processes have less effect.
+func measure(t *testing.T, name string, times int, query func(v *posting.View) error, j *posting.Journal) {
 	t.Helper()
 	var all []time.Duration
-	before := used(t)
+	before := cpuTime(t)
 	for range times {
 		v := j.View()
 		started := time.Now()
-		err := ask(v)
+		err := query(v)
 		all = append(all, time.Since(started))
 		v.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	cpu := (used(t) - before) / time.Duration(times)
+	cpu := (cpuTime(t) - before) / time.Duration(times)
 	slices.Sort(all)
 	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, all[len(all)/2], all[len(all)-1], times, cpu)
 }
 
-// used returns the CPU time of the process.
-func used(t *testing.T) time.Duration {
+// cpuTime returns the CPU time that the process has used.
+func cpuTime(t *testing.T) time.Duration {
 	t.Helper()
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -135,8 +135,8 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// catchUp makes the missing checkpoints.
-func catchUp(t *testing.T, j *posting.Journal) (made int) {
+// makeCheckpoints makes all due checkpoints and returns their number.
+func makeCheckpoints(t *testing.T, j *posting.Journal) (made int) {
 	t.Helper()
 	var base balances.Checkpoint
 	for {
@@ -179,21 +179,21 @@ func TestFiguresOfBalances(t *testing.T) {
 		}
 		return err
 	}
-	took(t, "trial balance now, an account at a time", 3, func(v *posting.View) error {
+	measure(t, "trial balance now, an account at a time", 3, func(v *posting.View) error {
 		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, 1<<62) })
 	}, j)
-	took(t, "trial balance at a time, an account at a time", 3, func(v *posting.View) error {
+	measure(t, "trial balance at a time, an account at a time", 3, func(v *posting.View) error {
 		at := ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))
 		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, at) })
 	}, j)
-	took(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
+	measure(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
 		on := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
 		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) {
 			return balances.Account(v, org, a, &balances.AsOf{On: on})
 		})
 	}, j)
 	started := time.Now()
-	made := catchUp(t, j)
+	made := makeCheckpoints(t, j)
 	t.Logf("%d checkpoints in %v", made, time.Since(started))
 	for _, way := range []struct {
 		name string
@@ -207,12 +207,12 @@ func TestFiguresOfBalances(t *testing.T) {
 		{"trial balance by effective date", func() balances.AsOf {
 			return balances.AsOf{Env: usd.Env, On: ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))}
 		}, true},
-		{"a page of 500 of it at a time", func() balances.AsOf {
+		{"a page of 500 accounts of the trial balance at a time", func() balances.AsOf {
 			return balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true,
 				After: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
 		}, false},
 	} {
-		took(t, way.name, 20, func(v *posting.View) error {
+		measure(t, way.name, 20, func(v *posting.View) error {
 			q, count := way.as(), 0
 			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
@@ -228,7 +228,7 @@ func TestFiguresOfBalances(t *testing.T) {
 		name, prefix string
 		accounts     int
 	}{{"one account", "L:partner:7777:", 1}, {"eleven accounts", "L:partner:123", 11}} {
-		took(t, few.name+" with a prefix at a time", 100, func(v *posting.View) error {
+		measure(t, few.name+" with a prefix at a time", 100, func(v *posting.View) error {
 			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: few.prefix, Paged: true}, 0
 			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
@@ -240,7 +240,7 @@ func TestFiguresOfBalances(t *testing.T) {
 			return err
 		}, j)
 	}
-	took(t, "trial balance at a time, in pages of 500, each of a view of its own", 5, func(*posting.View) error {
+	measure(t, "trial balance at a time, in pages of 500, each in a view of its own", 5, func(*posting.View) error {
 		q, all := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
 		reader := new(balances.Reader)
 		for more := true; more; {
@@ -262,19 +262,19 @@ func TestFiguresOfBalances(t *testing.T) {
 		}
 		return nil
 	}, j)
-	took(t, "loading the page buffer", 3, func(v *posting.View) error {
+	measure(t, "loading the page buffer", 3, func(v *posting.View) error {
 		return v.BufferedPages(org, func(_, _ []byte) error { return nil })
 	}, j)
-	took(t, "a statement's page anywhere, with its events", 50, func(v *posting.View) error {
+	measure(t, "a statement's page from a random event on, with its events", 50, func(v *posting.View) error {
 		before := 1_000 + random.Uint64N(figureEntries-1_000)
-		return full(func(next func() bool) error {
+		return readPage(func(next func() bool) error {
 			return v.Lines(org, ledger.Account{Path: "A:bank", Asset: usd}, before, func(l posting.Line) (bool, error) {
 				_, _, _, err := v.Event(org, l.Seq)
 				return next(), err
 			})
 		})
 	}, j)
-	took(t, "a whole statement of an account that is not hot", 50, func(v *posting.View) error {
+	measure(t, "a whole statement of an account that is not hot", 50, func(v *posting.View) error {
 		lines := 0
 		a := ledger.Account{Path: figureAccount(random.Int64N(figureAccounts - 1)), Asset: usd}
 		err := v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
@@ -287,7 +287,7 @@ func TestFiguresOfBalances(t *testing.T) {
 		}
 		return err
 	}, j)
-	took(t, "reading all events, for comparison", 2, func(v *posting.View) error {
+	measure(t, "reading all events, for comparison", 2, func(v *posting.View) error {
 		return v.EventsAscending(org, 1, func(ledger.Event, []byte) (bool, error) { return true, nil })
 	}, j)
 }

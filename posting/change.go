@@ -63,7 +63,7 @@ type Step struct {
 	// state.
 	Finish bool
 
-	// Events are drafts. The writer fills their late fields in place.
+	// Events are drafts. The writer fills in place the fields that ledger.Event calls late.
 	Events []ledger.Event
 
 	// Notices are notifications about these events, in their order.

@@ -42,8 +42,8 @@ func (w *writer) check(c *Change) Receipt {
 	return Receipt{}
 }
 
-// owner returns the owner of a key: from an earlier claim of the same change, from this group or
-// the one before, or from the store.
+// owner returns the owner of a key: from an earlier claim of the same change, from the group being prepared or
+// the group before it, or from the store.
 func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byte, claimed bool) {
 	for i := range earlier {
 		if e := &earlier[i]; e.Key == claim.Key && e.Kind == claim.Kind && e.Org == claim.Org {

@@ -16,7 +16,7 @@ type prepared struct {
 	notices  []orgNotices
 	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
 	low      uint64        // the oldest group with page-buffer rows
-	took     time.Duration
+	took     time.Duration // how long the orderer took to prepare it
 }
 
 type waiter struct {

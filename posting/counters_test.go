@@ -8,24 +8,25 @@ import (
 	"mizan/posting"
 )
 
-// guards returns a change of one posting with these guards.
+// guards returns a deposit with these counter guards.
 func guards(all ...ledger.CounterGuard) *posting.Change {
 	c := deposit()
 	c.Counters = all
 	return c
 }
 
-// takes and gives are guards of a counter with the maximum 100.
-func takes(key string, n uint64) ledger.CounterGuard {
+// increment and release return guards of a counter whose maximum is 100.
+func increment(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
 }
 
-func gives(key string, n uint64) ledger.CounterGuard {
+func release(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Release: true}
 }
 
-// stops checks that the guard at an index refuses a change, and that nothing changes.
-func (f *fixture) stops(at int, c *posting.Change) {
+// wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter of the
+// guards changes.
+func (f *fixture) wantRefusedBy(at int, c *posting.Change) {
 	f.t.Helper()
 	before := f.sums(c)
 	receipt := f.submit(c)
@@ -58,48 +59,48 @@ func (f *fixture) sums(c *posting.Change) map[string]money.Amount {
 
 func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 	f := open(t)
-	f.must(guards(takes("a", 90), takes("b", 100), takes("c", 40)))
-	f.stops(0, guards(takes("a", 11)))
-	f.stops(1, guards(takes("a", 10), takes("b", 1)))
-	f.stops(2, guards(takes("c", 60), takes("a", 10), takes("b", 1), takes("a", 1)))
-	f.stops(2, guards(gives("c", 40), gives("a", 90), takes("b", 1))) // a release never refuses
-	f.stops(1, guards(takes("c", 60), takes("c", 1)))
-	if receipt := f.must(guards(takes("a", 10), takes("c", 60))); receipt.Counter != 0 {
+	f.must(guards(increment("a", 90), increment("b", 100), increment("c", 40)))
+	f.wantRefusedBy(0, guards(increment("a", 11)))
+	f.wantRefusedBy(1, guards(increment("a", 10), increment("b", 1)))
+	f.wantRefusedBy(2, guards(increment("c", 60), increment("a", 10), increment("b", 1), increment("a", 1)))
+	f.wantRefusedBy(2, guards(release("c", 40), release("a", 90), increment("b", 1))) // a release never refuses
+	f.wantRefusedBy(1, guards(increment("c", 60), increment("c", 1)))
+	if receipt := f.must(guards(increment("a", 10), increment("c", 60))); receipt.Counter != 0 {
 		t.Errorf("counter %d", receipt.Counter)
 	}
 }
 
-// A claim and a stale version are checked before counters, funds after them; none of the guards
-// refuses an outcome.
+// Claims and versions are checked before counters, and funds after them. An outcome is refused by none of its
+// counter guards.
 func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
-	full := guards(takes("a", 100), takes("b", 101))
-	full.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
-	full.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
-	f.stops(1, full)
-	full.Counters = full.Counters[:1]
-	receipt := f.submit(full)
+	refused := guards(increment("a", 100), increment("b", 101))
+	refused.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
+	refused.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
+	f.wantRefusedBy(1, refused)
+	refused.Counters = refused.Counters[:1]
+	receipt := f.submit(refused)
 	wantCode(t, receipt.Err, ledger.InsufficientFunds)
-	stale := guards(takes("a", 101))
+	stale := guards(increment("a", 101))
 	stale.Steps[0].Expect = 3
 	wantCode(t, f.submit(stale).Err, ledger.StaleVersion)
-	outcome := guards(takes("a", 101))
+	outcome := guards(increment("a", 101))
 	outcome.MustRecord = true
 	f.must(outcome)
-	f.stops(0, guards(takes("a", 1)))
+	f.wantRefusedBy(0, guards(increment("a", 1)))
 }
 
-// A release in a change makes room for the guards after it, not before, also for a counter that
-// is only in the store.
+// A release makes room for the later guards of its change, but not for the earlier ones. That also holds for a
+// counter that is not cached.
 func TestDecrementMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 	f := open(t)
-	f.must(guards(takes("a", 100)))
+	f.must(guards(increment("a", 100)))
 	for range 2 {
-		f.stops(0, guards(takes("a", 1), gives("a", 100)))
-		f.stops(1, guards(gives("a", 100), takes("a", 101)))
-		f.stops(2, guards(gives("a", 100), takes("a", 60), takes("a", 41)))
-		f.must(guards(gives("a", 100), takes("a", 60), gives("a", 20), takes("a", 60)))
-		if sum := f.sums(guards(takes("a", 0)))["a"]; sum != amount(100) {
+		f.wantRefusedBy(0, guards(increment("a", 1), release("a", 100)))
+		f.wantRefusedBy(1, guards(release("a", 100), increment("a", 101)))
+		f.wantRefusedBy(2, guards(release("a", 100), increment("a", 60), increment("a", 41)))
+		f.must(guards(release("a", 100), increment("a", 60), release("a", 20), increment("a", 60)))
+		if sum := f.sums(guards(increment("a", 0)))["a"]; sum != amount(100) {
 			t.Errorf("%v", sum)
 		}
 		f.restart()

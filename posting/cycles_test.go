@@ -12,23 +12,23 @@ import (
 	"mizan/posting"
 )
 
-// act is one step of one record, with the expected accounts and envelope afterwards.
+// act is one step of one record, with the expected totals of accounts and the expected stamp afterwards.
 type act struct {
 	name    string
 	record  string // the test's name of the record
 	events  []entryOf
-	guarded bool        // the partner's available balance must not become negative
+	guarded bool        // with a funds guard: the available balance of partner 1 must not become negative
 	code    ledger.Code // the refusal; empty: none
 
-	// want has the relevant accounts, by path and, if it is not USD, currency: posted
-	// debits/credits, then pending ones if there are any.
+	// want has the expected totals of the relevant accounts: posted debits/credits, followed by the pending
+	// ones if there are any. The key is the path, followed by the currency if it is not USD.
 	want map[string]string
 
-	held, settled uint64 // version of the record's open event, and of the first that settled
+	held, settled uint64 // version of the event that holds something now, and of the first event that settled; 0: none
 }
 
-// entryOf returns an event's entry; without a phase the event has none. A capture or a void
-// closes what the record holds.
+// entryOf is the entry of an event; without a phase the event has no entry. A capture or a void closes what
+// the record holds.
 type entryOf struct {
 	phase    ledger.Phase
 	postings []ledger.Posting
@@ -40,11 +40,11 @@ func captures(p ...ledger.Posting) entryOf { return entryOf{ledger.Capture, p} }
 func voids() entryOf                       { return entryOf{phase: ledger.Void} }
 
 const (
-	rail   ledger.Path = "A:provider:x"
-	second ledger.Path = "A:provider:y"
-	bank   ledger.Path = "A:bank"
-	fees   ledger.Path = "I:fees"
-	fx     ledger.Path = "Q:fx_position"
+	terminalX ledger.Path = "A:provider:x"
+	terminalY ledger.Path = "A:provider:y"
+	bank      ledger.Path = "A:bank"
+	fees      ledger.Path = "I:fees"
+	fx        ledger.Path = "Q:fx_position"
 )
 
 func dr(path ledger.Path, n uint64) ledger.Posting { return line(path, ledger.Debit, n) }
@@ -55,16 +55,16 @@ func inEUR(p ledger.Posting) ledger.Posting {
 	return p
 }
 
-// stage runs acts and keeps a caller's knowledge of the records.
+// stage plays acts on a journal, and remembers of each record what a caller would know.
 type stage struct {
 	*fixture
-	records map[string]*player
+	records map[string]*knownRecord
 }
 
-type player struct {
+type knownRecord struct {
 	source  ledger.Source
 	version uint64
-	seqs    []uint64 // by version - 1
+	seqs    []uint64 // seq of each event; the index is the version - 1
 	held    []ledger.Posting
 }
 
@@ -72,7 +72,7 @@ func (s *stage) play(a *act) {
 	s.t.Helper()
 	p := s.records[a.record]
 	if p == nil {
-		p = &player{source: newTransaction()}
+		p = &knownRecord{source: newTransaction()}
 		s.records[a.record] = p
 	}
 	c, held := s.change(a, p)
@@ -92,7 +92,7 @@ func (s *stage) play(a *act) {
 	s.wantAccounts(a)
 }
 
-func (s *stage) change(a *act, p *player) (c *posting.Change, held []ledger.Posting) {
+func (s *stage) change(a *act, p *knownRecord) (c *posting.Change, held []ledger.Posting) {
 	held = p.held
 	step := posting.Step{Org: org, Source: p.source, Expect: p.version, Record: []byte{1}}
 	for _, e := range a.events {
@@ -117,7 +117,7 @@ func (s *stage) change(a *act, p *player) (c *posting.Change, held []ledger.Post
 	return c, held
 }
 
-func (s *stage) wantStamp(a *act, p *player, got posting.Stamp) {
+func (s *stage) wantStamp(a *act, p *knownRecord, got posting.Stamp) {
 	s.t.Helper()
 	seq := func(version uint64) uint64 {
 		if version == 0 {
@@ -154,12 +154,12 @@ func (s *stage) wantAccounts(a *act) {
 	}
 }
 
-// playAll runs acts one after the other, and once more with a restart before each: the writer
-// finds its state again.
+// playAll plays acts one after the other, and then again on a new journal with a restart before each act, so
+// that the writer has to read its state from the store.
 func playAll(t *testing.T, acts []act) {
 	t.Helper()
 	for _, restarts := range []bool{false, true} {
-		s := &stage{fixture: open(t), records: map[string]*player{}}
+		s := &stage{fixture: open(t), records: map[string]*knownRecord{}}
 		for i := range acts {
 			if restarts {
 				s.restart()
@@ -169,23 +169,24 @@ func playAll(t *testing.T, acts []act) {
 	}
 }
 
-// spentPartner has been charged 100 less 10 and was paid 70, so 20 are available.
+// After the acts of spentPartner, 90 have been credited to the partner (a payment of 100 less a fee of 10) and
+// 70 were paid out. So 20 are available.
 var spentPartner = []act{
-	{name: "charge", record: "payment", events: []entryOf{posts(dr(rail, 100), split(ledger.Credit, 90), cr(fees, 10))},
+	{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 100), maySpill(ledger.Credit, 90), cr(fees, 10))},
 		want: map[string]string{"L:partner:1:available": "0/90"}, settled: 1},
 	{name: "settlement out", record: "settlement", events: []entryOf{posts(dr(available, 70), cr(bank, 70))}, guarded: true,
 		want: map[string]string{"L:partner:1:available": "70/90"}, settled: 1},
 }
 
-// refundHold is a refund under way of 85, including 5 of returned fee.
-var refundHold = act{name: "refunding", record: "payment", events: []entryOf{holds(dr(available, 80), dr(fees, 5), cr(rail, 85))},
+// refundHold holds 85 for a refund, 5 of them the returned fee.
+var refundHold = act{name: "refunding", record: "payment", events: []entryOf{holds(dr(available, 80), dr(fees, 5), cr(terminalX, 85))},
 	want: map[string]string{
 		"L:partner:1:available": "70/90 +80/0", "I:fees": "0/10 +5/0", "A:provider:x": "100/0 +0/85", "A:partner:1:receivable": "0/0",
 	}, held: 2, settled: 1}
 
 func TestPendingRefundIsHeldInFullAndItsCaptureMayCreateDebt(t *testing.T) {
 	playAll(t, append(slices.Clone(spentPartner), refundHold, act{
-		name: "refunded", record: "payment", events: []entryOf{captures(split(ledger.Debit, 80), dr(fees, 5), cr(rail, 85))},
+		name: "refunded", record: "payment", events: []entryOf{captures(maySpill(ledger.Debit, 80), dr(fees, 5), cr(terminalX, 85))},
 		want: map[string]string{
 			"L:partner:1:available": "90/90", "A:partner:1:receivable": "60/0", "I:fees": "5/10", "A:provider:x": "100/85",
 		}, settled: 1,
@@ -202,7 +203,7 @@ func TestFailedRefundReleasesItsWholeHold(t *testing.T) {
 }
 
 func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
-	payout := act{name: "payout", record: "payout", events: []entryOf{holds(dr(available, 1), cr(rail, 1))}, guarded: true, code: ledger.InsufficientFunds,
+	payout := act{name: "payout", record: "payout", events: []entryOf{holds(dr(available, 1), cr(terminalX, 1))}, guarded: true, code: ledger.InsufficientFunds,
 		want: map[string]string{"L:partner:1:available": "70/90 +80/0"}}
 	playAll(t, append(slices.Clone(spentPartner), refundHold, payout))
 }
@@ -211,15 +212,15 @@ func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
 func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 	both := []act{
 		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
-		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1},
-		{name: "second", record: "second", events: []entryOf{holds(dr(available, 60), cr(rail, 60))}, held: 1,
+		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(terminalX, 80))}, held: 1},
+		{name: "second", record: "second", events: []entryOf{holds(dr(available, 60), cr(terminalX, 60))}, held: 1,
 			want: map[string]string{"L:partner:1:available": "0/100 +140/0"}},
-		{name: "first refunded", record: "first", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
+		{name: "first refunded", record: "first", events: []entryOf{captures(maySpill(ledger.Debit, 80), cr(terminalX, 80))}, settled: 2,
 			want: map[string]string{"L:partner:1:available": "40/100 +60/0", "A:partner:1:receivable": "40/0"}},
 	}
 	t.Run("both are made", func(t *testing.T) {
 		playAll(t, append(slices.Clone(both), act{
-			name: "second refunded", record: "second", events: []entryOf{captures(split(ledger.Debit, 60), cr(rail, 60))}, settled: 2,
+			name: "second refunded", record: "second", events: []entryOf{captures(maySpill(ledger.Debit, 60), cr(terminalX, 60))}, settled: 2,
 			want: map[string]string{"L:partner:1:available": "100/100", "A:partner:1:receivable": "40/0"},
 		}))
 	})
@@ -227,17 +228,18 @@ func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 		playAll(t, append(slices.Clone(both),
 			act{name: "second refused", record: "second", events: []entryOf{voids()},
 				want: map[string]string{"L:partner:1:available": "40/100", "A:partner:1:receivable": "40/0"}},
-			act{name: "charge", record: "payment", events: []entryOf{posts(dr(rail, 50), split(ledger.Credit, 50))}, settled: 1,
+			act{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 50), maySpill(ledger.Credit, 50))}, settled: 1,
 				want: map[string]string{"L:partner:1:available": "40/110", "A:partner:1:receivable": "40/40"}},
 		))
 	})
 }
 
-// The available balance has no posting, but its line explains why its hold is gone.
+// The capture has no posting on the available balance, which is zero. But the account gets a line that
+// explains why its hold is gone.
 func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
-	s := &stage{fixture: open(t), records: map[string]*player{}}
-	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(rail, 80))}, held: 1})
-	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(split(ledger.Debit, 80), cr(rail, 80))}, settled: 2,
+	s := &stage{fixture: open(t), records: map[string]*knownRecord{}}
+	s.play(&act{name: "refunding", record: "r", events: []entryOf{holds(dr(available, 80), cr(terminalX, 80))}, held: 1})
+	s.play(&act{name: "refunded", record: "r", events: []entryOf{captures(maySpill(ledger.Debit, 80), cr(terminalX, 80))}, settled: 2,
 		want: map[string]string{"L:partner:1:available": "0/0", "A:partner:1:receivable": "80/0", "A:provider:x": "0/80"}})
 	v := s.View()
 	defer v.Close()
@@ -252,32 +254,32 @@ func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 }
 
 func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
-	held := act{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 110), cr(available, 100), cr(fees, 10))},
+	held := act{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 110), cr(available, 100), cr(fees, 10))},
 		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, held: 1}
 	for name, c := range map[string]struct {
 		capture entryOf
 		want    map[string]string
 	}{
 		"smaller amounts": {
-			captures(dr(rail, 44), split(ledger.Credit, 40), cr(fees, 4)),
+			captures(dr(terminalX, 44), maySpill(ledger.Credit, 40), cr(fees, 4)),
 			map[string]string{"A:provider:x": "44/0", "L:partner:1:available": "0/40", "I:fees": "0/4"},
 		},
-		"fewer lines": {
-			captures(dr(rail, 50), split(ledger.Credit, 50)),
+		"fewer postings": {
+			captures(dr(terminalX, 50), maySpill(ledger.Credit, 50)),
 			map[string]string{"A:provider:x": "50/0", "L:partner:1:available": "0/50", "I:fees": "0/0"},
 		},
-		"more lines, on other accounts": {
-			captures(dr(rail, 60), cr(available, 30), cr("L:suspense:1", 20), cr(fees, 10), dr(second, 5), cr(available, 5)),
+		"more postings, on other accounts": {
+			captures(dr(terminalX, 60), cr(available, 30), cr("L:suspense:1", 20), cr(fees, 10), dr(terminalY, 5), cr(available, 5)),
 			map[string]string{"A:provider:x": "60/0", "A:provider:y": "5/0", "L:partner:1:available": "0/35", "L:suspense:1": "0/20", "I:fees": "0/10"},
 		},
 		"none of the accounts held": {
-			captures(dr(second, 7), cr("L:suspense:1", 7)),
+			captures(dr(terminalY, 7), cr("L:suspense:1", 7)),
 			map[string]string{
 				"A:provider:x": "0/0", "A:provider:y": "7/0", "L:partner:1:available": "0/0", "L:suspense:1": "0/7", "I:fees": "0/0",
 			},
 		},
-		"the partner's line on the other side": {
-			captures(dr(rail, 10), split(ledger.Debit, 5), cr(fees, 15)),
+		"the partner's posting on the other side": {
+			captures(dr(terminalX, 10), maySpill(ledger.Debit, 5), cr(fees, 15)),
 			map[string]string{"A:provider:x": "10/0", "L:partner:1:available": "0/0", "A:partner:1:receivable": "5/0", "I:fees": "0/15"},
 		},
 	} {
@@ -289,10 +291,10 @@ func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
 
 func TestCapturePaysDebtFirstEvenIfAllWasHeldAsAvailable(t *testing.T) {
 	playAll(t, []act{
-		{name: "owe", record: "earlier", events: []entryOf{posts(dr(receivable, 30), cr(rail, 30))}, settled: 1},
-		{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 100), cr(available, 100))}, held: 1,
+		{name: "owe", record: "earlier", events: []entryOf{posts(dr(receivable, 30), cr(terminalX, 30))}, settled: 1},
+		{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 100), cr(available, 100))}, held: 1,
 			want: map[string]string{"L:partner:1:available": "0/0 +0/100", "A:partner:1:receivable": "30/0"}},
-		{name: "commit", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2,
+		{name: "commit", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2,
 			want: map[string]string{"L:partner:1:available": "0/70", "A:partner:1:receivable": "30/30"}},
 	})
 }
@@ -300,11 +302,11 @@ func TestCapturePaysDebtFirstEvenIfAllWasHeldAsAvailable(t *testing.T) {
 // The funds that the old hold releases are available for the new one, and no more.
 func TestHoldIsReplacedInOneStep(t *testing.T) {
 	exchange := func(n uint64) []entryOf {
-		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(second, n))}
+		return []entryOf{{}, voids(), {}, holds(dr(available, n), cr(terminalY, n))}
 	}
 	playAll(t, []act{
 		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
-		{name: "payout", record: "payout", events: []entryOf{{}, holds(dr(available, 100), cr(rail, 100))}, guarded: true, held: 2,
+		{name: "payout", record: "payout", events: []entryOf{{}, holds(dr(available, 100), cr(terminalX, 100))}, guarded: true, held: 2,
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100"}},
 		{name: "one too many", record: "payout", events: exchange(101), guarded: true, code: ledger.InsufficientFunds,
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0 +0/100", "A:provider:y": "0/0"}},
@@ -312,51 +314,51 @@ func TestHoldIsReplacedInOneStep(t *testing.T) {
 			want: map[string]string{"L:partner:1:available": "0/100 +100/0", "A:provider:x": "0/0", "A:provider:y": "0/0 +0/100"}},
 		{name: "and another", record: "payout", events: exchange(95), guarded: true, held: 10,
 			want: map[string]string{"L:partner:1:available": "0/100 +95/0", "A:provider:y": "0/0 +0/95"}},
-		{name: "paid", record: "payout", events: []entryOf{captures(dr(available, 95), cr(second, 95))}, settled: 11,
+		{name: "paid", record: "payout", events: []entryOf{captures(dr(available, 95), cr(terminalY, 95))}, settled: 11,
 			want: map[string]string{"L:partner:1:available": "95/100", "A:provider:y": "0/95"}},
 	})
 }
 
 func TestRecordMayHoldAndCloseInOneStep(t *testing.T) {
 	playAll(t, []act{
-		{name: "hold and void", record: "a", events: []entryOf{holds(dr(rail, 5), cr(available, 5)), voids()},
+		{name: "hold and void", record: "a", events: []entryOf{holds(dr(terminalX, 5), cr(available, 5)), voids()},
 			want: map[string]string{"A:provider:x": "0/0", "L:partner:1:available": "0/0"}},
-		{name: "hold and capture", record: "b", events: []entryOf{holds(dr(rail, 5), cr(available, 5)), captures(dr(rail, 4), cr(available, 4))}, settled: 2,
+		{name: "hold and capture", record: "b", events: []entryOf{holds(dr(terminalX, 5), cr(available, 5)), captures(dr(terminalX, 4), cr(available, 4))}, settled: 2,
 			want: map[string]string{"A:provider:x": "4/0", "L:partner:1:available": "0/4"}},
 	})
 }
 
-// The first settled entry is the charge, whatever a record holds later.
+// The stamp names the charge as the first settled entry, whatever the record holds later.
 func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 	refund := func(name string, n, held uint64) act {
-		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(rail, n))}, held: held}
+		return act{name: name, record: "payment", events: []entryOf{holds(dr(available, n), cr(terminalX, n))}, held: held}
 	}
 	for name, c := range map[string]struct {
 		charge  []act
 		settled uint64
 	}{
 		"charged at once": {[]act{
-			{name: "charge", record: "payment", events: []entryOf{{}, posts(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2},
+			{name: "charge", record: "payment", events: []entryOf{{}, posts(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2},
 		}, 2},
 		"held, then charged": {[]act{
-			{name: "hold", record: "payment", events: []entryOf{holds(dr(rail, 100), cr(available, 100))}, held: 1},
-			{name: "charge", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 2},
+			{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 100), cr(available, 100))}, held: 1},
+			{name: "charge", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 2},
 		}, 2},
 		"held twice, then charged": {[]act{
-			{name: "hold", record: "payment", events: []entryOf{holds(dr(second, 100), cr(available, 100))}, held: 1},
-			{name: "another", record: "payment", events: []entryOf{voids(), holds(dr(rail, 100), cr(available, 100))}, held: 3},
-			{name: "charge", record: "payment", events: []entryOf{captures(dr(rail, 100), split(ledger.Credit, 100))}, settled: 4},
+			{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalY, 100), cr(available, 100))}, held: 1},
+			{name: "another", record: "payment", events: []entryOf{voids(), holds(dr(terminalX, 100), cr(available, 100))}, held: 3},
+			{name: "charge", record: "payment", events: []entryOf{captures(dr(terminalX, 100), maySpill(ledger.Credit, 100))}, settled: 4},
 		}, 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			acts := append(slices.Clone(c.charge),
 				refund("first", 30, c.settled+1),
-				act{name: "first made", record: "payment", events: []entryOf{captures(split(ledger.Debit, 30), cr(rail, 30))},
+				act{name: "first made", record: "payment", events: []entryOf{captures(maySpill(ledger.Debit, 30), cr(terminalX, 30))},
 					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
 				refund("second", 50, c.settled+3),
 				act{name: "second refused", record: "payment", events: []entryOf{voids()},
 					want: map[string]string{"L:partner:1:available": "30/100", "A:provider:x": "100/30"}},
-				act{name: "third at once", record: "payment", events: []entryOf{posts(split(ledger.Debit, 70), cr(rail, 70))},
+				act{name: "third at once", record: "payment", events: []entryOf{posts(maySpill(ledger.Debit, 70), cr(terminalX, 70))},
 					want: map[string]string{"L:partner:1:available": "100/100", "A:provider:x": "100/100"}},
 			)
 			for i := len(c.charge); i < len(acts); i++ {
@@ -369,8 +371,8 @@ func TestRecordMayHoldAgainAfterSettling(t *testing.T) {
 
 func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) {
 	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
-		dr(receivable, 20), cr(rail, 20), inEUR(dr(receivable, 50)), inEUR(cr(rail, 50)))}}
-	entry := []ledger.Posting{dr(rail, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(split(ledger.Credit, 90))}
+		dr(receivable, 20), cr(terminalX, 20), inEUR(dr(receivable, 50)), inEUR(cr(terminalX, 50)))}}
+	entry := []ledger.Posting{dr(terminalX, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(maySpill(ledger.Credit, 90))}
 	booked := map[string]string{
 		"A:provider:x": "100/20", "I:fees": "0/3", "Q:fx_position": "0/97", "Q:fx_position EUR": "90/0",
 		"L:partner:1:available": "0/0", "A:partner:1:receivable": "20/0",
@@ -392,7 +394,7 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 	t.Run("reversed, more than is available", func(t *testing.T) {
 		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1},
 			{name: "return", record: "return", settled: 1, events: []entryOf{posts(
-				inEUR(split(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(rail, 100))},
+				inEUR(maySpill(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(terminalX, 100))},
 				want: map[string]string{
 					"L:partner:1:available EUR": "40/40", "A:partner:1:receivable EUR": "100/50", "A:partner:1:receivable": "20/0",
 					"Q:fx_position": "97/97", "Q:fx_position EUR": "90/90", "I:fees": "3/3", "A:provider:x": "100/120",

@@ -9,15 +9,15 @@ import (
 	"mizan/posting/store"
 )
 
-// Due holds the items that are due soon in memory, in time order, and loads later items from the store
-// when their time comes near. Due rows are never removed one by one: an item counts only while it has
-// its record's current due instant, and whole rows are removed once the low-water mark has passed them.
+// Due holds in memory the items that are due soon, in time order, and loads later items from the store when
+// their time comes near. Due rows are never removed one by one: an item counts only while it has its record's
+// current due instant, and whole rows are removed once the low-water mark has passed them.
 type Due struct {
 	journal *Journal
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
 
 	mu         sync.Mutex
-	heap       []ticketed               // by At; stale items stay until they reach the top
+	heap       []ticketed               // ordered by At; stale items stay until they reach the top
 	live       map[dueKey]wanted        // the due instant of each record, if before horizon
 	dispatched map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
 	horizon    ledger.Micros            // all items due before it are in memory
@@ -100,8 +100,8 @@ func (d *Due) Return(item store.DueItem) {
 	}
 }
 
-// All returns all items in memory that ready accepts, whatever their time. When the server starts, this
-// finds the intents whose outcome is unknown, and they are inquired at once.
+// All returns those items in memory for which accept returns true, whatever their time. When the server
+// starts, this finds the intents whose outcome is unknown, so that their outcome is inquired at once.
 func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -198,7 +198,7 @@ func (d *Due) LookAhead(now time.Time) error {
 	return d.loadTo(to)
 }
 
-// recover reads the mark and loads items from there.
+// recover reads the mark and loads the items that are due from the mark on.
 func (d *Due) recover(now time.Time) error {
 	snap := d.journal.store.Snapshot()
 	row, found, err := snap.Get(store.KeyMark, nil)
@@ -215,8 +215,8 @@ func (d *Due) recover(now time.Time) error {
 	return d.loadTo(ledger.MicrosOf(now.Add(dueWindow)))
 }
 
-// loadTo moves the horizon in steps, so that commits, which report their due instants, do not
-// wait long.
+// loadTo moves the horizon in steps, because it holds the lock during a step, and a commit needs the lock to
+// report its due instants.
 func (d *Due) loadTo(to ledger.Micros) error {
 	for {
 		d.mu.Lock()
@@ -296,10 +296,10 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 	return nil
 }
 
-// clean returns the second below which no due row has a current item. No item is due before it: neither
-// one in memory, nor one that is not loaded yet, nor one that the orderer has prepared but the
-// committer has not reported.
-func (d *Due) clean(now, prepared ledger.Micros) int64 {
+// passedUntil returns the second below which no due row has a current item. No item is due before it: neither
+// one in memory, nor one that is not loaded yet, nor one that the orderer has prepared but the committer has
+// not reported.
+func (d *Due) passedUntil(now, prepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	earliest := min(now, d.horizon)

@@ -14,8 +14,8 @@ import (
 	"mizan/posting/store"
 )
 
-// wake sets a record's due instant; the first call creates the record.
-func (f *fixture) wake(s ledger.Source, version uint64, at ledger.Micros) {
+// setDue sets a record's due instant. With version 0 it creates the record.
+func (f *fixture) setDue(s ledger.Source, version uint64, at ledger.Micros) {
 	f.t.Helper()
 	f.must(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: s, Expect: version, Record: []byte{1}, Due: at, Events: []ledger.Event{{Name: "wait", To: "waiting"}},
@@ -31,7 +31,7 @@ func (f *fixture) lookAhead() {
 	}
 }
 
-// taken returns the sources that are due by now.
+// taken takes everything that is due now, and returns the sources.
 func (f *fixture) taken() []ledger.Source {
 	var sources []ledger.Source
 	for _, item := range f.Due.Take(ledger.MicrosOf(f.clock.Now()), 1_000) {
@@ -56,10 +56,10 @@ func (f *fixture) wantTaken(want ...ledger.Source) {
 func TestClockJumpLosesNoTimers(t *testing.T) {
 	f := open(t)
 	s := newSource()
-	f.wake(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
-	f.restart()              // the sweep of the first group is not delayed
-	f.forward(2 * time.Hour) // a suspended machine: no LookAhead so far
-	f.must(deposit())        // sweeps
+	f.setDue(s, 0, ledger.MicrosOf(start.Add(time.Hour)))
+	f.restart()              // the first group after a start removes passed due rows without delay
+	f.forward(2 * time.Hour) // as after the machine was suspended: LookAhead has not been called meanwhile
+	f.must(deposit())        // its group removes passed due rows
 	f.must(deposit())
 	f.lookAhead()
 	f.wantTaken(s)
@@ -71,18 +71,18 @@ func TestTimerSetAgainForTheSameInstantIsTakenOnce(t *testing.T) {
 	f := open(t)
 	s := newSource()
 	at, later := ledger.MicrosOf(start)+1_000_000, ledger.MicrosOf(start)+2_000_000
-	f.wake(s, 0, at)
-	f.wake(s, 1, at)
-	f.wake(s, 2, later)
-	f.wake(s, 3, at)
+	f.setDue(s, 0, at)
+	f.setDue(s, 1, at)
+	f.setDue(s, 2, later)
+	f.setDue(s, 3, at)
 	f.forward(time.Minute)
 	f.wantTaken(s)
 	f.wantTaken()
-	// A record that was handed out and moves on may be due once more.
-	f.wake(s, 4, at)
+	// A record that was handed out becomes due again if it changes and sets the same instant.
+	f.setDue(s, 4, at)
 	f.wantTaken(s)
 	f.wantTaken()
-	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // it is due now, which is later
+	f.Due.Return(posting.Item{At: at, Org: org, Source: s}) // its record is due now, which is after At
 	f.wantTaken()
 }
 
@@ -90,14 +90,14 @@ func TestReturnedItemIsTakenAgainUnlessItsRecordMoved(t *testing.T) {
 	f := open(t)
 	s, moved := newSource(), newSource()
 	at := ledger.MicrosOf(start) + 1_000_000
-	f.wake(s, 0, at)
-	f.wake(moved, 0, at+1)
+	f.setDue(s, 0, at)
+	f.setDue(moved, 0, at+1)
 	f.forward(time.Minute)
 	items := f.Due.Take(ledger.MicrosOf(f.clock.Now()), 10)
 	if len(items) != 2 {
 		t.Fatalf("%d are due", len(items))
 	}
-	f.wake(moved, 1, 0)
+	f.setDue(moved, 1, 0)
 	for range 2 {
 		f.Due.Return(items[0])
 		f.Due.Return(items[1])
@@ -108,11 +108,11 @@ func TestReturnedItemIsTakenAgainUnlessItsRecordMoved(t *testing.T) {
 
 func TestTimerBeyondTheWindowIsFoundInTime(t *testing.T) {
 	f := open(t)
-	far, farther, gone := newSource(), newSource(), newSource()
-	f.wake(far, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
-	f.wake(farther, 0, ledger.MicrosOf(start.Add(3*time.Hour))+1)
-	f.wake(gone, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
-	f.wake(gone, 1, 0)
+	far, farther, cancelled := newSource(), newSource(), newSource()
+	f.setDue(far, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
+	f.setDue(farther, 0, ledger.MicrosOf(start.Add(3*time.Hour))+1)
+	f.setDue(cancelled, 0, ledger.MicrosOf(start.Add(3*time.Hour)))
+	f.setDue(cancelled, 1, 0)
 	for range 200 {
 		f.forward(time.Minute)
 		f.lookAhead()
@@ -122,22 +122,22 @@ func TestTimerBeyondTheWindowIsFoundInTime(t *testing.T) {
 		}
 		break
 	}
-	f.wantTaken(far) // the clock stands at exactly that microsecond
+	f.wantTaken(far) // the clock shows exactly its due instant
 	f.forward(time.Microsecond)
 	f.wantTaken(farther)
 }
 
 func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	const n = 12_000
 	var changes []*posting.Change
 	for i := range n {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start.Add(time.Hour)) + ledger.Micros(i)*500 // 2,000 per second
 		changes = append(changes, &c)
 	}
-	for _, receipt := range f.together(d, changes) {
+	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
@@ -150,7 +150,7 @@ func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 	}
 	for i := range items {
 		if items[i].Source != changes[i].Steps[0].Source {
-			t.Fatalf("another is due at place %d", i)
+			t.Fatalf("the wrong record is due at place %d", i)
 		}
 	}
 }
@@ -158,12 +158,12 @@ func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f := open(t)
 	kept := newSource()
-	f.wake(kept, 0, ledger.MicrosOf(start)+1)
-	const n = posting.MaxSweep + 100
+	f.setDue(kept, 0, ledger.MicrosOf(start)+1)
+	const n = posting.MaxDueRemovals + 100
 	for i := range n { // each in a row of its own
 		s := newSource()
-		f.wake(s, 0, ledger.MicrosOf(start.Add(time.Minute))+ledger.Micros(i%3)*1_000_000)
-		f.wake(s, 1, 0)
+		f.setDue(s, 0, ledger.MicrosOf(start.Add(time.Minute))+ledger.Micros(i%3)*1_000_000)
+		f.setDue(s, 1, 0)
 	}
 	f.forward(time.Hour)
 	f.restart()
@@ -173,9 +173,9 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	if rows := f.dueRows(); rows < n {
 		t.Errorf("%d rows of due work are left with a record still waiting below them, want %d", rows, n)
 	}
-	f.wake(kept, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
-	f.restart() // the sweep of the first group is not delayed
-	for range n/posting.MaxSweep + 2 {
+	f.setDue(kept, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
+	f.restart() // the first group after a start removes passed due rows without delay
+	for range n/posting.MaxDueRemovals + 2 {
 		f.must(deposit()) // each removes some rows
 	}
 	if rows := f.dueRows(); rows != 1 {
@@ -199,16 +199,16 @@ func (f *fixture) dueRows() int {
 
 func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f := open(t)
-	for range posting.MaxSweep + 10 { // each group sweeps while rows are left
+	for range posting.MaxDueRemovals + 10 { // more passed rows than one group removes, so the next one continues
 		s := newSource()
-		f.wake(s, 0, ledger.MicrosOf(start)+1)
-		f.wake(s, 1, 0)
+		f.setDue(s, 0, ledger.MicrosOf(start)+1)
+		f.setDue(s, 1, 0)
 	}
 	f.forward(time.Minute)
 	arrived := make(chan struct{}, 16)
 	gate := make(chan struct{})
 	f.wrapLog = func(l posting.Log) posting.Log {
-		return applied(func(g *store.Group) error {
+		return logFunc(func(g *store.Group) error {
 			arrived <- struct{}{}
 			<-gate
 			return l.Apply(g)
@@ -218,14 +218,14 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	f.lookAhead()
 	waiter, done := newSource(), make(chan posting.Receipt, 2)
 	answered := func(receipt posting.Receipt) { done <- receipt }
-	c := note(waiter.ID)
+	c := recordWithoutEntry(waiter.ID)
 	c.Steps[0].Due = ledger.MicrosOf(f.clock.Now()) + 1_000_000
 	f.Submit(&c, answered)
-	<-arrived // the group is under way, and has swept what it may
+	<-arrived // the group is at the disk, and has removed as many passed rows as it may
 	f.forward(time.Minute)
 	f.Submit(deposit(), answered)
 	for f.QueueDepth() > 0 {
-		runtime.Gosched() // until the orderer has it
+		runtime.Gosched() // until the orderer has taken the change
 	}
 	close(gate)
 	for range 2 {
@@ -234,49 +234,49 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 		}
 	}
 	if rows := f.dueRows(); rows != 1 {
-		t.Errorf("%d rows of due work are left, want 1: the second group has not swept", rows)
+		t.Errorf("%d rows of due work are left, want 1: the second group has not removed the rest", rows)
 	}
 	f.restart()
 	f.wantTaken(waiter)
 }
 
 func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	var changes []*posting.Change
 	for range 20_000 {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start) + 500_000_000
-		done := note(c.Steps[0].Source.ID)
+		done := recordWithoutEntry(c.Steps[0].Source.ID)
 		done.MustRecord, done.Steps[0].Expect = true, 1
 		changes = append(changes, &c, &done)
 	}
 	waiter := newSource()
-	last := note(waiter.ID)
+	last := recordWithoutEntry(waiter.ID)
 	last.Steps[0].Due = ledger.MicrosOf(start) + 550_000_000
 	changes = append(changes, &last)
 	for i := range changes {
 		changes[i].MustRecord = true // the queue accepts all outcomes
 	}
-	for _, receipt := range f.together(d, changes) {
+	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
 	if n := f.Due.Items(); n > 10_000 || f.Due.Waiting() != 1 {
-		t.Errorf("%d items for %d that wait", n, f.Due.Waiting())
+		t.Errorf("%d items in memory for %d waiting records", n, f.Due.Waiting())
 	}
 	f.forward(time.Hour)
 	f.wantTaken(waiter)
 }
 
-// fickle is a clock that can go back, as the machine's clock can.
-type fickle struct{ micros atomic.Int64 }
+// reversibleClock is a clock that can go back, as a machine's clock can.
+type reversibleClock struct{ micros atomic.Int64 }
 
-func (f *fickle) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() }
+func (f *reversibleClock) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() }
 
 func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
-	dir, clock := t.TempDir(), new(fickle)
+	dir, clock := t.TempDir(), new(reversibleClock)
 	clock.micros.Store(start.UnixMicro())
 	reopen := func() *fixture {
 		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: slog.New(slog.DiscardHandler)}, Clock: clock})
@@ -286,14 +286,14 @@ func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 		return &fixture{t: t, Journal: j, fatal: make(chan error)}
 	}
 	f := reopen()
-	f.must(deposit()) // sweeps: the mark is at start
+	f.must(deposit()) // its group removes passed due rows and moves the mark to start
 	wait := func() {
-		// In an organization without events, whose booked times would reveal the time.
+		// The organization is new, so that it has no events whose booked times keep the time from going back.
 		f.must(&posting.Change{Steps: []posting.Step{{
 			Org: uuid.New(), Source: newSource(), Record: []byte{1}, Due: 1, Events: []ledger.Event{{Name: "wait"}},
 		}}})
 	}
-	again := func() {
+	restart := func() {
 		if err := f.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -301,9 +301,9 @@ func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 	}
 	clock.micros.Store(start.Add(-time.Minute).UnixMicro())
 	wait()
-	again()
-	wait() // also if the clock went back over a restart
-	again()
+	restart()
+	wait() // now the clock went back between two starts
+	restart()
 	defer func() { _ = f.Close() }()
 	clock.micros.Store(start.Add(time.Minute).UnixMicro())
 	if got := f.Due.Take(ledger.MicrosOf(clock.Now()), 10); len(got) != 2 {

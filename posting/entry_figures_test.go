@@ -47,9 +47,9 @@ func TestFiguresOfEntries(t *testing.T) {
 		{"100 recent matches of one event in fifty", recent, 100, oneInFifty},
 		{"100 matches of one event in fifty, anywhere", anywhere, 100, oneInFifty},
 	} {
-		took(t, way.name, 30, func(v *posting.View) error { return page(v, way.before(), way.limit, way.shown) }, j)
+		measure(t, way.name, 30, func(v *posting.View) error { return page(v, way.before(), way.limit, way.shown) }, j)
 	}
-	took(t, "5,000 events anywhere in batches of 100, of which none is shown", 30, func(v *posting.View) error {
+	measure(t, "5,000 events anywhere in batches of 100, of which none is shown", 30, func(v *posting.View) error {
 		before := anywhere()
 		for range 50 {
 			n := 0
@@ -64,7 +64,7 @@ func TestFiguresOfEntries(t *testing.T) {
 		}
 		return nil
 	}, j)
-	took(t, "where an instant is in the journal", 30, func(v *posting.View) error {
+	measure(t, "the seq at an instant", 30, func(v *posting.View) error {
 		_, err := v.SeqAt(org, ledger.MicrosOf(start)+ledger.Micros(random.Int64N(figureDays*24*60*60*1_000_000)))
 		return err
 	}, j)

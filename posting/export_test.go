@@ -22,20 +22,20 @@ func (d *Due) Waiting() int {
 	return len(d.live)
 }
 
-// MaxSweep is the most passed due rows that one group removes.
-const MaxSweep = maxDueRemovals
+// MaxDueRemovals is the maximum number of passed due rows that one group removes.
+const MaxDueRemovals = maxDueRemovals
 
-// Low returns the oldest group that readers search in page buffers.
-func (j *Journal) Low() uint64 { return j.low.Load() }
+// LowestBuffered returns the oldest group whose page-buffer rows readers search.
+func (j *Journal) LowestBuffered() uint64 { return j.low.Load() }
 
 // Bounds of the page buffer.
 const (
-	CarryFrom   = flushFrom
-	MaxDays     = maxBufferedGroups
-	MaxDayBytes = maxBufferBytes
+	FlushFrom         = flushFrom
+	MaxBufferedGroups = maxBufferedGroups
+	MaxBufferBytes    = maxBufferBytes
 )
 
-// Limit returns the largest size of a group before due rows are swept.
+// Limit returns the bounds of a group without the due rows that it removes.
 func (j *Journal) Limit() (rows, bytes int) { return j.limit.rows, j.limit.bytes }
 
 // RowsOfInclusion returns the number of rows that the proof of an event reads.

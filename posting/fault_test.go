@@ -23,33 +23,33 @@ var errDisk = errors.New("the disk failed")
 // disk is a Log between the committer and the store.
 type disk struct {
 	posting.Log
-	gate   chan struct{} // if set, each group waits here before it reaches the store
-	opened sync.Once
-	before atomic.Bool // fail without persisting
-	after  atomic.Bool // persist, then fail
+	gate       chan struct{} // if not nil, each group waits until gate is closed
+	unblocked  sync.Once
+	failBefore atomic.Bool // Apply fails without storing the group
+	failAfter  atomic.Bool // Apply stores the group and then fails
 }
 
 func (d *disk) Apply(g *store.Group) error {
 	if d.gate != nil {
 		<-d.gate
 	}
-	if d.before.Load() {
+	if d.failBefore.Load() {
 		return errDisk
 	}
 	if err := d.Log.Apply(g); err != nil {
 		return err
 	}
-	if d.after.Load() {
+	if d.failAfter.Load() {
 		return errDisk
 	}
 	return nil
 }
 
-func gated() *disk { return &disk{gate: make(chan struct{})} }
+func blockedDisk() *disk { return &disk{gate: make(chan struct{})} }
 
-// open lets the groups pass, including later ones.
-func (d *disk) open() {
-	d.opened.Do(func() {
+// unblock lets all groups pass, from now on.
+func (d *disk) unblock() {
+	d.unblocked.Do(func() {
 		if d.gate != nil {
 			close(d.gate)
 		}
@@ -60,7 +60,7 @@ func openOn(t *testing.T, d *disk) *fixture {
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1)}
 	f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 	f.reopen()
-	t.Cleanup(func() { d.open(); _ = f.Close() })
+	t.Cleanup(func() { d.unblock(); _ = f.Close() })
 	return f
 }
 
@@ -69,7 +69,7 @@ func deposit() *posting.Change {
 }
 
 func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 3)
 	first, second := deposit(), deposit()
@@ -80,7 +80,7 @@ func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
 	f.Submit(second, done)
 	f.Submit(deposit(), done)
 	for range 1_000 {
-		v := f.View() // a running view, while no group may pass
+		v := f.View() // views work while no group may pass
 		v.Close()
 	}
 	select {
@@ -88,7 +88,7 @@ func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
 		t.Fatalf("acknowledged with the sync still open: %+v", receipt)
 	default:
 	}
-	d.open()
+	d.unblock()
 	if receipt := <-receipts; receipt.Err != nil {
 		t.Error(receipt.Err)
 	}
@@ -107,15 +107,15 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 			d := new(disk)
 			f := openOn(t, d)
 			f.must(deposit())
-			d.before.Store(!c.after)
-			d.after.Store(c.after)
+			d.failBefore.Store(!c.after)
+			d.failAfter.Store(c.after)
 			acknowledged := make(chan posting.Receipt, 2)
 			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
-			d.before.Store(false)
-			d.after.Store(false)
+			d.failBefore.Store(false)
+			d.failAfter.Store(false)
 			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
 			_ = f.Close()
 			select {
@@ -133,7 +133,7 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 }
 
 func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	refused, accepted := 0, 0
 	refusals := make(chan error, 3*posting.MaxQueue)
@@ -151,7 +151,7 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	for range refused {
 		wantCode(t, <-refusals, ledger.Unavailable)
 	}
-	d.open()
+	d.unblock()
 	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refused
 	for range want {
 		if err := <-refusals; err != nil {
@@ -178,7 +178,7 @@ func TestNearlyFullDiskRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 }
 
 func TestGroupsEndAtTheirBounds(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	receipts := make(chan posting.Receipt, 64)
 	for range 64 {
@@ -186,7 +186,7 @@ func TestGroupsEndAtTheirBounds(t *testing.T) {
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
 		f.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
-	d.open()
+	d.unblock()
 	for range 64 {
 		if receipt := <-receipts; receipt.Err != nil {
 			t.Fatal(receipt.Err)
@@ -226,7 +226,7 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	if got := take(); len(got) != 0 {
 		t.Errorf("taken twice: %+v", got)
 	}
-	// One moves on, one sets another instant; the third is still due.
+	// One record changes and is not due any more, and one sets another instant; the third is still due.
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[1], Expect: 1, Record: []byte{1}, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
 	later := ledger.MicrosOf(start) + 5_000_000
 	f.must(&posting.Change{Steps: []posting.Step{{Org: org, Source: sources[2], Expect: 1, Record: []byte{1}, Due: later, Events: []ledger.Event{{Name: "b", From: "x", To: "y"}}}}})
@@ -237,13 +237,13 @@ func TestTimersAreTakenOnceInOrderAndAgainAfterARestart(t *testing.T) {
 	}
 }
 
-// TestFailedBackgroundFlushIsFatalEvenWhenIdle makes the store's background work
-// fail. The process ends although no change is written afterwards.
+// TestFailedBackgroundFlushIsFatalEvenWhenIdle makes the store's background work fail. The journal must call
+// Fatal although no change is written afterwards.
 func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 1 << 20}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
-	for id := range 9 { // the names of the next tables are taken
+	for id := range 9 { // files with the names of the next tables, so that Badger cannot create these tables
 		if err := os.WriteFile(filepath.Join(f.dir, "store", fmt.Sprintf("%06d.sst", id+2)), []byte("in the way"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -256,7 +256,7 @@ func TestFailedBackgroundFlushIsFatalEvenWhenIdle(t *testing.T) {
 		return len(names)
 	}
 	var failed error
-	for failed == nil && logs() < 2 { // until the first memtable is being flushed
+	for failed == nil && logs() < 2 { // until Badger flushes the first memtable
 		c := deposit()
 		c.Steps[0].Record = make([]byte, 50_000)
 		done := make(chan posting.Receipt, 1)

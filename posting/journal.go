@@ -35,7 +35,7 @@ type Log interface {
 	Apply(g *store.Group) error
 }
 
-// Options open a journal.
+// Options configure a journal.
 type Options struct {
 	Store store.Options
 	Clock clock.Clock
@@ -49,8 +49,8 @@ type Options struct {
 	// 65,536 of each.
 	Cached int
 
-	// BufferedGroups bounds the groups that have lines in the page buffer; 0: 1,024. Below
-	// 0 nothing is buffered: each group stores a page for every account it touches.
+	// BufferedGroups is the maximum number of groups that have lines in the page buffer; 0: 1,024. If it is
+	// negative, nothing is buffered: each group stores a page for every account it touches.
 	BufferedGroups int
 
 	// WrapLog, if set, wraps the Log to which the committer writes. Tests use it to simulate failing or
@@ -63,7 +63,7 @@ type Journal struct {
 	store *store.Store
 	log   Log
 	clock clock.Clock
-	limit size // of a group
+	limit size // the largest size of a group
 	Due   *Due
 	Stats Stats
 
@@ -150,10 +150,9 @@ func Open(o Options) (*Journal, error) {
 	return j, nil
 }
 
-// Submit hands a Change to the writer and returns at once. done is called exactly once, in the
-// order of commits, on the committer's goroutine: it must not block. If the Change is refused
-// before it is queued, done is called before Submit returns. After a fatal error of the store
-// done is never called.
+// Submit hands a Change to the writer and returns at once. It calls done exactly once, or never if the store
+// fails for good. The calls come in the order of commits, on the committer's goroutine, so done must not
+// block. If the Change is refused before it is queued, done is called before Submit returns.
 func (j *Journal) Submit(c *Change, done func(Receipt)) {
 	if err := j.enqueue(c, done); err != nil {
 		done(Receipt{Err: err})
@@ -245,8 +244,8 @@ func (j *Journal) watch() {
 	}
 }
 
-// take waits for submitted changes and swaps them for an empty slice; ok is false when the
-// journal is closed and no change is left.
+// take waits for submitted changes and returns them. The queue continues in the memory of empty. ok is false
+// when the journal is closed and no change is left.
 func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

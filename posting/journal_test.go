@@ -29,22 +29,22 @@ type fixture struct {
 	dir   string
 	clock *clock.Manual
 	*posting.Journal
-	minFree  uint64
-	memTable int64
-	cached   int
-	days     int
-	wrapLog  func(posting.Log) posting.Log
-	fatal    chan error
+	minFree        uint64
+	memTable       int64
+	cached         int
+	bufferedGroups int
+	wrapLog        func(posting.Log) posting.Log
+	fatal          chan error
 }
 
 func newClock() *clock.Manual { return clock.NewManual(start) }
 
-// fewMemTable is the least memtable with the value threshold of a server's: to make and clear a
-// server's takes longer than most tests.
-const fewMemTable = 8 << 20
+// smallMemTable is the smallest memtable with which the store accepts values as long as on a server.
+// Allocating and clearing a memtable of a server's size would take longer than most tests.
+const smallMemTable = 8 << 20
 
 func open(t *testing.T) *fixture {
-	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: fewMemTable}
+	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: smallMemTable}
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
 	return f
@@ -57,7 +57,7 @@ func (f *fixture) reopen() {
 		Clock:          f.clock,
 		Log:            slog.New(slog.DiscardHandler),
 		Cached:         f.cached,
-		BufferedGroups: f.days,
+		BufferedGroups: f.bufferedGroups,
 		Fatal:          func(err error) { f.fatal <- err },
 		WrapLog:        f.wrapLog,
 	})
@@ -104,7 +104,7 @@ func line(path ledger.Path, side ledger.Side, n uint64) ledger.Posting {
 	return ledger.Posting{Account: path, Asset: usd, Side: side, Amount: amount(n)}
 }
 
-// transfer returns a change of one record with one entry.
+// transfer returns a change of one new record with one event, which has an entry with these postings.
 func transfer(phase ledger.Phase, postings ...ledger.Posting) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},

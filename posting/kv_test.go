@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store"
 )
 
-// changeOfKVs returns a change of KVs, given as key, value pairs; the value "-" removes the row.
+// changeOfKVs returns a change of KVs, given as pairs of key and value. The value "-" removes the row.
 func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 	c := new(posting.Change)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -69,9 +69,9 @@ func TestKVIsSetReplacedAndRemovedWithoutAStep(t *testing.T) {
 }
 
 func TestLaterRowWithTheSameKeyWinsInTheStore(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
-	f.together(d, []*posting.Change{
+	f.submitTogether(d, []*posting.Change{
 		changeOfKVs(org, "a", "1", "a", "2"), changeOfKVs(org, "b", "1"), changeOfKVs(org, "b", "-"), changeOfKVs(org, "c", "-"), changeOfKVs(org, "c", "4", "d", "1", "d", "-"),
 	})
 	f.wantKVs(org, "a", "2", "c", "4")
@@ -92,14 +92,14 @@ func TestInvalidKVPanicsInItsCaller(t *testing.T) {
 	f := open(t)
 	key := strings.Repeat("k", store.MaxKVKey)
 	for name, row := range map[string]posting.KV{
-		"without a key":          {Org: org, Value: []byte{1}},
-		"with too long a key":    {Org: org, Key: []byte(key + "k"), Value: []byte{1}},
-		"with too long a value":  {Org: org, Key: []byte("a"), Value: make([]byte, store.MaxKVValue+1)},
-		"among the notices":      {Org: org, Key: []byte("n"), Value: []byte{1}},
-		"in place of a page":     {Org: org, Key: []byte("n12345678"), Value: []byte{}},
-		"removed without a key":  {Org: org},
-		"removed, key too long":  {Org: org, Key: []byte(key + "k")},
-		"removed, key long by n": {Org: org, Key: []byte("n" + key)},
+		"without a key":            {Org: org, Value: []byte{1}},
+		"with too long a key":      {Org: org, Key: []byte(key + "k"), Value: []byte{1}},
+		"with too long a value":    {Org: org, Key: []byte("a"), Value: make([]byte, store.MaxKVValue+1)},
+		"with a key of notices":    {Org: org, Key: []byte("n"), Value: []byte{1}},
+		"in place of a page":       {Org: org, Key: []byte("n12345678"), Value: []byte{}},
+		"removed without a key":    {Org: org},
+		"removed, key too long":    {Org: org, Key: []byte(key + "k")},
+		"removed, long notice key": {Org: org, Key: []byte("n" + key)},
 	} {
 		if !panics(func() { f.submit(&posting.Change{KVs: []posting.KV{row}}) }) {
 			t.Errorf("a row %s was taken", name)
@@ -117,14 +117,14 @@ func TestNoticePageCanBeRemoved(t *testing.T) {
 	for range 3 {
 		f.must(change(stepWithNotices(org, 1, "x")))
 	}
-	all := f.stored(org)
+	all := f.storedNotices(org)
 	second := all[3].Page
 	page := string(store.KVKey(store.KeyNoticePage(nil, org, second)))
 	f.must(changeOfKVs(org, page, "-"))
 	want := append(slices.Clone(all[:3]), all[6:]...)
-	wantNotices(t, "stored", f.stored(org), want)
+	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()
-	wantNotices(t, "after a restart", f.stored(org), want)
+	wantNotices(t, "after a restart", f.storedNotices(org), want)
 }
 
 func TestKVsAreReadByPrefixInBothDirectionsAndWithSkips(t *testing.T) {
@@ -152,9 +152,9 @@ func TestKVsAreReadByPrefixInBothDirectionsAndWithSkips(t *testing.T) {
 		got = nil
 	}
 	wants("ascending", v.KVsAscending(org, []byte("b"), nil, take), "b0", "b1", "b2")
-	wants("ascending from", v.KVsAscending(org, []byte("b"), []byte("b3"), take), "b3", "b4")
+	wants("ascending from a key", v.KVsAscending(org, []byte("b"), []byte("b3"), take), "b3", "b4")
 	wants("descending", v.KVsDescending(org, []byte("b"), nil, take), "b4", "b3", "b2")
-	wants("descending from", v.KVsDescending(org, []byte("b"), []byte("b1x"), take), "b1", "b0")
+	wants("descending from a key", v.KVsDescending(org, []byte("b"), []byte("b1x"), take), "b1", "b0")
 	skips := func(key []byte) ([]byte, bool, error) {
 		got = append(got, string(key))
 		if string(key) == "b1" {
@@ -163,7 +163,7 @@ func TestKVsAreReadByPrefixInBothDirectionsAndWithSkips(t *testing.T) {
 		return nil, true, nil
 	}
 	wants("with a skip", v.KVKeys(org, []byte("b"), nil, skips), "b0", "b1", "b4")
-	wants("from, with a skip", v.KVKeys(org, []byte("b"), []byte("b1"), skips), "b1", "b4")
+	wants("from a key, with a skip", v.KVKeys(org, []byte("b"), []byte("b1"), skips), "b1", "b4")
 	if row, found, err := v.KV(org, []byte("c3")); string(row) != "3" || !found || err != nil {
 		t.Errorf("one row: %q %v (%v)", row, found, err)
 	}

@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// random returns a source whose seed is printed; MIZAN_SEED repeats a run.
+// random returns a source of random numbers and logs its seed. MIZAN_SEED repeats a run with that seed.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -29,17 +29,17 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// note returns a change of one new record that moves no money.
-func note(id ledger.ID) posting.Change {
+// recordWithoutEntry returns a change of one new record that moves no money.
+func recordWithoutEntry(id ledger.ID) posting.Change {
 	return posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Record: []byte{},
 		Events: []ledger.Event{{Name: "a", To: "b"}},
 	}}}
 }
 
-// together submits changes while the disk is blocked, so that they share as few groups as the
-// bounds allow, and returns their receipts in order.
-func (f *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt {
+// submitTogether submits changes while the disk is blocked, so that they are in as few groups as the bounds
+// allow. Then it unblocks the disk, and returns the receipts in the order of the changes.
+func (f *fixture) submitTogether(d *disk, changes []*posting.Change) []posting.Receipt {
 	f.t.Helper()
 	receipts := make([]posting.Receipt, len(changes))
 	var left sync.WaitGroup
@@ -50,7 +50,7 @@ func (f *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt
 			left.Done()
 		})
 	}
-	d.open()
+	d.unblock()
 	all := make(chan struct{})
 	go func() { left.Wait(); close(all) }()
 	select {
@@ -62,16 +62,16 @@ func (f *fixture) together(d *disk, changes []*posting.Change) []posting.Receipt
 }
 
 func TestListMayExceedOneRowInOneGroup(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
 	changes := make([]*posting.Change, n)
 	for i := range changes {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].List = listOf(7, 1)
 		changes[i] = &c
 	}
-	for _, receipt := range f.together(d, changes) {
+	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
@@ -92,17 +92,17 @@ func TestListMayExceedOneRowInOneGroup(t *testing.T) {
 }
 
 func TestTimersOfOneSecondAndGroupMayExceedARow(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	const n = 2 * posting.MaxGroup
 	at := ledger.MicrosOf(start) + 30_000_000
 	changes := make([]*posting.Change, n)
 	for i := range changes {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Due = at
 		changes[i] = &c
 	}
-	for _, receipt := range f.together(d, changes) {
+	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
@@ -116,11 +116,11 @@ func TestTimersOfOneSecondAndGroupMayExceedARow(t *testing.T) {
 
 func TestChangeLargerThanAGroupIsRefused(t *testing.T) {
 	f := open(t)
-	f.memTable = store.DefaultMemTable // a group of a server's store has room for two of the longest records
+	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for two of the longest records
 	f.restart()
 	large := new(posting.Change)
 	for range 4 {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Record = make([]byte, posting.MaxRecord)
 		large.Steps = append(large.Steps, c.Steps...)
 	}
@@ -141,7 +141,7 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 		return transfer(ledger.Posted, postings...)
 	}
 	if !panics(func() { f.submit(entry(ledger.MaxPostings)) }) {
-		t.Error("an entry that may have 511 postings was taken")
+		t.Error("an entry that may be split into 511 postings was taken")
 	}
 	f.must(entry(ledger.MaxPostings / 2))
 	f.restart() // reads the last events
@@ -203,8 +203,10 @@ func TestInvalidChangePanicsInItsCaller(t *testing.T) {
 	f.must(deposit())
 }
 
-// worst returns a change that takes as much of a group as its numbers allow.
-func worst(r *rand.Rand, steps, events, postings int) *posting.Change {
+// worstCase returns a random change with the given numbers of steps, events of each step and postings of each
+// event. Its keys and paths are as long as allowed, so that it takes much of what the estimate of its size
+// allows.
+func worstCase(r *rand.Rand, steps, events, postings int) *posting.Change {
 	long := func(prefix string, n int) ledger.Path {
 		text := prefix + fmt.Sprintf("%016x%016x", r.Uint64(), r.Uint64())
 		return ledger.Path(text + strings.Repeat("x", n-len(text)))
@@ -260,7 +262,7 @@ func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 	var rows, bytes int
 	f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: 32 << 20}
 	f.wrapLog = func(l posting.Log) posting.Log {
-		return applied(func(g *store.Group) error {
+		return logFunc(func(g *store.Group) error {
 			rows, bytes = g.Rows(), g.Bytes()
 			return l.Apply(g)
 		})
@@ -268,41 +270,41 @@ func TestChangeStaysWithinItsSizeEstimate(t *testing.T) {
 	f.reopen()
 	t.Cleanup(func() { _ = f.Close() })
 	tightest := 0.0
-	for _, shape := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}, {256, 1, 0}} {
-		c := worst(random, shape[0], shape[1], shape[2])
+	for _, counts := range [][3]int{{1, 1, 2}, {1, 1, 128}, {1, 8, 128}, {8, 4, 16}, {64, 1, 2}, {1, 200, 2}, {20, 5, 2}, {256, 1, 0}} {
+		c := worstCase(random, counts[0], counts[1], counts[2])
 		maxRows, maxBytes := c.Size()
 		f.must(c)
 		if rows > maxRows || bytes > maxBytes {
-			t.Errorf("shape %v: %d rows and %d bytes, reckoned %d and %d", shape, rows, bytes, maxRows, maxBytes)
+			t.Errorf("counts %v: %d rows and %d bytes, estimated %d and %d", counts, rows, bytes, maxRows, maxBytes)
 		}
 		tightest = max(tightest, float64(bytes)/float64(maxBytes))
 	}
 	if tightest < 0.4 {
-		t.Errorf("the reckoning is too far from the truth: at best %.2f of it is used", tightest)
+		t.Errorf("the estimate is too large: at most %.2f of it is used", tightest)
 	}
 }
 
-// applied is a function as a Log.
-type applied func(g *store.Group) error
+// logFunc is a function that implements posting.Log.
+type logFunc func(g *store.Group) error
 
-func (a applied) Apply(g *store.Group) error { return a(g) }
+func (a logFunc) Apply(g *store.Group) error { return a(g) }
 
 func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
-	for name, memTable := range map[string]int64{"the smallest store": 1 << 20, "the usual one": 0} {
+	for name, memTable := range map[string]int64{"the smallest memtable": 1 << 20, "the default memtable": 0} {
 		if testing.Short() && memTable == 0 {
-			continue // fewer and larger groups of the same goroutines
+			continue // the same goroutines, with fewer and larger groups
 		}
 		t.Run(name, func(t *testing.T) {
 			random := random(t)
-			d := gated()
+			d := blockedDisk()
 			f := &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), memTable: memTable}
 			f.wrapLog = func(l posting.Log) posting.Log { d.Log = l; return d }
 			f.reopen()
-			t.Cleanup(func() { d.open(); _ = f.Close() })
+			t.Cleanup(func() { d.unblock(); _ = f.Close() })
 			refused := 0
-			for _, receipt := range f.together(d, mixed(random)) {
+			for _, receipt := range f.submitTogether(d, mixedChanges(random)) {
 				if receipt.Err != nil {
-					wantCode(t, receipt.Err, ledger.OutOfRange) // larger than a group of the smallest store
+					wantCode(t, receipt.Err, ledger.OutOfRange) // larger than a group may be with the smallest memtable
 					refused++
 				}
 			}
@@ -313,14 +315,14 @@ func TestNoGroupExceedsTheStoresLimit(t *testing.T) {
 	}
 }
 
-// mixed returns many small changes and a few of maximum size.
-func mixed(random *rand.Rand) []*posting.Change {
+// mixedChanges returns many small changes and some large ones, in random order.
+func mixedChanges(random *rand.Rand) []*posting.Change {
 	var changes []*posting.Change
 	for range 200 {
-		changes = append(changes, worst(random, 1+random.IntN(4), 1+random.IntN(3), 2+2*random.IntN(20)))
+		changes = append(changes, worstCase(random, 1+random.IntN(4), 1+random.IntN(3), 2+2*random.IntN(20)))
 	}
 	for range 10_000 {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start) + ledger.Micros(random.Int64N(1e9))
 		c.Steps[0].List = listOf(random.Int64N(1_000), 1)
 		changes = append(changes, &c)

@@ -15,9 +15,10 @@ import (
 	"mizan/posting/store"
 )
 
-var shown = listOf(7, 1)
+// testList is the list of owner 7.
+var testList = listOf(7, 1)
 
-// listOf returns a list of the n-th owner.
+// listOf returns the list of transactions with the given number whose owner is n.
 func listOf(n int64, number byte) ledger.List {
 	return ledger.NewList(ledger.Transaction, number, binary.BigEndian.AppendUint64(nil, uint64(n))...)
 }
@@ -25,16 +26,16 @@ func listOf(n int64, number byte) ledger.List {
 // ownerOf returns the number of a list's owner.
 func ownerOf(l ledger.List) int64 { return int64(binary.BigEndian.Uint64(l[2:])) }
 
-// lists returns a change of one listed record with the given number of events.
-func lists(s ledger.Source, expect uint64, events int) *posting.Change {
+// changeOfListed returns a change that moves a record of testList with the given number of events.
+func changeOfListed(s ledger.Source, expect uint64, events int) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
-		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: shown,
+		Org: org, Source: s, Expect: expect, Record: []byte{1}, List: testList,
 		Events: slices.Repeat([]ledger.Event{{Name: "a", To: "b"}}, events),
 	}}}
 }
 
-// walked walks naively over rows in ascending order.
-func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
+// naiveWalk returns what a walk must read from a list with these rows, which are in ascending order.
+func naiveWalk(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	for _, row := range slices.Backward(rows) {
 		if row.Booked >= w.From && (w.Before == 0 || row.Booked < w.Before) && (row.First || !w.First) {
 			want = append(want, row)
@@ -43,14 +44,14 @@ func walked(rows []posting.Listed, w posting.Walk) (want []posting.Listed) {
 	return want
 }
 
-// walk reads at most so many rows of the list.
-func (f *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
+// walk reads at most limit rows of testList.
+func (f *fixture) walk(w posting.Walk, limit int) (rows []posting.Listed) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	err := v.List(org, shown, w, func(row posting.Listed) (bool, error) {
+	err := v.List(org, testList, w, func(row posting.Listed) (bool, error) {
 		rows = append(rows, row)
-		return len(rows) < most, nil
+		return len(rows) < limit, nil
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -58,14 +59,14 @@ func (f *fixture) walk(w posting.Walk, most int) (rows []posting.Listed) {
 	return rows
 }
 
-const all = 1 << 30
+const noLimit = 1 << 30
 
 func TestListIsBoundedExactly(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
 	together := func(changes ...*posting.Change) {
-		for i, receipt := range f.together(d, changes) {
+		for i, receipt := range f.submitTogether(d, changes) {
 			if receipt.Err != nil {
 				t.Fatal(receipt.Err)
 			}
@@ -73,14 +74,14 @@ func TestListIsBoundedExactly(t *testing.T) {
 			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, First: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
-	var many []*posting.Change // more than a page holds
+	var many []*posting.Change // more than fit on a page
 	for i := range 2_000 {
 		s, events := newTransaction(), 1+i%3
-		many = append(many, lists(s, 0, events), lists(s, uint64(events), 1))
+		many = append(many, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
 	}
 	together(many...)
-	for range 3 { // one chunk each
-		together(lists(newTransaction(), 0, 3))
+	for range 3 { // each in a group of its own, and so in a chunk of its own
+		together(changeOfListed(newTransaction(), 0, 3))
 	}
 	borders := f.borders()
 	if len(borders) < 2*6 {
@@ -90,7 +91,7 @@ func TestListIsBoundedExactly(t *testing.T) {
 		for _, at := range []ledger.Micros{border - 1, border, border + 1} {
 			for _, w := range []posting.Walk{{Before: at}, {From: at}, {From: at, Before: at}, {From: at - 40, Before: at}, {From: at, Before: at + 40}} {
 				for _, w.First = range []bool{false, true} {
-					if got, want := f.walk(w, all), walked(rows, w); !slices.Equal(got, want) {
+					if got, want := f.walk(w, noLimit), naiveWalk(rows, w); !slices.Equal(got, want) {
 						t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
 					}
 				}
@@ -98,11 +99,11 @@ func TestListIsBoundedExactly(t *testing.T) {
 		}
 	}
 	for _, w := range []posting.Walk{{}, {First: true}, {From: -5}, {Before: 1}, {Before: -5}, {From: rows[len(rows)-1].Booked + 1}} {
-		want := walked(rows, w)
+		want := naiveWalk(rows, w)
 		if w.Before < 0 {
 			want = nil
 		}
-		if got := f.walk(w, all); !slices.Equal(got, want) {
+		if got := f.walk(w, noLimit); !slices.Equal(got, want) {
 			t.Errorf("%+v: %d rows, want %d", w, len(got), len(want))
 		}
 	}
@@ -112,7 +113,8 @@ func newTransaction() ledger.Source {
 	return ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 }
 
-// borders returns the times of the first and last row of every page of the lists.
+// borders returns the booked times of the first and the last row of every stored page and every chunk of the
+// lists.
 func (f *fixture) borders() (times []ledger.Micros) {
 	f.t.Helper()
 	v := f.View()
@@ -139,8 +141,8 @@ func (f *fixture) borders() (times []ledger.Micros) {
 
 func TestCreationIsListedAtTheLastEventOfItsStep(t *testing.T) {
 	f := open(t)
-	stamp := f.must(lists(newTransaction(), 0, 3)).Stamps[0]
-	rows := f.walk(posting.Walk{First: true}, all)
+	stamp := f.must(changeOfListed(newTransaction(), 0, 3)).Stamps[0]
+	rows := f.walk(posting.Walk{First: true}, noLimit)
 	if len(rows) != 1 || rows[0].Booked != stamp.Updated || rows[0].Booked-stamp.Started != 2 {
 		t.Errorf("rows %+v of a record with %+v", rows, stamp)
 	}
@@ -152,7 +154,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	for range n / 500 {
 		c := new(posting.Change)
 		for range 500 {
-			c.Steps = append(c.Steps, lists(newTransaction(), 0, 1).Steps...)
+			c.Steps = append(c.Steps, changeOfListed(newTransaction(), 0, 1).Steps...)
 		}
 		f.must(c)
 	}
@@ -160,7 +162,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	defer v.Close()
 	for name, walk := range map[string]func(count func() (bool, error)) error{
 		"a list": func(count func() (bool, error)) error {
-			return v.List(org, shown, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return count() })
+			return v.List(org, testList, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return count() })
 		},
 		"records": func(count func() (bool, error)) error {
 			return v.Records(org, ledger.Transaction, func(ledger.ID, posting.Record) (bool, error) { return count() })
@@ -179,7 +181,7 @@ func TestWalksAllocateNothingForEachRow(t *testing.T) {
 	}
 }
 
-// changingList is a list whose records are created and changed between two walks.
+// changingList creates and changes records of testList between two walks, and knows their versions.
 type changingList struct {
 	*fixture
 	random   *rand.Rand
@@ -197,7 +199,7 @@ func newChangingList(t *testing.T, n int) *changingList {
 
 func (c *changingList) create() {
 	s := newTransaction()
-	c.versions[s.ID] = c.must(lists(s, 0, 1+c.random.IntN(3))).Stamps[0].Version
+	c.versions[s.ID] = c.must(changeOfListed(s, 0, 1+c.random.IntN(3))).Stamps[0].Version
 	c.ids = append(c.ids, s.ID)
 }
 
@@ -205,7 +207,7 @@ func (c *changingList) create() {
 func (c *changingList) move() (moved ledger.ID) {
 	moved = c.ids[c.random.IntN(len(c.ids))]
 	s := ledger.Source{Kind: ledger.Transaction, ID: moved}
-	c.versions[moved] = c.must(lists(s, c.versions[moved], 1)).Stamps[0].Version
+	c.versions[moved] = c.must(changeOfListed(s, c.versions[moved], 1)).Stamps[0].Version
 	return moved
 }
 
@@ -239,7 +241,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	there, moved, seen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
 	last := ledger.Micros(math.MaxInt64)
 	for w := (posting.Walk{}); ; {
-		page := c.fresh(w, 7)
+		page := c.newestRows(w, 7)
 		for _, row := range page {
 			if row.Booked >= last {
 				t.Errorf("a row of %d comes after one of %d", row.Booked, last)
@@ -255,7 +257,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 		moved[c.move()] = true
 	}
 	if len(moved) == 0 {
-		t.Fatal("nothing moved between two walks")
+		t.Fatal("no record moved between two walks")
 	}
 	for _, id := range there {
 		if n := seen[id]; n > 1 || n == 0 && !moved[id] {
@@ -264,12 +266,12 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	}
 }
 
-// fresh returns the rows that are the newest of their records.
-func (c *changingList) fresh(w posting.Walk, most int) (rows []posting.Listed) {
+// newestRows reads at most limit rows that are the newest ones of their records.
+func (c *changingList) newestRows(w posting.Walk, limit int) (rows []posting.Listed) {
 	c.t.Helper()
 	v := c.View()
 	defer v.Close()
-	err := v.List(org, shown, w, func(row posting.Listed) (bool, error) {
+	err := v.List(org, testList, w, func(row posting.Listed) (bool, error) {
 		record, found, err := v.Record(org, ledger.Source{Kind: ledger.Transaction, ID: row.ID})
 		if err != nil || !found {
 			return false, fmt.Errorf("%v is listed: %v, %w", row.ID, found, err)
@@ -277,7 +279,7 @@ func (c *changingList) fresh(w posting.Walk, most int) (rows []posting.Listed) {
 		if record.Stamp.Updated == row.Booked {
 			rows = append(rows, row)
 		}
-		return len(rows) < most, nil
+		return len(rows) < limit, nil
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"mizan/posting/balances"
 )
 
-// compare asks every query of a view and of the model.
-func (p *play) compare() {
+// compare compares the results of every query of a view with the model.
+func (p *modelRun) compare() {
 	p.t.Helper()
 	v := p.View()
 	defer v.Close()
@@ -22,7 +22,7 @@ func (p *play) compare() {
 		o := p.model.org(org)
 		p.compareEvents(v, org, o)
 		p.compareAfter(v, org, o)
-		p.foresee(v, org)
+		p.preload(v, org)
 		for _, path := range append(modelPaths, "A:ban", "L:nobody") {
 			for _, asset := range modelAssets {
 				p.compareAccount(v, org, o, ledger.Account{Path: path, Asset: asset})
@@ -52,15 +52,15 @@ func (p *play) compare() {
 	}
 }
 
-// instant returns an instant at or beside which an event was booked.
-func (p *play) instant(o *modelOrg) ledger.Micros {
+// instant returns the booked time of a random event, or an instant one microsecond before or after it.
+func (p *modelRun) instant(o *modelOrg) ledger.Micros {
 	if len(o.events) == 0 {
 		return p.model.now
 	}
 	return o.events[p.random.IntN(len(o.events))].Booked + ledger.Micros(p.random.IntN(3)-1)
 }
 
-func (p *play) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
+func (p *modelRun) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
 	p.t.Helper()
 	last := uint64(len(o.events))
 	if size, _, err := v.Head(org); size != last || err != nil {
@@ -78,7 +78,7 @@ func (p *play) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
 	if err != nil || next <= last {
 		p.t.Errorf("the events end before %d (%v)", next, err)
 	}
-	before, most := uint64(p.random.IntN(len(o.events)+3)), p.random.IntN(500)
+	before, limit := uint64(p.random.IntN(len(o.events)+3)), p.random.IntN(500)
 	want := last
 	if before != 0 {
 		want = min(last, before-1)
@@ -88,10 +88,10 @@ func (p *play) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
 			p.t.Fatalf("event %d comes where %d should", e.Seq, want)
 		}
 		want--
-		most--
-		return most > 0, nil
+		limit--
+		return limit > 0, nil
 	})
-	if err != nil || want > 0 && most > 0 {
+	if err != nil || want > 0 && limit > 0 {
 		p.t.Errorf("the events before %d end at %d (%v)", before, want, err)
 	}
 	for range 20 {
@@ -107,7 +107,7 @@ func (p *play) compareEvents(v *posting.View, org ledger.ID, o *modelOrg) {
 	}
 }
 
-func (p *play) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a ledger.Account) {
+func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a ledger.Account) {
 	p.t.Helper()
 	lines := o.accounts[a]
 	if got, err := v.Totals(org, a); got != o.totals[a].ledger() || err != nil {
@@ -143,25 +143,25 @@ func (p *play) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a led
 	}
 }
 
-func (p *play) compareLines(v *posting.View, org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, lines []posting.Line) {
+func (p *modelRun) compareLines(v *posting.View, org ledger.ID, a ledger.Account, until ledger.Micros, before uint64, lines []posting.Line) {
 	p.t.Helper()
 	want := slices.Clone(lines)
 	if before != 0 {
 		want = slices.DeleteFunc(want, func(l posting.Line) bool { return l.Seq >= before })
 	}
 	slices.Reverse(want)
-	most := 1 + p.random.IntN(400)
+	limit := 1 + p.random.IntN(400)
 	var got []posting.Line
 	err := v.LinesUntil(org, a, until, before, func(l posting.Line) (bool, error) {
 		got = append(got, l)
-		return len(got) < most, nil
+		return len(got) < limit, nil
 	})
-	if !slices.Equal(got, want[:min(most, len(want))]) || err != nil {
+	if !slices.Equal(got, want[:min(limit, len(want))]) || err != nil {
 		p.t.Errorf("%v before %d until %d: %d lines of %d (%v)", a, before, until, len(got), len(want), err)
 	}
 }
 
-func (p *play) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, prefix string) {
+func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, prefix string) {
 	p.t.Helper()
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		var want, got []ledger.Account
@@ -175,16 +175,16 @@ func (p *play) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, pref
 		})
 		var past *ledger.Account
 		for { // in pages of one to four
-			most := 1 + p.random.IntN(4)
+			limit := 1 + p.random.IntN(4)
 			err := v.AccountsFrom(org, prefix, env, past, func(a ledger.Account) (bool, error) {
 				got = append(got, a)
-				most--
-				return most > 0, nil
+				limit--
+				return limit > 0, nil
 			})
 			if err != nil {
 				p.t.Fatal(err)
 			}
-			if most > 0 || len(got) > len(want) {
+			if limit > 0 || len(got) > len(want) {
 				break
 			}
 			past = &got[len(got)-1]
@@ -195,7 +195,7 @@ func (p *play) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, pref
 	}
 }
 
-func (p *play) compareRecord(v *posting.View, k owned, want *modelRecord) {
+func (p *modelRun) compareRecord(v *posting.View, k recordKey, want *modelRecord) {
 	p.t.Helper()
 	got, found, err := v.Record(k.org, k.source)
 	if err != nil || !found || got.Stamp != want.stamp || string(got.Payload) != want.payload {
@@ -215,10 +215,10 @@ func (p *play) compareRecord(v *posting.View, k owned, want *modelRecord) {
 	if err != nil || version != 0 {
 		p.t.Errorf("record %v: its events end before version %d (%v)", k.source.ID, version, err)
 	}
-	p.compareChain(v, k)
+	p.compareSourceEvents(v, k)
 }
 
-func (p *play) compareSealed(v *posting.View) {
+func (p *modelRun) compareSealed(v *posting.View) {
 	p.t.Helper()
 	left := 0
 	for k, r := range p.model.records {
@@ -231,7 +231,7 @@ func (p *play) compareSealed(v *posting.View) {
 	}
 	for _, org := range p.orgs {
 		err := v.SealedRows(org, func(s ledger.Source, sealed []byte) (bool, error) {
-			if r := p.model.records[owned{org, s}]; r == nil || r.sealed != string(sealed) {
+			if r := p.model.records[recordKey{org, s}]; r == nil || r.sealed != string(sealed) {
 				p.t.Errorf("%q is sealed beside %v", sealed, s.ID)
 			}
 			left--
@@ -246,7 +246,7 @@ func (p *play) compareSealed(v *posting.View) {
 	}
 }
 
-func (p *play) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
+func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
 	p.t.Helper()
 	near := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
 	w := posting.Walk{First: p.random.IntN(2) == 0}
@@ -256,7 +256,7 @@ func (p *play) compareList(v *posting.View, org ledger.ID, l ledger.List, rows [
 	if p.random.IntN(2) == 0 {
 		w.Before = near()
 	}
-	want := walked(rows, w)
+	want := naiveWalk(rows, w)
 	var got []posting.Listed
 	err := v.List(org, l, w, func(row posting.Listed) (bool, error) {
 		got = append(got, row)

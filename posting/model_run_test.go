@@ -18,13 +18,13 @@ import (
 	"mizan/posting"
 )
 
-// play runs the same changes on a journal and its model.
-type play struct {
+// modelRun submits the same changes to a journal and to its model.
+type modelRun struct {
 	*fixture
 	random *rand.Rand
 	model  *model
 	orgs   []ledger.ID
-	made   int // makes claims and windows change
+	made   int // number of drafts; the keys of claims and the windows of counters depend on it
 }
 
 var (
@@ -37,26 +37,26 @@ var (
 	}
 )
 
-// The caches hold one entry, groups are small, and the journal restarts now and then, so the
-// orderer must read again everything that it forgets.
+// The caches hold one entry at first, groups are small, and the journal restarts now and then. So the orderer
+// has to read again what it has forgotten.
 func TestJournalMatchesItsModel(t *testing.T) {
-	const most = 40
-	rounds := most
+	const maxRounds = 40
+	rounds := maxRounds
 	if testing.Short() {
-		rounds = 10 // and as many more as it takes until everything was refused once
+		rounds = 10 // and more, until there was a refusal with each code
 	}
 	random := random(t)
-	p := &play{
+	p := &modelRun{
 		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), cached: 1, memTable: 4 << 20},
 		random:  random, model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}
 	p.reopen()
 	t.Cleanup(func() { _ = p.Close() })
-	for round := 0; round < rounds || round < most && len(p.unrefused()) > 0; round++ {
+	for round := 0; round < rounds || round < maxRounds && len(p.missingRefusals()) > 0; round++ {
 		p.batch(1 + random.IntN(300))
-		p.dues()
+		p.takeDue()
 		if round%4 == 3 {
-			p.days = []int{-1, 1, 3, 20, 0}[random.IntN(5)]
+			p.bufferedGroups = []int{-1, 1, 3, 20, 0}[random.IntN(5)]
 			p.restart()
 			clear(p.model.taken)
 			p.cached = 1 + random.IntN(8)
@@ -64,7 +64,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 		if round%3 == 0 {
 			p.compare()
 		}
-		p.forward(time.Duration(random.Int64N(1 << (20 + random.IntN(30))))) // from nothing to two weeks
+		p.forward(time.Duration(random.Int64N(1 << (20 + random.IntN(30))))) // from zero to two weeks
 		if t.Failed() {
 			return
 		}
@@ -72,19 +72,19 @@ func TestJournalMatchesItsModel(t *testing.T) {
 	p.compare()
 	groups, _ := p.LastGroup()
 	t.Logf("%d changes in %d groups, %d records, refused: %v", p.made, groups, len(p.model.records), p.model.refusals)
-	for _, code := range p.unrefused() {
+	for _, code := range p.missingRefusals() {
 		t.Errorf("nothing was refused with %s", code)
 	}
 }
 
-// unrefused returns the codes with which nothing was refused yet.
-func (p *play) unrefused() []ledger.Code {
+// missingRefusals returns the codes with which no change was refused yet.
+func (p *modelRun) missingRefusals() []ledger.Code {
 	codes := []ledger.Code{ledger.ClaimTaken, ledger.StaleVersion, ledger.LimitExceeded, ledger.InsufficientFunds}
 	return slices.DeleteFunc(codes, func(code ledger.Code) bool { return p.model.refusals[code] > 0 })
 }
 
 // batch submits changes from several goroutines and applies the receipts to the model.
-func (p *play) batch(n int) {
+func (p *modelRun) batch(n int) {
 	type answer struct {
 		draft
 		receipt posting.Receipt
@@ -94,7 +94,7 @@ func (p *play) batch(n int) {
 		d := p.draft()
 		d.wait = p.random.IntN(6) == 0
 		drafts = append(drafts, d)
-		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change once more: one of them wins
+		for !makesTransaction(d.change) && p.random.IntN(8) == 0 { // the same change again: only one of them is accepted
 			drafts = append(drafts, draft{copyOf(d.change), d.reserved, false})
 		}
 	}
@@ -129,18 +129,19 @@ func (p *play) batch(n int) {
 	}
 	p.model.now = ledger.MicrosOf(p.clock.Now())
 	for _, a := range answers {
-		p.follow(a.draft, a.receipt)
+		p.wantReceipt(a.draft, a.receipt)
 	}
 }
 
-// makesTransaction tells whether a change has an id that was generated for it.
+// makesTransaction tells whether a change creates a transaction or a transfer, whose id must have been
+// generated for this change alone.
 func makesTransaction(c *posting.Change) bool {
 	return slices.ContainsFunc(c.Steps, func(s posting.Step) bool {
 		return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer)
 	})
 }
 
-func (p *play) follow(d draft, got posting.Receipt) {
+func (p *modelRun) wantReceipt(d draft, got posting.Receipt) {
 	code, at, owner := p.model.expect(d.change)
 	claim, counter := 0, 0
 	if code == ledger.ClaimTaken {
@@ -181,10 +182,10 @@ func copyOf(c *posting.Change) *posting.Change {
 	return &next
 }
 
-func (p *play) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
+func (p *modelRun) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
 
-// draft makes a random change that a caller could make, from the model's state.
-func (p *play) draft() draft {
+// draft returns a random change that a caller could submit in the model's state.
+func (p *modelRun) draft() draft {
 	p.made++
 	d := draft{change: new(posting.Change)}
 	c := d.change
@@ -193,7 +194,7 @@ func (p *play) draft() draft {
 	case 0:
 		c.Steps = []posting.Step{{Org: org, Source: ledger.Source{Kind: ledger.Transfer, ID: uuid.New()}, Events: p.events(1, p.entry(ledger.Posted))}}
 	case 1, 2:
-		c.Steps = []posting.Step{p.fresh(org, p.entry(ledger.Pending))}
+		c.Steps = []posting.Step{p.creationStep(org, p.entry(ledger.Pending))}
 		d.reserved = 1 + p.random.Int64N(20)
 		c.Counters = []ledger.CounterGuard{{Org: org, Key: "reserved", Add: amount(uint64(d.reserved)), Max: amount(1 << 40), Refuse: ledger.OutOfRange}}
 	case 3, 4:
@@ -203,11 +204,11 @@ func (p *play) draft() draft {
 		fallthrough
 	case 5:
 		for range 1 + p.random.IntN(3) {
-			c.Steps = append(c.Steps, p.fresh(org, p.entry(ledger.Posted)))
+			c.Steps = append(c.Steps, p.creationStep(org, p.entry(ledger.Posted)))
 			org = p.org()
 		}
 	default:
-		c.Steps = []posting.Step{p.again(org)}
+		c.Steps = []posting.Step{p.moveStep(org)}
 		c.MustRecord = p.random.IntN(2) == 0
 	}
 	p.guard(c)
@@ -215,7 +216,7 @@ func (p *play) draft() draft {
 }
 
 // guard adds guards and claims by which a command may be refused.
-func (p *play) guard(c *posting.Change) {
+func (p *modelRun) guard(c *posting.Change) {
 	for p.random.IntN(3) == 0 {
 		c.Claims = append(c.Claims, ledger.Claim{
 			Org: c.Steps[0].Org, Kind: ledger.ClaimTxID, Key: fmt.Sprint(p.random.IntN(p.made + 1)), Owner: []byte(uuid.NewString()),
@@ -226,7 +227,7 @@ func (p *play) guard(c *posting.Change) {
 			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.made / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
 		}
 		c.Counters = append(c.Counters, g)
-		if p.random.IntN(3) == 0 { // and releases it at once
+		if p.random.IntN(3) == 0 { // and a release of the same amount
 			g.Release = true
 			c.Counters = append(c.Counters, g)
 		}
@@ -240,10 +241,10 @@ func (p *play) guard(c *posting.Change) {
 	}
 }
 
-// outcome closes what a record holds, sometimes another record's hold, and releases its
-// reservations.
-func (p *play) outcome(d *draft) bool {
-	for k, r := range p.model.records { // any: maps have no order, and the seed decides little here
+// outcome makes d a change that closes what a record holds and releases its reservation. In some cases the
+// record then holds something else. outcome returns false if no record holds anything.
+func (p *modelRun) outcome(d *draft) bool {
+	for k, r := range p.model.records { // maps have no order, so the seed does not decide which record it is
 		if r.stamp.Held == 0 {
 			continue
 		}
@@ -267,8 +268,9 @@ func (p *play) outcome(d *draft) bool {
 	return false
 }
 
-// again moves a record that holds nothing, often from a wrong version.
-func (p *play) again(org ledger.ID) posting.Step {
+// moveStep returns a step of a record that holds nothing, often with a wrong version; without such a record, a
+// step that creates one.
+func (p *modelRun) moveStep(org ledger.ID) posting.Step {
 	for k, r := range p.model.records {
 		if k.org == org && r.stamp.Held == 0 && p.random.IntN(4) > 0 {
 			var entry *ledger.Entry
@@ -278,24 +280,24 @@ func (p *play) again(org ledger.ID) posting.Step {
 			return p.step(org, k.source, p.version(k, r), p.events(1+p.random.IntN(3), entry))
 		}
 	}
-	return p.fresh(org, nil)
+	return p.creationStep(org, nil)
 }
 
-// version returns the record's version, or the one before. A transaction's creation is never
-// repeated, because the writer does not check its id.
-func (p *play) version(k owned, r *modelRecord) uint64 {
+// version returns the record's version, or sometimes the version before it. For a transaction of version 1 it
+// never returns 0, because the writer does not check whether the id of a new transaction is free.
+func (p *modelRun) version(k recordKey, r *modelRecord) uint64 {
 	if p.random.IntN(5) > 0 || r.stamp.Version == 1 && k.source.Kind == ledger.Transaction {
 		return r.stamp.Version
 	}
 	return r.stamp.Version - 1
 }
 
-func (p *play) fresh(org ledger.ID, entry *ledger.Entry) posting.Step {
+func (p *modelRun) creationStep(org ledger.ID, entry *ledger.Entry) posting.Step {
 	kinds := []ledger.Kind{ledger.Transaction, ledger.Settlement, ledger.Partner}
 	return p.step(org, ledger.Source{Kind: kinds[p.random.IntN(len(kinds))], ID: uuid.New()}, 0, p.events(1+p.random.IntN(3), entry))
 }
 
-func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events []ledger.Event) posting.Step {
+func (p *modelRun) step(org ledger.ID, source ledger.Source, expect uint64, events []ledger.Event) posting.Step {
 	s := posting.Step{Org: org, Source: source, Expect: expect, Events: events, Record: make([]byte, p.random.IntN(100)), Finish: p.random.IntN(4) == 0}
 	if p.random.IntN(200) == 0 {
 		s.Record = []byte(strings.Repeat("long", p.random.IntN(maxPart/4)+1))
@@ -310,14 +312,14 @@ func (p *play) step(org ledger.ID, source ledger.Source, expect uint64, events [
 		s.List = listOf(p.random.Int64N(3), byte(1+p.random.IntN(2)))
 	}
 	if p.random.IntN(2) == 0 {
-		// Sometimes passed, sometimes in the window, sometimes far beyond it.
+		// The instant has passed, or is in the window that is held in memory, or is far beyond it.
 		s.Due = max(1, ledger.MicrosOf(p.clock.Now())-1_000_000+ledger.Micros(p.random.Int64N(1<<(10+p.random.IntN(35)))))
 	}
 	return s
 }
 
 // events returns the given number of events; one of them has the entry.
-func (p *play) events(n int, entry *ledger.Entry) []ledger.Event {
+func (p *modelRun) events(n int, entry *ledger.Entry) []ledger.Event {
 	events := make([]ledger.Event, n)
 	for i := range events {
 		events[i] = ledger.Event{Name: fmt.Sprint("event", i), From: "a", To: "b"}
@@ -326,15 +328,16 @@ func (p *play) events(n int, entry *ledger.Entry) []ledger.Event {
 	return events
 }
 
-func (p *play) effective() ledger.Date {
+func (p *modelRun) effective() ledger.Date {
 	if p.random.IntN(2) == 0 {
 		return 0
 	}
 	return ledger.DateOf(p.clock.Now()) + ledger.Date(p.random.IntN(40)-20)
 }
 
-// entry returns an entry that balances in one or two assets; postings often spill.
-func (p *play) entry(phase ledger.Phase) *ledger.Entry {
+// entry returns an entry in one or two assets, in each of which it balances. Half of its postings may spill if
+// the phase allows it.
+func (p *modelRun) entry(phase ledger.Phase) *ledger.Entry {
 	entry := &ledger.Entry{Phase: phase, Effective: p.effective()}
 	for range 1 + p.random.IntN(2) {
 		asset := modelAssets[p.random.IntN(len(modelAssets))]
@@ -356,8 +359,8 @@ func (p *play) entry(phase ledger.Phase) *ledger.Entry {
 	return entry
 }
 
-// dues takes the due items and returns some of them.
-func (p *play) dues() {
+// takeDue takes items that are due, compares them with the model, and returns some of them to the journal.
+func (p *modelRun) takeDue() {
 	p.t.Helper()
 	p.lookAhead()
 	now := ledger.MicrosOf(p.clock.Now())
@@ -367,23 +370,23 @@ func (p *play) dues() {
 			want[posting.Item{At: r.stamp.Due, Org: k.org, Source: k.source}] = true
 		}
 	}
-	most := 1 + p.random.IntN(2*len(want)+10)
-	got := p.Due.Take(now, most)
+	limit := 1 + p.random.IntN(2*len(want)+10)
+	got := p.Due.Take(now, limit)
 	if !slices.IsSortedFunc(got, func(a, b posting.Item) int { return cmp.Compare(a.At, b.At) }) {
-		p.t.Error("what is due comes out of order")
+		p.t.Error("due items are handed out in the wrong order")
 	}
 	for _, item := range got {
 		if !want[item] {
 			p.t.Fatalf("%+v is handed out and not due", item)
 		}
 		delete(want, item)
-		p.model.taken[owned{item.Org, item.Source}] = true
+		p.model.taken[recordKey{item.Org, item.Source}] = true
 		if p.random.IntN(4) == 0 {
 			p.Due.Return(item)
-			delete(p.model.taken, owned{item.Org, item.Source})
+			delete(p.model.taken, recordKey{item.Org, item.Source})
 		}
 	}
-	if len(got) < most && len(want) > 0 {
+	if len(got) < limit && len(want) > 0 {
 		p.t.Fatalf("%d are due and not handed out", len(want))
 	}
 }

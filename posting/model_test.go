@@ -10,50 +10,50 @@ import (
 	"mizan/posting/store"
 )
 
-// model is a naive second version of the writer: maps and signed integers, one change after
-// another in the order in which the journal answered.
+// model is a naive second version of the writer, with maps and signed integers. It applies one change after
+// the other, in the order in which the journal answered.
 type model struct {
 	now      ledger.Micros
 	orgs     map[ledger.ID]*modelOrg
 	claims   map[string]string // by kind, organization and key
-	counters map[counted]int64
-	records  map[owned]*modelRecord
+	counters map[counterKey]int64
+	records  map[recordKey]*modelRecord
 	lists    map[ledger.List][]posting.Listed // of the first organization
-	taken    map[owned]bool
+	taken    map[recordKey]bool               // records that were handed out as due
 	refusals map[ledger.Code]int
 }
 
-type counted struct {
+type counterKey struct {
 	org         ledger.ID
 	key, window string
 }
 
-type owned struct {
+type recordKey struct {
 	org    ledger.ID
 	source ledger.Source
 }
 
 type modelOrg struct {
 	events   []ledger.Event
-	totals   map[ledger.Account]four
+	totals   map[ledger.Account]modelTotals
 	accounts map[ledger.Account][]posting.Line
 	effects  map[ledger.Account][]effect
 }
 
-// four has the totals: posted debits and credits, then pending ones.
-type four [4]int64
+// modelTotals are an account's totals: posted debits and credits, then pending debits and credits.
+type modelTotals [4]int64
 
-func (f four) available() int64 { return f[1] - f[0] - f[2] }
+func (f modelTotals) available() int64 { return f[1] - f[0] - f[2] }
 
-func (f four) ledger() ledger.Totals {
+func (f modelTotals) ledger() ledger.Totals {
 	at := func(i int) money.Amount { return money.FromUint64(uint64(f[i])) }
 	return ledger.Totals{DebitsPosted: at(0), CreditsPosted: at(1), DebitsPending: at(2), CreditsPending: at(3)}
 }
 
-// effect is the effect of an entry on one total of an account, from a day on.
+// effect is the change of one of an account's totals by an entry, from the entry's effective day on.
 type effect struct {
 	on    ledger.Date
-	total int
+	total int // index in modelTotals
 	by    int64
 }
 
@@ -65,24 +65,24 @@ type modelRecord struct {
 	reserved int64
 }
 
-// draft is a change and its expected result.
+// draft is a change that is to be submitted.
 type draft struct {
 	change   *posting.Change
-	reserved int64
-	wait     bool // submit no other change before its receipt
+	reserved int64 // what its first step reserves
+	wait     bool  // submit no other change before its receipt
 }
 
 func newModel() *model {
 	return &model{
-		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counted]int64{},
-		records: map[owned]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, taken: map[owned]bool{}, refusals: map[ledger.Code]int{},
+		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counterKey]int64{},
+		records: map[recordKey]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, taken: map[recordKey]bool{}, refusals: map[ledger.Code]int{},
 	}
 }
 
 func (m *model) org(id ledger.ID) *modelOrg {
 	o := m.orgs[id]
 	if o == nil {
-		o = &modelOrg{totals: map[ledger.Account]four{}, accounts: map[ledger.Account][]posting.Line{}, effects: map[ledger.Account][]effect{}}
+		o = &modelOrg{totals: map[ledger.Account]modelTotals{}, accounts: map[ledger.Account][]posting.Line{}, effects: map[ledger.Account][]effect{}}
 		m.orgs[id] = o
 	}
 	return o
@@ -90,8 +90,8 @@ func (m *model) org(id ledger.ID) *modelOrg {
 
 func claimKey(c *ledger.Claim) string { return string(c.Kind) + c.Org.String() + c.Key }
 
-// small converts an amount of the test to an integer.
-func small(a money.Amount) int64 {
+// toInt converts an amount of the test to an integer.
+func toInt(a money.Amount) int64 {
 	n, ok := a.Uint64()
 	if !ok || n > 1<<50 {
 		panic("an amount that the model cannot hold")
@@ -99,24 +99,24 @@ func small(a money.Amount) int64 {
 	return int64(n)
 }
 
-// expect returns why a change must be refused; empty if it must not. For a taken claim it also
-// returns the claim and its owner, for a counter the guard.
+// expect returns the code with which a change must be refused; empty if it must be accepted. For a taken
+// claim, at is the index of the claim and owner its owner; for a counter, at is the index of the guard.
 func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner string) {
-	own := map[string]string{}
+	inChange := map[string]string{} // owner of each key that an earlier claim of the change takes
 	for i := range c.Claims {
 		k := claimKey(&c.Claims[i])
 		if o, taken := m.claims[k]; taken {
 			return ledger.ClaimTaken, i, o
 		}
-		if o, taken := own[k]; taken {
+		if o, taken := inChange[k]; taken {
 			return ledger.ClaimTaken, i, o
 		}
-		own[k] = string(c.Claims[i].Owner)
+		inChange[k] = string(c.Claims[i].Owner)
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
 		version := uint64(0)
-		if r := m.records[owned{s.Org, s.Source}]; r != nil {
+		if r := m.records[recordKey{s.Org, s.Source}]; r != nil {
 			version = r.stamp.Version
 		}
 		if version != s.Expect {
@@ -126,17 +126,17 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 	if c.MustRecord {
 		return "", 0, ""
 	}
-	counters := map[counted]int64{}
+	counters := map[counterKey]int64{}
 	for i, g := range c.Counters {
-		k := counted{g.Org, g.Key, g.Window}
+		k := counterKey{g.Org, g.Key, g.Window}
 		if _, known := counters[k]; !known {
 			counters[k] = m.counters[k]
 		}
 		if g.Release {
-			counters[k] -= small(g.Add)
+			counters[k] -= toInt(g.Add)
 			continue
 		}
-		if counters[k] += small(g.Add); counters[k] > small(g.Max) {
+		if counters[k] += toInt(g.Add); counters[k] > toInt(g.Max) {
 			return g.Refuse, i, ""
 		}
 	}
@@ -144,10 +144,10 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 }
 
 func (m *model) judgeFunds(c *posting.Change) ledger.Code {
-	totals := map[ledger.ID]map[ledger.Account]four{}
-	of := func(org ledger.ID) map[ledger.Account]four {
+	totals := map[ledger.ID]map[ledger.Account]modelTotals{}
+	of := func(org ledger.ID) map[ledger.Account]modelTotals {
 		if totals[org] == nil {
-			totals[org] = map[ledger.Account]four{}
+			totals[org] = map[ledger.Account]modelTotals{}
 			for a, t := range m.org(org).totals {
 				totals[org][a] = t
 			}
@@ -157,23 +157,24 @@ func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 	for i := range c.Steps {
 		for k := range c.Steps[i].Events {
 			if e := c.Steps[i].Events[k].Entry; e != nil {
-				bookNaively(of(c.Steps[i].Org), e, func(ledger.Posting, ledger.Phase, int, four) {})
+				bookNaively(of(c.Steps[i].Org), e, func(ledger.Posting, ledger.Phase, int, modelTotals) {})
 			}
 		}
 	}
 	for _, g := range c.Funds {
-		if of(g.Org)[g.Account].available() < -small(g.Overdraft) {
+		if of(g.Org)[g.Account].available() < -toInt(g.Overdraft) {
 			return ledger.InsufficientFunds
 		}
 	}
 	return ""
 }
 
-// bookNaively books an entry on totals and returns its postings after splitting. It calls line
-// for each expected line, in order; a negative index means a line of what a capture releases.
-func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, four)) []ledger.Posting {
+// bookNaively books an entry on totals and returns its postings after splitting. It calls line for each
+// expected line, in order, with the line's index. An index from the number of postings on means a line for
+// what a capture releases.
+func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, modelTotals)) []ledger.Posting {
 	at := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
-	add := func(p ledger.Posting, total int, n int64) four {
+	add := func(p ledger.Posting, total int, n int64) modelTotals {
 		t := totals[at(p)]
 		if p.Side == ledger.Credit {
 			total++
@@ -184,18 +185,14 @@ func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledg
 		totals[at(p)] = t
 		return t
 	}
-	after := map[ledger.Account]bool{}
-	for _, p := range e.Postings {
-		after[at(p)] = true
-	}
-	var released []four
+	var released []modelTotals
 	for _, p := range e.Released {
-		released = append(released, add(p, 2, -small(p.Amount)))
+		released = append(released, add(p, 2, -toInt(p.Amount)))
 	}
 	var split []ledger.Posting
 	type booked struct {
 		p ledger.Posting
-		t four
+		t modelTotals
 	}
 	var lines []booked
 	for _, p := range e.Postings {
@@ -204,7 +201,7 @@ func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledg
 			parts = splitNaively(totals, p)
 		}
 		for _, part := range parts {
-			n, total := small(part.Amount), 0
+			n, total := toInt(part.Amount), 0
 			switch e.Phase {
 			case ledger.Pending:
 				total = 2
@@ -230,10 +227,10 @@ func bookNaively(totals map[ledger.Account]four, e *ledger.Entry, line func(ledg
 	return split
 }
 
-func splitNaively(totals map[ledger.Account]four, p ledger.Posting) (parts []ledger.Posting) {
+func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (parts []ledger.Posting) {
 	own, other := p, p
 	own.Spill, other.Spill, other.Account = "", "", p.Spill
-	n := small(p.Amount)
+	n := toInt(p.Amount)
 	spilled := int64(0)
 	if p.Side == ledger.Credit {
 		t := totals[ledger.Account{Path: p.Spill, Asset: p.Asset}]
@@ -262,11 +259,11 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 		}
 	}
 	for _, g := range c.Counters {
-		k := counted{g.Org, g.Key, g.Window}
+		k := counterKey{g.Org, g.Key, g.Window}
 		if g.Release {
-			m.counters[k] -= small(g.Add)
+			m.counters[k] -= toInt(g.Add)
 		} else {
-			m.counters[k] += small(g.Add)
+			m.counters[k] += toInt(g.Add)
 		}
 	}
 	for i := range c.Steps {
@@ -280,7 +277,7 @@ func (m *model) apply(d draft) (stamps []posting.Stamp) {
 }
 
 func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
-	o, k := m.org(s.Org), owned{s.Org, s.Source}
+	o, k := m.org(s.Org), recordKey{s.Org, s.Source}
 	r := m.records[k]
 	if r == nil {
 		r = new(modelRecord)
@@ -345,14 +342,14 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	case ledger.Capture, ledger.Void:
 		entry.Closes, r.stamp.Held = r.stamp.Held, 0
 		for _, p := range r.held {
-			o.note(p, entry.Effective, 2, -small(p.Amount))
+			o.addEffect(p, entry.Effective, 2, -toInt(p.Amount))
 		}
 		r.held = nil
 	}
 	if (entry.Phase == ledger.Posted || entry.Phase == ledger.Capture) && r.stamp.Settled == 0 {
 		r.stamp.Settled = e.Seq
 	}
-	entry.Postings = bookNaively(o.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after four) {
+	entry.Postings = bookNaively(o.totals, &entry, func(p ledger.Posting, phase ledger.Phase, index int, after modelTotals) {
 		a := ledger.Account{Path: p.Account, Asset: p.Asset}
 		o.accounts[a] = append(o.accounts[a], posting.Line{
 			Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: after.ledger(),
@@ -361,14 +358,14 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	for _, p := range entry.Postings {
 		switch entry.Phase {
 		case ledger.Posted, ledger.Capture:
-			o.note(p, entry.Effective, 0, small(p.Amount))
+			o.addEffect(p, entry.Effective, 0, toInt(p.Amount))
 		case ledger.Pending:
-			o.note(p, entry.Effective, 2, small(p.Amount))
+			o.addEffect(p, entry.Effective, 2, toInt(p.Amount))
 		}
 	}
 }
 
-func (o *modelOrg) note(p ledger.Posting, on ledger.Date, total int, by int64) {
+func (o *modelOrg) addEffect(p ledger.Posting, on ledger.Date, total int, by int64) {
 	if p.Side == ledger.Credit {
 		total++
 	}
@@ -376,9 +373,9 @@ func (o *modelOrg) note(p ledger.Posting, on ledger.Date, total int, by int64) {
 	o.effects[a] = append(o.effects[a], effect{on, total, by})
 }
 
-// effective returns an account's totals by effective date.
+// effective returns an account's totals by effective date, at the end of a day.
 func (o *modelOrg) effective(a ledger.Account, on ledger.Date) ledger.Totals {
-	var t four
+	var t modelTotals
 	for _, e := range o.effects[a] {
 		if e.on <= on {
 			t[e.total] += e.by

@@ -13,7 +13,7 @@ type Channel byte
 // The channels. The zero value is invalid.
 const (
 	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
-	Stream                       // the merchant's address too, with a different body (specification, "Events")
+	Stream                       // the event alone, without envelope and signature, to the same address
 	Operators                    // Telegram and e-mail of the terminal's operators
 	Bulletin                     // the same recipients, but not about an event: never in Step.Notices
 )
@@ -41,7 +41,7 @@ type Notice struct {
 	// need not read the record. The submitter must not modify About and Body afterwards.
 	About any
 
-	// Late fields: the writer fills them.
+	// The writer fills the following fields.
 	Source ledger.Source
 	Booked ledger.Micros // booked time of the event; together with Channel it identifies the notice in its organization
 	Page   ledger.Micros // booked time of the first notice on the same page
@@ -141,10 +141,9 @@ func (w *writer) finishNotices(b *orgState) {
 	}
 }
 
-// OnNotices sets the function that is called with the notices of each durable group and
-// organization, in the order of booking, before the changes are acknowledged. It runs on the
-// committer's goroutine and must not block. It owns the slice. OnNotices must be called before
-// any Change with notices is submitted.
+// OnNotices sets the function fn that is called with the notices of each durable group and organization, in
+// the order of booking, before the changes are acknowledged. It runs on the committer's goroutine and must not
+// block. The slice then belongs to fn. OnNotices must be called before any Change with notices is submitted.
 func (j *Journal) OnNotices(fn func(org ledger.ID, notices []Notice)) { j.onNotices = fn }
 
 // KV returns the value of a key.

@@ -46,7 +46,8 @@ func (h *noticeRecorder) of(org ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// stepWithNotices returns a step of one record with a notice of each channel for each event.
+// stepWithNotices returns a step that creates a record with the given number of events. Each event has one
+// notice on each channel.
 func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 	s := posting.Step{Org: org, Source: newTransaction(), Record: []byte{1}}
 	for i := range events {
@@ -60,8 +61,8 @@ func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 
 func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
 
-// stored returns all notices of an organization, in order.
-func (f *fixture) stored(of ledger.ID) (all []posting.Notice) {
+// storedNotices returns all notices of an organization, in order.
+func (f *fixture) storedNotices(of ledger.ID) (all []posting.Notice) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
@@ -77,7 +78,7 @@ func (f *fixture) stored(of ledger.ID) (all []posting.Notice) {
 	return all
 }
 
-// wantNotices compares notices, without the fields that are not stored.
+// wantNotices compares notices in the fields that are stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
 	same := func(a, b posting.Notice) bool {
@@ -101,7 +102,7 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 		for _, n := range c.Steps[i].Notices {
 			want = append(want, posting.Notice{
 				Channel: n.Channel, To: n.To, Body: n.Body, Source: c.Steps[i].Source, Booked: c.Steps[i].Events[n.Event].Booked,
-				Page: c.Steps[0].Events[0].Booked, // of the group's first notice
+				Page: c.Steps[0].Events[0].Booked, // booked time of the group's first notice
 			})
 		}
 	}
@@ -109,10 +110,10 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 		t.Fatalf("the events were booked at %d and %d", want[0].Booked, want[3].Booked)
 	}
 	wantNotices(t, "handed over", h.of(org), want)
-	wantNotices(t, "stored", f.stored(org), want)
+	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()
-	wantNotices(t, "after a restart", f.stored(org), want)
-	if got := f.stored(uuid.New()); got != nil {
+	wantNotices(t, "after a restart", f.storedNotices(org), want)
+	if got := f.storedNotices(uuid.New()); got != nil {
 		t.Errorf("another organization has %v", got)
 	}
 }
@@ -128,13 +129,13 @@ func TestNoticesAboutIsHandedOverButNotStored(t *testing.T) {
 	if got := h.of(org); got[1].About != about || got[0].About != nil {
 		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
 	}
-	if got := f.stored(org); got[1].About != nil {
+	if got := f.storedNotices(org); got[1].About != nil {
 		t.Errorf("read back with %v", got[1].About)
 	}
 }
 
 func TestRefusedChangeWritesNoNotices(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	var h noticeRecorder
 	h.listen(f.Journal)
@@ -143,13 +144,13 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	first.Claims, taken.Claims = claim, claim
 	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
 	stale.MustRecord = true
-	receipts := f.together(d, []*posting.Change{first, taken, stale}) // in one group, or in two
+	receipts := f.submitTogether(d, []*posting.Change{first, taken, stale}) // in one group or in two, as it happens
 	if receipts[0].Err != nil {
 		t.Fatal(receipts[0].Err)
 	}
 	wantCode(t, receipts[1].Err, ledger.ClaimTaken)
 	wantCode(t, receipts[2].Err, ledger.StaleVersion)
-	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": f.stored(org)} {
+	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": f.storedNotices(org)} {
 		if len(got) != 3 || string(got[0].Body) != "first 0 webhook" {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -167,20 +168,20 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 			var h noticeRecorder
 			h.listen(f.Journal)
 			f.must(change(stepWithNotices(org, 1, "before")))
-			d.before.Store(!c.after)
-			d.after.Store(c.after)
+			d.failBefore.Store(!c.after)
+			d.failAfter.Store(c.after)
 			f.Submit(change(stepWithNotices(org, 1, "lost")), func(posting.Receipt) { t.Error("acknowledged") })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
 			_ = f.Close()
 			if got := len(h.of(org)); got != 3 {
-				t.Errorf("%d were handed over, want the 3 of the group before", got)
+				t.Errorf("%d were handed over, want the 3 of the durable group", got)
 			}
-			d.before.Store(false)
-			d.after.Store(false)
+			d.failBefore.Store(false)
+			d.failAfter.Store(false)
 			f.reopen()
-			if got := len(f.stored(org)); got != c.want {
+			if got := len(f.storedNotices(org)); got != c.want {
 				t.Errorf("%d are stored, want %d", got, c.want)
 			}
 		})
@@ -188,13 +189,13 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 }
 
 func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	var order []string // only the committer's goroutine writes it
 	var inView int
 	f.OnNotices(func(org ledger.ID, notices []posting.Notice) {
-		order = append(order, "told")
-		inView = len(f.stored(org))
+		order = append(order, "handed over")
+		inView = len(f.storedNotices(org))
 	})
 	done := make(chan struct{})
 	f.Submit(change(stepWithNotices(org, 1, "x")), func(posting.Receipt) {
@@ -206,18 +207,18 @@ func TestNoticesAreHandedOverAfterTheSyncAndBeforeTheReceipt(t *testing.T) {
 		t.Fatal("acknowledged with the sync still open")
 	default:
 	}
-	if got := f.stored(org); got != nil {
+	if got := f.storedNotices(org); got != nil {
 		t.Errorf("a view shows %+v with the sync still open", got)
 	}
-	d.open()
+	d.unblock()
 	<-done
-	if !slices.Equal(order, []string{"told", "acknowledged"}) || inView != 3 {
-		t.Errorf("order %v, and %d durable when they were told", order, inView)
+	if !slices.Equal(order, []string{"handed over", "acknowledged"}) || inView != 3 {
+		t.Errorf("order %v, and %d durable when they were handed over", order, inView)
 	}
 }
 
-// Entries of two organizations in groups of any size: each gets all of its notices once, in
-// their order.
+// Four goroutines submit entries of two organizations, in groups of any size. All notices of an organization
+// are handed over once, in the order of booking.
 func TestNoticesComeInBookingOrder(t *testing.T) {
 	f := open(t)
 	var h noticeRecorder
@@ -246,12 +247,12 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
 		}
 		sorted := slices.IsSortedFunc(got, func(a, b posting.Notice) int {
-			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // never equal
+			return cmp.Or(cmp.Compare(a.Booked, b.Booked), cmp.Compare(a.Channel, b.Channel), 1) // a repeated notice counts as unsorted
 		})
 		if !sorted {
 			t.Error("they were not handed over in the order of their bookings")
 		}
-		wantNotices(t, "stored", f.stored(of), got)
+		wantNotices(t, "stored", f.storedNotices(of), got)
 	}
 }
 
@@ -264,7 +265,7 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 		c.Steps = append(c.Steps, s)
 	}
 	f.must(c)
-	all := f.stored(org)
+	all := f.storedNotices(org)
 	if len(all) != 60 {
 		t.Fatalf("%d notices, want 60", len(all))
 	}
@@ -298,13 +299,13 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	wantNotices(t, "by pages, the newest first", again, all)
 }
 
-// From any instant on, a reader begins with the page that covers it.
+// A reader that asks for the notices from an instant on begins with the page that covers the instant.
 func TestNoticesAreReadFromThePageCoveringAnInstant(t *testing.T) {
 	f := open(t)
 	for range 5 {
 		f.must(change(stepWithNotices(org, 3, "x"))) // one page each
 	}
-	all := f.stored(org)
+	all := f.storedNotices(org)
 	v := f.View()
 	defer v.Close()
 	for from := all[0].Booked - 2; from <= all[len(all)-1].Booked+2; from++ {
@@ -341,15 +342,15 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 		return posting.Notice{Event: event, Channel: channel, Body: make([]byte, body)}
 	}
 	for name, notices := range map[string][]posting.Notice{
-		"of no event":               {notice(-1, posting.Webhook, 1)},
-		"of an event that is none":  {notice(2, posting.Webhook, 1)},
-		"by no channel":             {notice(0, 0, 1)},
-		"a bulletin":                {notice(0, posting.Bulletin, 1)},
-		"by an unknown channel":     {notice(0, 9, 1)},
-		"too long":                  {notice(0, posting.Webhook, posting.MaxNotice+1)},
-		"two by one channel":        {notice(0, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
-		"channels out of order":     {notice(0, posting.Stream, 1), notice(0, posting.Webhook, 1)},
-		"events out of their order": {notice(1, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
+		"of no event":                 {notice(-1, posting.Webhook, 1)},
+		"of an event beyond the last": {notice(2, posting.Webhook, 1)},
+		"by no channel":               {notice(0, 0, 1)},
+		"a bulletin":                  {notice(0, posting.Bulletin, 1)},
+		"by an unknown channel":       {notice(0, 9, 1)},
+		"too long":                    {notice(0, posting.Webhook, posting.MaxNotice+1)},
+		"two by one channel":          {notice(0, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
+		"channels out of order":       {notice(0, posting.Stream, 1), notice(0, posting.Webhook, 1)},
+		"events out of their order":   {notice(1, posting.Webhook, 1), notice(0, posting.Webhook, 1)},
 	} {
 		s := stepWithNotices(org, 2, "x")
 		s.Notices = notices
@@ -360,18 +361,18 @@ func TestInvalidNoticePanicsInItsCaller(t *testing.T) {
 	s := stepWithNotices(org, 2, "x")
 	s.Notices = []posting.Notice{notice(0, posting.Webhook, 0), notice(0, posting.Operators, posting.MaxNotice), notice(1, posting.Webhook, posting.MaxNotice)}
 	f.must(change(s))
-	if got := f.stored(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
+	if got := f.storedNotices(org); len(got) != 3 || len(got[0].Body) != 0 || len(got[1].Body) != posting.MaxNotice {
 		t.Errorf("%d notices are stored", len(got))
 	}
 }
 
-// Random changes, groups and restarts: the stored notices are the acknowledged ones.
+// After random changes, groups and restarts, the stored notices are those that were handed over.
 func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	var h noticeRecorder
 	h.listen(f.Journal)
-	orgs := make([]ledger.ID, 20) // more than those whose pages' memory is kept
+	orgs := make([]ledger.ID, 20) // more than the number of organizations whose pages are kept in memory
 	for i := range orgs {
 		orgs[i] = uuid.New()
 	}
@@ -404,7 +405,7 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 			h.listen(f.Journal)
 		}
 		for _, of := range orgs {
-			wantNotices(t, "stored", f.stored(of), h.of(of))
+			wantNotices(t, "stored", f.storedNotices(of), h.of(of))
 		}
 	}
 }

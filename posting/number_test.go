@@ -11,9 +11,9 @@ import (
 	"mizan/posting"
 )
 
-// numbered returns a new record that takes a number of a sequence, with a claim.
+// numbered returns a change of a new record that takes a number of the sequence and the claim.
 func numbered(org ledger.ID, sequence, claim string) *posting.Change {
-	c := note(uuid.New())
+	c := recordWithoutEntry(uuid.New())
 	s := &c.Steps[0]
 	s.Org, s.Number = org, sequence
 	s.Source.Kind = ledger.Contract
@@ -22,7 +22,7 @@ func numbered(org ledger.ID, sequence, claim string) *posting.Change {
 }
 
 func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	other := uuid.New()
 	random := random(t)
@@ -35,11 +35,11 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 			if random.IntN(3) == 0 {
 				of = other
 			}
-			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // one in two is taken already
+			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // about half of the claims are taken already
 			changes = append(changes, numbered(of, sequence, sequence+claim))
 			names = append(names, of.String()+sequence)
 		}
-		for i, receipt := range f.together(d, changes) {
+		for i, receipt := range f.submitTogether(d, changes) {
 			switch {
 			case receipt.Err == nil:
 				taken[names[i]] = append(taken[names[i]], receipt.Stamps[0].Number)
@@ -68,7 +68,7 @@ func TestRecordKeepsItsNumber(t *testing.T) {
 	f := open(t)
 	first := numbered(org, "PN", "a")
 	made := f.must(first).Stamps[0]
-	again := note(first.Steps[0].Source.ID)
+	again := recordWithoutEntry(first.Steps[0].Source.ID)
 	again.Steps[0].Source, again.Steps[0].Expect, again.Steps[0].Number = first.Steps[0].Source, 1, "PN"
 	moved := f.must(&again).Stamps[0]
 	f.restart()
@@ -86,7 +86,7 @@ func TestRecordKeepsItsNumber(t *testing.T) {
 
 func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	f := open(t)
-	c := note(uuid.New())
+	c := recordWithoutEntry(uuid.New())
 	lists := []ledger.List{listOf(1, 1), listOf(2, 8), listOf(3, 16)}
 	c.Steps[0].List, c.Steps[0].Also = lists[0], lists[1:]
 	f.must(&c)

@@ -9,8 +9,8 @@ import (
 	"mizan/posting/store"
 )
 
-// A full page of notices is in the group and no longer counts as part of the tail. Otherwise a
-// group with many notices would end too early.
+// A full page of notices is already in the group, so it must not also count as a row that is still to be added
+// (tail). Otherwise a group with many notices would end too early.
 func TestFullNoticePageIsCountedOnce(t *testing.T) {
 	w, b := &writer{group: store.NewGroup(1, [32]byte{})}, &orgState{org: uuid.New()}
 	s := Step{Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}}

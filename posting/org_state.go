@@ -127,7 +127,7 @@ func (w *writer) flushOrg(b *orgState) {
 // Bounds of memory that is kept from group to group for reuse.
 const (
 	maxWarm          = 256     // with more organizations than this, the memory of blocks is not reused
-	maxBufferingOrgs = 16      // with more organizations than this, the memory of buffer rows is not reused; it may be ten times as large
+	maxBufferingOrgs = 16      // with more organizations than this, the memory of buffer rows, which may be ten times as large, is not reused
 	maxKept          = 4 << 10 // largest capacity of a page's line buffer that is reused
 )
 

@@ -83,7 +83,7 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 		w.pages = append(w.pages, p)
 		w.tail.add(1, p.rowBound())
 	}
-	if p.long(lineSize) && p.last != at {
+	if p.tooLongWith(lineSize) && p.last != at {
 		if len(p.lines) > p.fresh {
 			w.tail.add(1, p.rowBound())
 		}
@@ -95,8 +95,8 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 	p.last = at
 }
 
-// long tells whether the page's last row would be too long with n more bytes.
-func (p *page) long(n int) bool {
+// tooLongWith tells whether the page's last row would be too long with n more bytes.
+func (p *page) tooLongWith(n int) bool {
 	from := 0
 	if k := len(p.cuts); k > 0 {
 		from = p.cuts[k-1].at
@@ -156,8 +156,7 @@ func (w *writer) finishPages() {
 // exists.
 func (p *page) unknown() bool { return p.balance != nil && !p.balance.paged }
 
-// older returns how many bytes flushing the page adds to what the group has already counted for its own
-// lines.
+// older returns the size that flushing the page adds to what the group has already counted for its own lines.
 func (p *page) older() size {
 	older := size{bytes: p.fresh}
 	for _, c := range p.cuts {
@@ -180,8 +179,8 @@ func (w *writer) room() size {
 	return size{limit.rows - w.group.Rows() - w.tail.rows, limit.bytes - w.group.Bytes() - w.tail.bytes}
 }
 
-// bufferPages writes the lines that the group added to these pages into page buffers, in
-// the order in which the group touched the pages; the checker relies on that order.
+// bufferPages writes the lines that the group added to these pages into page buffers, in the order in which
+// the group touched the pages; the check of snapshots relies on that order.
 func (w *writer) bufferPages(pages []*page) {
 	if len(pages) == 0 {
 		return
@@ -284,7 +283,7 @@ func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
 			}
 			w.flush(p)
 			w.setAside(p)
-			p.keep(w) // until the group is durable
+			p.keep(w) // it must stay cached until the group is durable
 		}
 		d.pages = d.pages[:n]
 	}
@@ -381,7 +380,7 @@ func (r *bufferLoader) row(k store.BufferKey, row []byte) error {
 			d.pages = append(d.pages, p.page)
 			p.keep(r.writer)
 		}
-		if p.long(len(lines)) {
+		if p.tooLongWith(len(lines)) {
 			p.cuts = append(p.cuts, cut{len(p.lines), first})
 		}
 		p.last = last

@@ -18,32 +18,33 @@ import (
 	"mizan/posting/store"
 )
 
-// testLog is a disk that can be blocked repeatedly.
-type testLog struct {
+// blockableDisk is a disk that can be blocked repeatedly.
+type blockableDisk struct {
 	posting.Log
-	shut    sync.Mutex // while it is held no group passes
-	waiter  atomic.Int32
+	blocked sync.Mutex // while the mutex is held no group reaches the store
+	waiting atomic.Int32
 	longest struct{ rows, bytes atomic.Int64 } // size of the largest group
 }
 
-func (v *testLog) Apply(g *store.Group) error {
-	v.waiter.Add(1)
-	v.shut.Lock()
-	v.waiter.Add(-1)
-	v.shut.Unlock()
-	v.longest.rows.Store(max(v.longest.rows.Load(), int64(g.Rows())))
-	v.longest.bytes.Store(max(v.longest.bytes.Load(), int64(g.Bytes())))
-	return v.Log.Apply(g)
+func (d *blockableDisk) Apply(g *store.Group) error {
+	d.waiting.Add(1)
+	d.blocked.Lock()
+	d.waiting.Add(-1)
+	d.blocked.Unlock()
+	d.longest.rows.Store(max(d.longest.rows.Load(), int64(g.Rows())))
+	d.longest.bytes.Store(max(d.longest.bytes.Load(), int64(g.Bytes())))
+	return d.Log.Apply(g)
 }
 
-// insertValve puts a valve between the journal and its store, from the journal's next start on.
-func (d *bufferFixture) insertValve() *testLog {
-	v := new(testLog)
-	d.fixture.wrapLog = func(l posting.Log) posting.Log { v.Log = l; return v }
-	return v
+// insertDisk puts a blockable disk between the journal and its store. It takes effect when the journal is next
+// opened.
+func (d *bufferFixture) insertDisk() *blockableDisk {
+	disk := new(blockableDisk)
+	d.fixture.wrapLog = func(l posting.Log) posting.Log { disk.Log = l; return disk }
+	return disk
 }
 
-// until waits for a condition that becomes true without the test.
+// until waits for a condition that becomes true without further action of the test.
 func until(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
@@ -54,9 +55,9 @@ func until(t *testing.T, what string, happened func() bool) {
 }
 
 // burst books changes that arrive while the disk is blocked.
-func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
+func (d *bufferFixture) burst(disk *blockableDisk, steps ...posting.Step) {
 	d.t.Helper()
-	v.shut.Lock()
+	disk.blocked.Lock()
 	receipts := make(chan posting.Receipt, len(steps))
 	var drafts []draft
 	for _, s := range steps {
@@ -64,12 +65,12 @@ func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 		drafts = append(drafts, draft{change: copyOf(c)})
 		d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 	}
-	v.shut.Unlock()
+	disk.blocked.Unlock()
 	d.model.now = ledger.MicrosOf(d.clock.Now())
 	for _, drafted := range drafts {
 		select {
 		case receipt := <-receipts:
-			d.follow(drafted, receipt)
+			d.wantReceipt(drafted, receipt)
 		case err := <-d.fatal:
 			d.t.Fatal(err)
 		}
@@ -77,60 +78,60 @@ func (d *bufferFixture) burst(v *testLog, steps ...posting.Step) {
 }
 
 func TestManyPagesOfOneGroupAreSharded(t *testing.T) {
-	for pages, dealt := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
+	for pages, sharded := range map[int]bool{store.ShardedFrom - 1: false, store.ShardedFrom: true, 4 * store.ShardedFrom: true} {
 		d := newBufferFixture(t, 3, 1)
 		var pairs [][2]ledger.Path
 		for n := range pages - 1 { // the list is a page too
 			pairs = append(pairs, [2]ledger.Path{accountOf(n), accountOf((n + 1) % (pages - 1))})
 		}
-		here, there := listOf(7, 1), listOf(1007, 1)
-		d.group(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...)) // no account is new then
-		d.wantDays()
-		d.group(d.step(d.orgs[0], here, pairs...), d.step(d.orgs[1], there, pairs[:store.ShardedFrom/2]...))
+		list0, list1 := listOf(7, 1), listOf(1007, 1)
+		d.group(d.step(d.orgs[0], ledger.List{}, pairs...), d.step(d.orgs[1], ledger.List{}, pairs...)) // so that no account is new in the next group
+		d.wantGroupsInBuffer()
+		d.group(d.step(d.orgs[0], list0, pairs...), d.step(d.orgs[1], list1, pairs[:store.ShardedFrom/2]...))
 		v := d.View()
-		shares := map[byte]int{}
-		for _, row := range d.dayRows(v, d.orgs[0]) {
-			shares[row.Shard] += len(row.sections)
-			for prefix := range row.sections {
-				if want := store.Shard(store.PageHead(nil, []byte(prefix))); dealt && row.Shard != want || !dealt && row.Shard != store.Unsharded {
-					t.Errorf("of %d pages one is in share %d, dealt it belongs into %d", pages, row.Shard, want)
+		shards := map[byte]int{}
+		for _, row := range d.bufferRows(v, d.orgs[0]) {
+			shards[row.Shard] += len(row.chunks)
+			for prefix := range row.chunks {
+				if want := store.Shard(store.PageHead(nil, []byte(prefix))); sharded && row.Shard != want || !sharded && row.Shard != store.Unsharded {
+					t.Errorf("of %d pages one is in shard %d, want %d if they are sharded", pages, row.Shard, want)
 				}
 			}
 		}
 		sum := 0
-		for _, n := range shares {
+		for _, n := range shards {
 			sum += n
 		}
-		if sum != pages || dealt != (len(shares) > 8) {
-			t.Errorf("%d sections of %d pages are in shares %v", sum, pages, shares)
+		if sum != pages || sharded != (len(shards) > 8) {
+			t.Errorf("%d chunks of %d pages are in shards %v", sum, pages, shards)
 		}
-		if rows := d.dayRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
+		if rows := d.bufferRows(v, d.orgs[1]); len(rows) != 1 || rows[0].Shard != store.Unsharded {
 			t.Errorf("the other organization's few pages are in %+v", rows)
 		}
 		v.Close()
-		d.wantRead()
-		d.group(d.step(d.orgs[0], here, pairs[:5]...), d.step(d.orgs[1], there, pairs[3:7]...))
+		d.wantLikeModel()
+		d.group(d.step(d.orgs[0], list0, pairs[:5]...), d.step(d.orgs[1], list1, pairs[3:7]...))
 		v = d.View()
-		for _, row := range d.dayRows(v, d.orgs[0]) {
+		for _, row := range d.bufferRows(v, d.orgs[0]) {
 			if row.Group == 3 && row.Shard != store.Unsharded {
-				t.Errorf("a group of few pages after one of %d has a row in share %d", pages, row.Shard)
+				t.Errorf("a group of few pages after one of %d has a row in shard %d", pages, row.Shard)
 			}
 		}
 		v.Close()
-		d.everyWay("after a group of many pages and one of few")
+		d.wantNowAndAfterRestart("after a group of many pages and one of few")
 		for range 3 {
-			d.idle()
+			d.bookUnrelated()
 		}
-		d.wantDays(4, 5, 6)
-		d.everyWay("after all was carried")
+		d.wantGroupsInBuffer(4, 5, 6)
+		d.wantNowAndAfterRestart("after all was flushed")
 	}
 }
 
-// inShare returns accounts whose pages are in the same shard.
-func inShare(share byte, n int) (paths []ledger.Path) {
+// accountsInShard returns n accounts whose pages all belong to the given shard.
+func accountsInShard(shard byte, n int) (paths []ledger.Path) {
 	for i := 0; len(paths) < n; i++ {
 		path := accountOf(i)
-		if store.Shard(store.PageHead(nil, []byte(prefixOf(path)))) == share {
+		if store.Shard(store.PageHead(nil, []byte(prefixOf(path)))) == shard {
 			paths = append(paths, path)
 		}
 	}
@@ -138,32 +139,32 @@ func inShare(share byte, n int) (paths []ledger.Path) {
 }
 
 func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
-	few, many := inShare(3, store.ShardedFrom-2), inShare(3, 3*store.ShardedFrom/2)
-	for name, paths := range map[string][]ledger.Path{"undealt": few, "dealt": many} {
+	few, many := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
+	for name, paths := range map[string][]ledger.Path{"unsharded": few, "sharded": many} {
 		t.Run(name, func(t *testing.T) {
 			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
 			for n := range 20 * len(paths) { // forty lines each
 				pairs = append(pairs, [2]ledger.Path{paths[n%len(paths)], paths[(n+7)%len(paths)]})
 			}
-			d.group(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // no account is new then
+			d.group(d.step(org, ledger.List{}, pairs[:len(paths)]...)) // so that no account is new in the next group
 			d.group(d.step(org, ledger.List{}, pairs...))
 			v := d.View()
-			rows := d.dayRows(v, org)
+			rows := d.bufferRows(v, org)
 			v.Close()
 			if len(rows) < 2 {
 				t.Errorf("%d rows", len(rows))
 			}
 			for n, row := range rows {
 				if row.length > store.MaxPage || int(row.Part) != n || row.Shard != rows[0].Shard {
-					t.Errorf("row %d is part %d of share %d with %d bytes", n, row.Part, row.Shard, row.length)
+					t.Errorf("row %d is part %d of shard %d with %d bytes", n, row.Part, row.Shard, row.length)
 				}
 			}
-			d.everyWay("before it is carried")
-			d.idle()
-			d.idle()
-			d.wantDays(3, 4)
-			d.everyWay("after it was carried")
+			d.wantNowAndAfterRestart("before it is flushed")
+			d.bookUnrelated()
+			d.bookUnrelated()
+			d.wantGroupsInBuffer(3, 4)
+			d.wantNowAndAfterRestart("after it was flushed")
 		})
 	}
 }
@@ -173,96 +174,96 @@ func TestBufferedPagesStayInMemoryWithSmallCaches(t *testing.T) {
 	for n := range 120 {
 		d.group(d.step(org, listOf(int64(n%37), 1), [2]ledger.Path{accountOf(n % 41), accountOf(n % 43)}))
 		if n%10 == 0 {
-			d.wantRead()
+			d.wantLikeModel()
 			d.wantInvariant()
 		}
 	}
-	d.everyWay("in the end")
+	d.wantNowAndAfterRestart("in the end")
 }
 
-// The group that flushes a page is on its way to the disk when the page gets new lines.
+// A page gets new lines while the group that flushes it is still on its way to the disk.
 func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
-	for days := 1; days <= 9; days++ {
-		d := newBufferFixture(t, days, 1)
-		v := d.insertValve()
+	for maxGroups := 1; maxGroups <= 9; maxGroups++ {
+		d := newBufferFixture(t, maxGroups, 1)
+		disk := d.insertDisk()
 		d.restart()
 		listed := listOf(7, 1)
-		d.group(d.step(org, ledger.List{}, [2]ledger.Path{pair1, pair2}))
-		d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
+		d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
 		other := func() posting.Step {
 			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
-		for n := 1; n < days; n++ {
+		for n := 1; n < maxGroups; n++ {
 			d.group(other())
 		}
-		v.shut.Lock()
+		disk.blocked.Lock()
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
-		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{pair1, quiet1})} {
+		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{busy1, quiet1})} {
 			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
-				until(t, "the group that carries is at the disk", func() bool { return v.waiter.Load() == 1 })
+				until(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
 			}
 			until(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
 		}
-		v.shut.Unlock()
+		disk.blocked.Unlock()
 		for _, drafted := range drafts {
-			d.follow(drafted, <-receipts)
+			d.wantReceipt(drafted, <-receipts)
 		}
-		if got := len(d.pages(pair2)); got != 2 {
-			t.Errorf("with %d days it was not carried by its age: %d pages", days, got)
+		if got := len(d.pages(busy2)); got != 2 {
+			t.Errorf("with page buffers of %d groups it was not flushed by its age: %d pages", maxGroups, got)
 		}
-		d.everyWay(fmt.Sprintf("with page buffers of %d groups", days))
+		d.wantNowAndAfterRestart(fmt.Sprintf("with page buffers of %d groups", maxGroups))
 	}
 }
 
 func TestPageBufferIsBoundedWhileEveryGroupIsFull(t *testing.T) {
-	for _, c := range []struct{ postings, accounts, days int }{
+	for _, c := range []struct{ postings, accounts, maxGroups int }{
 		{2, 40, 8}, {2, 400, 8}, {2, 4_000, 8}, {20, 100, 8}, {20, 2_000, 8},
 		{2, 40, 1_000}, {2, 400, 1_000}, // no page is flushed by its age
 	} {
 		if testing.Short() && c.accounts > 100 {
-			continue // more of the same goroutines' work, which the race detector makes ten times as long
+			continue // the same goroutines would only do more work, for which the race detector takes ten times as long
 		}
 		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
-			h := newHeavy(t, c.days)
+			h := newHeavy(t, c.maxGroups)
 			for round := range 5 {
 				var changes []*posting.Change
 				for range 5_000 / c.postings {
-					changes = append(changes, h.change(h.any(c.postings, c.accounts)...))
+					changes = append(changes, h.change(h.randomAccounts(c.postings, c.accounts)...))
 				}
 				h.book(changes...)
-				if got := len(h.dayGroups()); got > c.days+4 {
+				if got := len(h.groupsInBuffer()); got > c.maxGroups+4 {
 					t.Fatalf("%d groups have page buffer rows after round %d", got, round)
 				}
-				if got := h.waiter(); got > 8*posting.CarryFrom {
+				if got := h.mostBuffered(); got > 8*posting.FlushFrom {
 					t.Fatalf("%d bytes wait for a page after round %d", got, round)
 				}
 			}
-			_, most := h.Limit()
-			if n, _ := h.LastGroup(); n < 24 || h.v.longest.bytes.Load() < int64(most)*8/10 {
-				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.v.longest.bytes.Load(), most)
+			_, maxBytes := h.Limit()
+			if n, _ := h.LastGroup(); n < 24 || h.disk.longest.bytes.Load() < int64(maxBytes)*8/10 {
+				t.Errorf("%d groups, the longest has %d of %d bytes: they were not full", n, h.disk.longest.bytes.Load(), maxBytes)
 			}
-			h.wantChains()
+			h.wantLines()
 			h.restart()
-			h.wantChains()
+			h.wantLines()
 		})
 	}
 }
 
-// heavy is a journal whose lines have the maximum length, for which the model's integers are too
-// small. The test knows how many lines each account has.
+// heavy is a journal whose lines have the maximum length. Their amounts are too large for the integers of the
+// model, so the test itself counts the lines of each account.
 type heavy struct {
 	*bufferFixture
-	v     *testLog
+	disk  *blockableDisk
 	lines map[ledger.Path]int
 }
 
-func newHeavy(t *testing.T, days int) *heavy {
-	h := &heavy{bufferFixture: newBufferFixture(t, days, 1), lines: map[ledger.Path]int{}}
-	h.v = h.insertValve()
+func newHeavy(t *testing.T, maxGroups int) *heavy {
+	h := &heavy{bufferFixture: newBufferFixture(t, maxGroups, 1), lines: map[ledger.Path]int{}}
+	h.disk = h.insertDisk()
 	h.memTable = 1 << 20
 	h.restart()
 	return h
@@ -270,7 +271,7 @@ func newHeavy(t *testing.T, days int) *heavy {
 
 var huge = money.MustParse("1" + strings.Repeat("0", 60))
 
-// change returns a change with a line on each of the accounts, which must be even in number.
+// change returns a change with one line on each of the accounts. The number of accounts must be even.
 func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for n, path := range accounts {
@@ -287,18 +288,18 @@ func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 // book books changes that arrive while the disk is blocked.
 func (h *heavy) book(changes ...*posting.Change) {
 	h.t.Helper()
-	h.v.shut.Lock()
+	h.disk.blocked.Lock()
 	receipts := make(chan posting.Receipt, len(changes))
 	for n, c := range changes {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
-		switch n { // the other changes arrive when one group is at the disk and one is waiting: they begin a third together
+		switch n { // the others arrive when a group is at the disk and a second is prepared: they share the third
 		case 0:
-			until(h.t, "the first is at the disk", func() bool { return h.v.waiter.Load() == 1 })
+			until(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
 		case 1:
 			until(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
 	}
-	h.v.shut.Unlock()
+	h.disk.blocked.Unlock()
 	for range changes {
 		select {
 		case receipt := <-receipts:
@@ -311,9 +312,9 @@ func (h *heavy) book(changes ...*posting.Change) {
 	}
 }
 
-// wantChains checks that each account has its lines, each with the sums of the lines before it,
-// in every way of reading.
-func (h *heavy) wantChains() {
+// wantLines checks that each account has the expected number of lines, and that each line has the sums of all
+// lines up to it, in every way of reading.
+func (h *heavy) wantLines() {
 	h.t.Helper()
 	v := h.View()
 	defer v.Close()
@@ -347,47 +348,48 @@ func (h *heavy) wantChains() {
 	}
 }
 
-// any returns so many of the first accounts.
-func (h *heavy) any(n, of int) (accounts []ledger.Path) {
+// randomAccounts returns n accounts, each a random one of the accounts with the numbers below limit.
+func (h *heavy) randomAccounts(n, limit int) (accounts []ledger.Path) {
 	for range n {
-		accounts = append(accounts, accountOf(h.random.IntN(of)))
+		accounts = append(accounts, accountOf(h.random.IntN(limit)))
 	}
 	return accounts
 }
 
-// A change may touch many pages with many buffered lines: its size estimate did not include
-// them.
+// A change may touch many pages for which earlier groups have buffered many lines. The estimate of the
+// change's size does not include those lines.
 func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 	h := newHeavy(t, 20)
 	for round := range 14 {
 		var changes []*posting.Change
 		for range 3_000 {
-			changes = append(changes, h.change(h.any(2, 100)...))
+			changes = append(changes, h.change(h.randomAccounts(2, 100)...))
 		}
 		for range 10 * (round / 7) {
-			changes = append(changes, h.change(h.any(180, 100)...))
+			changes = append(changes, h.change(h.randomAccounts(180, 100)...))
 		}
 		h.book(changes...)
 	}
-	h.wantChains()
+	h.wantLines()
 	h.restart()
-	h.wantChains()
+	h.wantLines()
 }
 
 const hot = ledger.Path("L:hot")
 
-// crowded books a group after which more than a row is buffered for the hot account's page: all
-// pages of the group had enough lines to be flushed at once, and there was room for some of them
-// only. It returns whether that happened with so many changes of the account.
-func (h *heavy) crowded(changes int) bool {
+// overfillHotPage books a group after which the hot account's page has more buffered bytes than fit into a
+// row. Before that group, every page that it touches is nearly long enough to be flushed; the group makes all
+// of them long enough, but has room to flush only some. overfillHotPage tells whether more than a row is
+// buffered with the given number of changes of the hot account.
+func (h *heavy) overfillHotPage(changes int) (overfilled bool) {
 	var touch []ledger.Path
 	for n := range 80 {
 		touch = append(touch, accountOf(n))
 	}
 	touch = append(touch, "A:bank", hot)
-	for waits, last := 0, 0; waits+last < posting.CarryFrom; { // just below the bound for flushing
+	for waits, last := 0, 0; waits+last < posting.FlushFrom; { // just below the bound for flushing
 		h.book(h.change(touch...))
-		waits, last = h.waits(hot), h.waits(hot)-waits
+		waits, last = h.bufferedBytes(hot), h.bufferedBytes(hot)-waits
 	}
 	full := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
 	for range changes {
@@ -395,39 +397,39 @@ func (h *heavy) crowded(changes int) bool {
 	}
 	h.book(full...)
 	last, _ := h.LastGroup()
-	return len(h.pieces(hot)[last]) > 1
+	return len(h.chunkLengths(hot)[last]) > 1
 }
 
 func TestBufferedLinesMayExceedARow(t *testing.T) {
 	h := newHeavy(t, 50)
-	for changes := 12; !h.crowded(changes); changes++ {
+	for changes := 12; !h.overfillHotPage(changes); changes++ {
 		if changes == 40 {
 			t.Fatal("no group has had too little room")
 		}
 		_ = h.Close()
 		h = newHeavy(t, 50)
 	}
-	waited := h.waits(hot)
+	waited := h.bufferedBytes(hot)
 	if waited <= store.MaxPage {
 		t.Fatalf("%d bytes wait", waited)
 	}
 	for range 2 {
-		h.wantChains()
+		h.wantLines()
 		h.wantInvariant()
 		h.restart()
 	}
 	h.book(h.change(hot, hot))
-	if n := len(h.pages(hot)) - 1; n < 2 || n > waited/store.MaxPage+2 || h.waits(hot) != 0 {
-		t.Errorf("%d bytes are carried as %d pages, and %d wait", waited, n, h.waits(hot))
+	if n := len(h.pages(hot)) - 1; n < 2 || n > waited/store.MaxPage+2 || h.bufferedBytes(hot) != 0 {
+		t.Errorf("%d bytes are flushed as %d pages, and %d wait", waited, n, h.bufferedBytes(hot))
 	}
 	for _, length := range h.pages(hot) {
-		if most := store.MaxPage + 32*100; length > most { // room for an event
+		if most := store.MaxPage + 32*100; length > most { // the lines of one event are never divided
 			t.Errorf("a page has %d bytes", length)
 		}
 	}
-	h.wantChains()
+	h.wantLines()
 	h.restart()
-	h.wantChains()
+	h.wantLines()
 }
 
 func TestPageBuffersAreBoundedInBytes(t *testing.T) {
@@ -435,8 +437,8 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		t.Skip("it counts the bytes that are stored; the model's tests run the same goroutines")
 	}
 	d := newBufferFixture(t, 0, 0)
-	for sum, restarted := 0, false; sum < posting.MaxDayBytes*2; {
-		if sum > posting.MaxDayBytes/2 && !restarted {
+	for sum, restarted := 0, false; sum < posting.MaxBufferBytes*2; {
+		if sum > posting.MaxBufferBytes/2 && !restarted {
 			d.restart()
 			restarted = true
 		}
@@ -464,54 +466,54 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held > posting.MaxDayBytes*11/10 { // a group or two may have had too little room
+		if held > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
 			t.Fatalf("page buffers hold %d bytes", held)
 		}
 	}
 }
 
-// The booked time is a row's key, so two rows must not have the same time.
+// The key of a page has the booked time of its first line, so the lines of one event must not be on two pages.
 func TestLinesOfOneEventAreInOneRow(t *testing.T) {
-	for _, days := range []int{-1, 3} {
-		h := newHeavy(t, days)
+	for _, maxGroups := range []int{-1, 3} {
+		h := newHeavy(t, maxGroups)
 		h.memTable = 4 << 20
 		h.restart()
-		hold := h.change(hot, hot) // so that all of an account's totals are long
+		hold := h.change(hot, hot) // after it the pending totals of the account are long too
 		hold.Steps[0].Source.Kind, hold.Steps[0].Record = ledger.Settlement, []byte{}
 		hold.Steps[0].Events[0].Entry.Phase = ledger.Pending
 		h.book(hold)
 		for range 3 {
 			h.book(h.change(slices.Repeat([]ledger.Path{hot}, ledger.MaxPostings)...))
-			if days > 0 {
-				h.book(h.change(hot, hot)) // there are lines before it and after it
+			if maxGroups > 0 {
+				h.book(h.change(hot, hot)) // so there are lines before and after those of the next event
 			}
 		}
 		longest := slices.Max(h.pages(hot))
 		if longest <= store.MaxPage {
 			t.Errorf("the lines of an event take %d bytes, which is not more than a page", longest)
 		}
-		h.wantChains()
+		h.wantLines()
 		h.restart()
-		h.wantChains()
+		h.wantLines()
 	}
 }
 
-// waiter returns the most bytes that are buffered for any page.
-func (d *bufferFixture) waiter() (most int) {
+// mostBuffered returns the number of bytes that are buffered for the page with most.
+func (d *bufferFixture) mostBuffered() (longest int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(_, lines []byte) error {
-		most = max(most, len(lines))
+		longest = max(longest, len(lines))
 		return nil
 	})
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return most
+	return longest
 }
 
-// waits returns the bytes that are buffered for an account's next page.
-func (d *bufferFixture) waits(path ledger.Path) (n int) {
+// bufferedBytes returns the number of bytes that are buffered for an account's next page.
+func (d *bufferFixture) bufferedBytes(path ledger.Path) (n int) {
 	v := d.View()
 	defer v.Close()
 	err := v.BufferedPages(org, func(prefix, lines []byte) error {
@@ -526,13 +528,13 @@ func (d *bufferFixture) waits(path ledger.Path) (n int) {
 	return n
 }
 
-// pieces returns the lengths of an account's chunks, by group.
-func (d *bufferFixture) pieces(path ledger.Path) map[uint64][]int {
+// chunkLengths returns the lengths of an account's chunks in the page buffer, by the group that wrote them.
+func (d *bufferFixture) chunkLengths(path ledger.Path) map[uint64][]int {
 	v := d.View()
 	defer v.Close()
 	lengths := map[uint64][]int{}
-	for _, row := range d.dayRows(v, org) {
-		if lines := row.sections[prefixOf(path)]; len(lines) > 0 {
+	for _, row := range d.bufferRows(v, org) {
+		if lines := row.chunks[prefixOf(path)]; len(lines) > 0 {
 			lengths[row.Group] = append(lengths[row.Group], len(lines))
 		}
 	}

@@ -10,21 +10,21 @@ import (
 	"mizan/posting"
 )
 
-// Groups of all sizes over few and many accounts, page buffers of any length, caches with one
-// entry, and occasional restarts: everything reads as in the model.
+// Groups of all sizes change few or many accounts. The length of the page buffers varies, caches have one
+// entry, and the journal restarts now and then. Everything reads as in the model.
 func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	rounds := 60
 	if testing.Short() {
 		rounds = 15
 	}
 	d := newBufferFixture(t, 2, 1)
-	v := d.insertValve()
-	d.memTable, d.most = 6<<20, 12
+	disk := d.insertDisk()
+	d.memTable, d.maxCompared = 6<<20, 12
 	d.restart()
-	var held *held
+	var held *heldView
 	for round := range rounds {
-		d.round(v)
-		d.wantRead()
+		d.round(disk)
+		d.wantLikeModel()
 		d.wantInvariant()
 		switch {
 		case held != nil && d.random.IntN(3) == 0:
@@ -38,13 +38,13 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 				held.wantSame(d)
 				held = nil
 			}
-			d.days, d.cached = []int{-1, 1, 2, 5, 40, 0}[d.random.IntN(6)], 1+d.random.IntN(20)
+			d.bufferedGroups, d.cached = []int{-1, 1, 2, 5, 40, 0}[d.random.IntN(6)], 1+d.random.IntN(20)
 			d.restart()
-			d.wantRead()
+			d.wantLikeModel()
 			d.wantInvariant()
 		}
 		if t.Failed() {
-			t.Fatalf("round %d, page buffers of %d groups, caches of %d", round, d.days, d.cached)
+			t.Fatalf("round %d, page buffers of %d groups, caches of %d", round, d.bufferedGroups, d.cached)
 		}
 		d.forward(time.Duration(d.random.Int64N(1e9)))
 	}
@@ -55,30 +55,31 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	t.Logf("%d moves in %d groups over %d accounts", d.moves, groups, len(d.model.org(org).accounts))
 }
 
-// round books some groups, or some that arrive while the disk is blocked.
-func (d *bufferFixture) round(v *testLog) {
+// round books some groups: one after the other, or from changes that arrive while the disk is blocked.
+func (d *bufferFixture) round(disk *blockableDisk) {
 	d.t.Helper()
 	accounts := []int{3, 40, 400}[d.random.IntN(3)]
 	if d.random.IntN(3) == 0 {
 		var steps []posting.Step
 		for range 1 + d.random.IntN(400) {
-			steps = append(steps, d.any(d.orgs[d.random.IntN(2)], 1+d.random.IntN(6), accounts))
+			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(6), accounts))
 		}
-		d.burst(v, steps...)
+		d.burst(disk, steps...)
 		return
 	}
 	for range 1 + d.random.IntN(8) {
 		var steps []posting.Step
 		for range 1 + d.random.IntN(3) {
-			most := []int{1, 10, 100, 300}[d.random.IntN(4)]
-			steps = append(steps, d.any(d.orgs[d.random.IntN(2)], 1+d.random.IntN(most), accounts))
+			maxMoves := []int{1, 10, 100, 300}[d.random.IntN(4)]
+			steps = append(steps, d.randomStep(d.orgs[d.random.IntN(2)], 1+d.random.IntN(maxMoves), accounts))
 		}
 		d.group(steps...)
 	}
 }
 
-// any returns a step of so many moves between accounts, and perhaps in a list.
-func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
+// randomStep returns a step with the given number of moves between the accounts with numbers below accounts,
+// and sometimes with a list.
+func (d *bufferFixture) randomStep(of ledger.ID, moves, accounts int) posting.Step {
 	var pairs [][2]ledger.Path
 	for range moves {
 		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(1 + d.random.IntN(accounts)))})
@@ -94,16 +95,16 @@ func (d *bufferFixture) any(of ledger.ID, moves, accounts int) posting.Step {
 	return d.step(of, list, pairs...)
 }
 
-// held is a view that stays open while pages are flushed, and its results.
-type held struct {
+// heldView is a view that stays open while pages are flushed, with what it showed first.
+type heldView struct {
 	*posting.View
 	accounts []ledger.Account
 	list     ledger.List
 	shown    []string
 }
 
-func (d *bufferFixture) hold() *held {
-	h := &held{View: d.View()}
+func (d *bufferFixture) hold() *heldView {
+	h := &heldView{View: d.View()}
 	for a := range d.model.org(org).accounts {
 		if h.accounts = append(h.accounts, a); len(h.accounts) == 10 {
 			break
@@ -115,13 +116,13 @@ func (d *bufferFixture) hold() *held {
 		}
 	}
 	if d.random.IntN(2) == 0 {
-		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // the view keeps what it has read
+		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // loads the page buffer into the view
 	}
 	h.shown = h.show(d)
 	return h
 }
 
-func (h *held) show(d *bufferFixture) (shown []string) {
+func (h *heldView) show(d *bufferFixture) (shown []string) {
 	d.t.Helper()
 	must := func(err error) {
 		if err != nil {
@@ -139,10 +140,10 @@ func (h *held) show(d *bufferFixture) (shown []string) {
 	return shown
 }
 
-func (h *held) wantSame(d *bufferFixture) {
+func (h *heldView) wantSame(d *bufferFixture) {
 	d.t.Helper()
 	defer h.Close()
 	if got := h.show(d); !slices.Equal(got, h.shown) {
-		d.t.Errorf("a view of before shows %d things, and %d then:\n%.2000v\nwas\n%.2000v", len(got), len(h.shown), got, h.shown)
+		d.t.Errorf("an old view shows %d things now, and %d when it was opened:\n%.2000v\nwas\n%.2000v", len(got), len(h.shown), got, h.shown)
 	}
 }

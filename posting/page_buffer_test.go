@@ -16,14 +16,14 @@ import (
 
 // bufferFixture is a journal with a page buffer, and its model.
 type bufferFixture struct {
-	*play
-	moves uint64
-	most  int // accounts, and lists, that are compared at once
+	*modelRun
+	moves       uint64 // number of moves so far, which is also the amount of the last one
+	maxCompared int    // how many accounts, and how many lists, one comparison covers
 }
 
-func newBufferFixture(t *testing.T, days, cached int) *bufferFixture {
-	d := &bufferFixture{most: 100, play: &play{
-		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), days: days, cached: cached},
+func newBufferFixture(t *testing.T, maxGroups, cached int) *bufferFixture {
+	d := &bufferFixture{maxCompared: 100, modelRun: &modelRun{
+		fixture: &fixture{t: t, dir: t.TempDir(), clock: newClock(), fatal: make(chan error, 1), bufferedGroups: maxGroups, cached: cached},
 		random:  random(t), model: newModel(), orgs: []ledger.ID{org, uuid.New()},
 	}}
 	d.reopen()
@@ -33,8 +33,8 @@ func newBufferFixture(t *testing.T, days, cached int) *bufferFixture {
 
 func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d:available", n)) }
 
-// step moves a record of its own once for each pair: from the pair's first account to the
-// second. Two pairs make one event.
+// step returns a step of a new record. For each pair it moves money from the pair's first account to the
+// second; each event contains two such moves.
 func (d *bufferFixture) step(of ledger.ID, list ledger.List, pairs ...[2]ledger.Path) posting.Step {
 	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
 	for two := range slices.Chunk(pairs, 2) {
@@ -51,43 +51,43 @@ func (d *bufferFixture) step(of ledger.ID, list ledger.List, pairs ...[2]ledger.
 	return s
 }
 
-// group books steps as one change, and so as one group.
+// group books steps as one change, which is a group of its own.
 func (d *bufferFixture) group(steps ...posting.Step) {
 	d.t.Helper()
 	c := &posting.Change{Steps: steps, MustRecord: true}
 	pristine := copyOf(c)
 	receipt := d.must(c)
 	d.model.now = ledger.MicrosOf(d.clock.Now())
-	d.follow(draft{change: pristine}, receipt)
+	d.wantReceipt(draft{change: pristine}, receipt)
 }
 
-// idle books a group that touches no account of the tests.
-func (d *bufferFixture) idle() {
+// bookUnrelated books a group that touches no account of the tests.
+func (d *bufferFixture) bookUnrelated() {
 	d.t.Helper()
 	d.group(d.step(d.orgs[0], listOf(99, 1)))
 }
 
-// wantRead compares a view's accounts and lists with the model.
-func (d *bufferFixture) wantRead() {
+// wantLikeModel compares the accounts and lists of the journal with those of the model.
+func (d *bufferFixture) wantLikeModel() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, of := range d.orgs {
-		o, left := d.model.org(of), d.most
-		for a := range o.accounts { // maps have no order: any accounts
+		o, left := d.model.org(of), d.maxCompared
+		for a := range o.accounts { // which accounts come first is random
 			d.compareAccount(v, of, o, a)
 			if left--; left == 0 {
 				break
 			}
 		}
-		if len(o.accounts) > d.most && (len(o.accounts) > 500 || d.random.IntN(8) > 0) {
+		if len(o.accounts) > d.maxCompared && (len(o.accounts) > 500 || d.random.IntN(8) > 0) {
 			continue
 		}
 		for _, prefix := range []string{"", "A:", "L:partner:1", "L:partner:12", "L:partner:12:", "L:partner:2", "M"} {
 			d.compareAccounts(v, of, o, prefix)
 		}
 	}
-	left := d.most
+	left := d.maxCompared
 	for l, rows := range d.model.lists {
 		d.compareList(v, d.orgOf(l), l, rows)
 		if left--; left == 0 {
@@ -96,40 +96,42 @@ func (d *bufferFixture) wantRead() {
 	}
 }
 
-// orgOf returns the organization of a list: each partner has one.
+// orgOf returns the organization of a list. The owners below 1,000 belong to the first organization, the
+// others to the second.
 func (d *bufferFixture) orgOf(l ledger.List) ledger.ID { return d.orgs[ownerOf(l)/1000] }
 
-// everyWay compares now and after a restart.
-func (d *bufferFixture) everyWay(moment string) {
+// wantNowAndAfterRestart compares the journal with the model and checks the invariant, now and after a
+// restart. The moment says in an error when that was.
+func (d *bufferFixture) wantNowAndAfterRestart(moment string) {
 	d.t.Helper()
 	before := d.t.Failed()
-	d.wantRead()
+	d.wantLikeModel()
 	d.wantInvariant()
 	d.restart()
-	d.wantRead()
+	d.wantLikeModel()
 	d.wantInvariant()
 	if !before && d.t.Failed() {
-		d.t.Fatalf("this is %s", moment)
+		d.t.Fatalf("this was %s", moment)
 	}
 }
 
-// dayRow is a stored page-buffer row.
-type dayRow struct {
+// bufferRow is a stored page-buffer row.
+type bufferRow struct {
 	store.BufferKey
-	length   int
-	sections map[string][]byte // prefix → lines
+	length int
+	chunks map[string][]byte // lines of a page, by the prefix of its keys
 }
 
-func (f *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
+func (f *fixture) bufferRows(v *posting.View, org ledger.ID) (rows []bufferRow) {
 	f.t.Helper()
 	err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
 			f.t.Fatalf("a page buffer row has key %x", key)
 		}
-		found := dayRow{k, len(row), map[string][]byte{}}
+		found := bufferRow{k, len(row), map[string][]byte{}}
 		err := store.EachChunk(row, func(head, lines []byte) error {
-			found.sections[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
+			found.chunks[string(store.PagePrefix(nil, org, head))] = bytes.Clone(lines)
 			return nil
 		})
 		rows = append(rows, found)
@@ -138,18 +140,18 @@ func (f *fixture) dayRows(v *posting.View, org ledger.ID) (rows []dayRow) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	slices.SortStableFunc(rows, func(a, b dayRow) int { return int(a.Group) - int(b.Group) })
+	slices.SortStableFunc(rows, func(a, b bufferRow) int { return int(a.Group) - int(b.Group) })
 	return rows
 }
 
-// dayGroups returns the groups with page-buffer rows of any organization, in order.
-func (d *bufferFixture) dayGroups() []uint64 {
+// groupsInBuffer returns, in order, the groups that have page-buffer rows of any organization.
+func (d *bufferFixture) groupsInBuffer() []uint64 {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	groups := map[uint64]bool{}
 	for _, of := range d.orgs {
-		for _, row := range d.dayRows(v, of) {
+		for _, row := range d.bufferRows(v, of) {
 			groups[row.Group] = true
 		}
 	}
@@ -173,21 +175,21 @@ func (f *fixture) storedPages(v *posting.View, org ledger.ID) map[string][][]byt
 	return pages
 }
 
-// wantInvariant checks that a chunk is either completely on stored pages or completely after
-// them, and that readers begin at the oldest page-buffer row.
+// wantInvariant checks that the chunks of a page that are already on stored pages come before those that are
+// not, and that readers begin at the oldest page-buffer row.
 func (d *bufferFixture) wantInvariant() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
 	for _, of := range d.orgs {
 		pages, after, parts := d.storedPages(v, of), map[string]bool{}, map[store.BufferKey]uint16{}
-		for _, row := range d.dayRows(v, of) {
-			share := store.BufferKey{Shard: row.Shard, Group: row.Group}
-			if row.Part != parts[share] {
-				d.t.Errorf("group %d: part %d of share %d comes where part %d should", row.Group, row.Part, row.Shard, parts[share])
+		for _, row := range d.bufferRows(v, of) {
+			shard := store.BufferKey{Shard: row.Shard, Group: row.Group}
+			if row.Part != parts[shard] {
+				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, parts[shard])
 			}
-			parts[share]++
-			for prefix, lines := range row.sections {
+			parts[shard]++
+			for prefix, lines := range row.chunks {
 				repeated := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
 				if repeated && after[prefix] {
 					d.t.Errorf("group %d: lines of %q are on a page, and earlier ones are not", row.Group, prefix)
@@ -196,9 +198,9 @@ func (d *bufferFixture) wantInvariant() {
 			}
 		}
 	}
-	days := d.dayGroups()
-	if low, next := d.Low(), d.nextGroup(); len(days) > 0 && low != days[0] || len(days) == 0 && low != next {
-		d.t.Errorf("readers begin at group %d of the page buffer, which has %v", low, days)
+	groups := d.groupsInBuffer()
+	if low, next := d.LowestBuffered(), d.nextGroup(); len(groups) > 0 && low != groups[0] || len(groups) == 0 && low != next {
+		d.t.Errorf("readers begin at group %d of the page buffer, which has %v", low, groups)
 	}
 }
 
@@ -228,66 +230,66 @@ func (d *bufferFixture) wantPages(path ledger.Path, want int) {
 	}
 }
 
-func (d *bufferFixture) wantDays(want ...uint64) {
+func (d *bufferFixture) wantGroupsInBuffer(want ...uint64) {
 	d.t.Helper()
-	if got := d.dayGroups(); !slices.Equal(got, want) {
+	if got := d.groupsInBuffer(); !slices.Equal(got, want) {
 		d.t.Errorf("groups %v have page buffer rows, want %v", got, want)
 	}
 }
 
-const pair1, pair2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
+const busy1, busy2, quiet1, quiet2 = ledger.Path("L:partner:1:available"), ledger.Path("L:partner:2:available"), ledger.Path("L:partner:11:available"), ledger.Path("L:partner:12:available")
 
 func TestBufferedLinesReadLikeStoredPages(t *testing.T) {
 	d := newBufferFixture(t, 3, 1)
-	seven := listOf(7, 1)
-	four := [][2]ledger.Path{{pair1, pair2}, {quiet1, quiet2}}
-	d.group(d.step(org, seven, four...))
+	list := listOf(7, 1)
+	pairs := [][2]ledger.Path{{busy1, busy2}, {quiet1, quiet2}}
+	d.group(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
-	d.wantDays(1)
-	d.everyWay("when the accounts are new: their first lines are on a page, the list's wait")
+	d.wantGroupsInBuffer(1)
+	d.wantNowAndAfterRestart("when the accounts are new: their first lines are on a page, those of the list are buffered")
 
-	d.group(d.step(org, seven, four...))
+	d.group(d.step(org, list, pairs...))
 	d.wantPages(quiet1, 1)
-	d.wantPages(pair1, 1)
-	d.wantDays(1, 2)
-	d.everyWay("before anything is carried")
+	d.wantPages(busy1, 1)
+	d.wantGroupsInBuffer(1, 2)
+	d.wantNowAndAfterRestart("before a page is flushed")
 
-	d.group(d.step(org, seven, slices.Repeat(four[:1], posting.CarryFrom/15)...))
-	d.wantPages(pair1, 2)
+	d.group(d.step(org, list, slices.Repeat(pairs[:1], posting.FlushFrom/15)...))
+	d.wantPages(busy1, 2)
 	d.wantPages(quiet1, 1)
-	d.wantDays(1, 2, 3)
-	d.everyWay("after what fills its page was carried, while the page buffer still repeats it")
+	d.wantGroupsInBuffer(1, 2, 3)
+	d.wantNowAndAfterRestart("after a page with enough lines was flushed, while the page buffer still has the same lines")
 
-	d.group(d.step(org, seven, four[0]))
-	d.wantDays(2, 3, 4)
-	d.everyWay("after more of it waits again")
+	d.group(d.step(org, list, pairs[0]))
+	d.wantGroupsInBuffer(2, 3, 4)
+	d.wantNowAndAfterRestart("after the flushed page has buffered lines again")
 
-	d.group(d.step(org, seven, four[0]))
+	d.group(d.step(org, list, pairs[0]))
 	d.wantPages(quiet1, 2)
-	d.wantPages(pair1, 2)
-	d.wantDays(3, 4, 5)
-	d.everyWay("after the oldest group's lines were carried by their age, and its row removed")
+	d.wantPages(busy1, 2)
+	d.wantGroupsInBuffer(3, 4, 5)
+	d.wantNowAndAfterRestart("after the oldest group's lines were flushed because of their age, and its row was removed")
 
 	for range 3 {
-		d.idle()
+		d.bookUnrelated()
 	}
-	d.wantPages(pair1, 3)
+	d.wantPages(busy1, 3)
 	d.wantPages(quiet1, 2)
-	d.wantDays(6, 7, 8)
-	d.everyWay("after all was carried")
+	d.wantGroupsInBuffer(6, 7, 8)
+	d.wantNowAndAfterRestart("after all was flushed")
 }
 
 func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
-	for _, days := range []int{1, 2, 5} {
-		d := newBufferFixture(t, days, 1)
+	for _, maxGroups := range []int{1, 2, 5} {
+		d := newBufferFixture(t, maxGroups, 1)
 		for n := range uint64(12) {
 			d.group(d.step(d.orgs[n%2], listOf(int64(n%2*1000), 1), [2]ledger.Path{accountOf(int(n % 5)), accountOf(int(n % 3))}))
 			var want []uint64
-			for g := max(0, int(n)+1-days) + 1; g <= int(n)+1; g++ {
+			for g := max(0, int(n)+1-maxGroups) + 1; g <= int(n)+1; g++ {
 				want = append(want, uint64(g))
 			}
-			d.wantDays(want...)
-			d.wantRead()
+			d.wantGroupsInBuffer(want...)
+			d.wantLikeModel()
 			d.wantInvariant()
 		}
 	}
@@ -296,29 +298,29 @@ func TestOldestPageBufferRowsAreRemovedBeyondMaxGroups(t *testing.T) {
 func TestWithoutAPageBufferEachGroupStoresItsPages(t *testing.T) {
 	d := newBufferFixture(t, -1, 1)
 	for range 4 {
-		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{pair1, pair2}))
+		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{busy1, busy2}))
 	}
-	d.wantDays()
-	d.wantPages(pair1, 4)
-	d.everyWay("without a page buffer")
+	d.wantGroupsInBuffer()
+	d.wantPages(busy1, 4)
+	d.wantNowAndAfterRestart("without a page buffer")
 }
 
 func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 	d := newBufferFixture(t, 0, 1)
-	for n := range posting.MaxDays + 2 {
+	for n := range posting.MaxBufferedGroups + 2 {
 		d.group(d.step(org, listOf(int64(n%100), 1)))
 	}
-	if days := d.dayGroups(); len(days) != posting.MaxDays || days[0] != 3 {
-		t.Errorf("%d groups have page buffer rows, the first is %d", len(days), days[0])
+	if groups := d.groupsInBuffer(); len(groups) != posting.MaxBufferedGroups || groups[0] != 3 {
+		t.Errorf("%d groups have page buffer rows, the first is %d", len(groups), groups[0])
 	}
 }
 
 func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
 	listed := listOf(7, 1)
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}, [2]ledger.Path{quiet1, pair2}))
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, pair2}))
-	d.group(d.step(org, listed, [2]ledger.Path{pair1, quiet1}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
+	d.group(d.step(org, listed, [2]ledger.Path{busy1, quiet1}))
 	read := func(v *posting.View) (shown []string) {
 		show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
 		must := func(err error) {
@@ -326,7 +328,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for _, path := range []ledger.Path{pair1, pair2, quiet1, quiet2} {
+		for _, path := range []ledger.Path{busy1, busy2, quiet1, quiet2} {
 			a := ledger.Account{Path: path, Asset: usd}
 			totals, err := v.Totals(org, a)
 			must(err)
@@ -338,7 +340,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { show(a); return true, nil }))
 		return shown
 	}
-	early, late := d.View(), d.View() // one is read before and after, one only after
+	early, late := d.View(), d.View() // early is read before and after the flush, late only after it
 	defer early.Close()
 	defer late.Close()
 	want := read(early)
@@ -346,30 +348,30 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		t.Fatalf("only %d things are shown", len(want))
 	}
 	for range 4 {
-		d.group(d.step(org, listed, [2]ledger.Path{quiet2, pair1}))
+		d.group(d.step(org, listed, [2]ledger.Path{quiet2, busy1}))
 	}
-	d.wantDays(6, 7)
+	d.wantGroupsInBuffer(6, 7)
 	for name, v := range map[string]*posting.View{"before and after": early, "only after": late} {
 		if got := read(v); !slices.Equal(got, want) {
 			t.Errorf("the view that is asked %s shows\n%v, want\n%v", name, got, want)
 		}
 	}
-	d.wantRead()
+	d.wantLikeModel()
 }
 
-// A start accepts the page buffer of an earlier start, even if it exceeds the own bounds.
+// A journal opens with the page buffer that it left, even if its new options allow only a smaller one.
 func TestPageBufferShrinksToASmallerLimitAfterRestart(t *testing.T) {
-	for _, days := range []int{4, 1, -1} {
+	for _, maxGroups := range []int{4, 1, -1} {
 		d := newBufferFixture(t, 9, 1)
 		for n := range 9 {
 			d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(n % 4), accountOf(4 + n)}))
 		}
-		d.wantDays(1, 2, 3, 4, 5, 6, 7, 8, 9)
-		d.days = days
-		d.everyWay("before the next group")
+		d.wantGroupsInBuffer(1, 2, 3, 4, 5, 6, 7, 8, 9)
+		d.bufferedGroups = maxGroups
+		d.wantNowAndAfterRestart("before the next group")
 		d.group(d.step(org, listOf(7, 1), [2]ledger.Path{accountOf(1), accountOf(20)}))
 		want := []uint64{7, 8, 9, 10}
-		d.wantDays(want[len(want)-max(0, days):]...)
-		d.everyWay("after it")
+		d.wantGroupsInBuffer(want[len(want)-max(0, maxGroups):]...)
+		d.wantNowAndAfterRestart("after the next group")
 	}
 }

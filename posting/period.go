@@ -55,7 +55,7 @@ func (c *Change) checkClosing() error {
 // dates is the orderer's state of the days on which an organization's entries take effect.
 type dates struct {
 	closed      period.Month            // the last closed month; 0: none
-	datedBefore map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked later
+	datedBefore map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
 	lost        uint64                  // seq of the last event that datedBefore does not cover
 
 	today  ledger.Date // the booked day of the last entry; 0: none since the start

@@ -18,7 +18,7 @@ import (
 // september is the month in which every fixture begins.
 var september = period.MonthOf(ledger.DateOf(start))
 
-// dated returns a transfer that takes effect on a day, which its command names.
+// dated returns a transfer whose command chose the day on which it takes effect.
 func dated(on ledger.Date) *posting.Change {
 	c := transfer(ledger.Posted, line(available, ledger.Debit, 1), line("A:provider:x", ledger.Credit, 1))
 	c.Steps[0].Events[0].Entry.Effective = on
@@ -26,7 +26,8 @@ func dated(on ledger.Date) *posting.Change {
 	return c
 }
 
-// closing closes a month with a trial balance of the events up to seen.
+// closing returns a change that closes a month. Its trial balance has the hash sum and covers the events up to
+// seen.
 func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
 	r := &period.Record{Month: m, BalanceHash: sum, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
@@ -35,7 +36,7 @@ func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.C
 	}
 }
 
-// balance returns the trial balance at a month's end, and the seq of its last event.
+// balance returns the hash of the trial balance at a month's end, and the seq of the journal's last event.
 func (f *fixture) balance(m period.Month) (sum [32]byte, seen uint64) {
 	f.t.Helper()
 	v := f.View()
@@ -56,8 +57,8 @@ func (f *fixture) close(m period.Month) {
 	f.must(closing(org, m, seen, sum))
 }
 
-// october moves the clock to a month's first instants.
-func (f *fixture) october() {
+// moveToOctober sets the clock to the first instant of October.
+func (f *fixture) moveToOctober() {
 	f.t.Helper()
 	if err := f.clock.Set(september.End().Time()); err != nil {
 		f.t.Fatal(err)
@@ -88,11 +89,11 @@ func wantDateRefused(t *testing.T, err error, field string) {
 func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
 	f.must(dated(september.Last()))
-	f.october()
+	f.moveToOctober()
 	f.must(dated(september.Last()))
 	f.close(september)
-	for _, again := range []bool{false, true} {
-		if again {
+	for _, restarted := range []bool{false, true} {
+		if restarted {
 			f.restart()
 		}
 		before := f.totals(available)
@@ -109,10 +110,10 @@ func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	}
 }
 
-// An entry that would be dated in a closed month by itself is dated on the first open day.
+// An entry whose day is in a closed month takes effect on the first open day, if no command chose the day.
 func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	f.forward(40 * time.Hour) // it is the second of October
 	f.close(september)
 	sum, _ := f.balance(september)
@@ -142,7 +143,7 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 // An outcome is never refused, not even for a date.
 func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	f.close(september)
 	c := dated(september.Last())
 	c.MustRecord = true
@@ -153,7 +154,7 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 
 func TestMonthIsClosedOnce(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	f.close(september)
 	for range 2 {
 		for _, m := range []period.Month{september, september - 1} {
@@ -176,12 +177,12 @@ func TestMonthIsNotClosedBeforeItsEnd(t *testing.T) {
 		t.Errorf("%v is closed, %v", last, err)
 	}
 	v.Close()
-	f.october()
+	f.moveToOctober()
 	f.close(september)
 }
 
-// A closing depends on its trial balance: an entry dated into the month since then refuses it,
-// and no other entry does.
+// A closing is refused if an entry was dated into its month after the trial balance was read. Other entries
+// don't matter.
 func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	for _, c := range []struct {
 		on    ledger.Date
@@ -189,15 +190,15 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	}{{0, false}, {september.Last() + 1, false}, {september.Last() + 40, false}, {september.Last(), true}, {september.First() - 30, true}} {
 		f := open(t)
 		f.must(dated(0))
-		f.october()
+		f.moveToOctober()
 		f.forward(48 * time.Hour)
-		f.must(dated(0)) // the day has changed
+		f.must(dated(0)) // the first entry of this day
 		sum, seen := f.balance(september)
 		f.must(dated(c.on))
 		f.must(dated(0))
 		err := f.submit(closing(org, september, seen, sum)).Err
 		if c.stale != ledger.IsRefusal(err, ledger.StaleVersion) || !c.stale && err != nil {
-			t.Errorf("after something on %v: %v", c.on, err)
+			t.Errorf("after an entry dated %v: %v", c.on, err)
 		}
 		if c.stale {
 			f.close(september)
@@ -205,24 +206,26 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	}
 }
 
-// An entry booked on the month's last day counts, even if its group became durable after the
-// trial balance was read. So does an entry that is no longer cached, or is older than the start.
+// A closing is refused if the orderer cannot tell whether an entry that its trial balance lacks took effect in
+// the month: for example, an entry booked on the month's last day whose group became durable after the trial
+// balance was read, an entry that is no longer cached, or one that was booked before the journal was last
+// opened.
 func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
-		"booked in the month": func(f *fixture) { f.must(dated(0)); f.october() },
+		"booked in the month": func(f *fixture) { f.must(dated(0)); f.moveToOctober() },
 		"booked on its last day": func(f *fixture) {
 			f.forward(27 * 24 * time.Hour)
 			f.must(dated(0))
-			f.october()
+			f.moveToOctober()
 		},
-		"the day has turned": func(f *fixture) { f.must(dated(0)); f.october(); f.must(dated(0)) },
-		"booked before a start": func(f *fixture) {
+		"booked in the month, and another after it": func(f *fixture) { f.must(dated(0)); f.moveToOctober(); f.must(dated(0)) },
+		"booked before a restart": func(f *fixture) {
 			f.must(dated(0))
-			f.october()
+			f.moveToOctober()
 			f.restart()
 		},
-		"one of many": func(f *fixture) {
-			f.october()
+		"dated into the month, and many others after it": func(f *fixture) {
+			f.moveToOctober()
 			f.forward(48 * time.Hour)
 			f.must(dated(0))
 			f.must(dated(september.Last()))
@@ -242,13 +245,13 @@ func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	}
 }
 
-// Commands that date entries into an open month do not delay anyone, however many they are.
+// Commands that date entries into the next month do not delay a closing, however many they are.
 func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f := open(t)
 	f.must(dated(0))
-	f.october()
+	f.moveToOctober()
 	f.forward(32 * 24 * time.Hour)
-	f.must(dated(0)) // the day has changed
+	f.must(dated(0)) // the first entry of this day
 	sum, seen := f.balance(september)
 	for range 300 {
 		f.must(dated(september.Last() + 1))
@@ -258,16 +261,16 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	}
 }
 
-// A fence refuses commands that name a day in or before the month, and no others; it does not
+// A fence refuses commands that name a day in or before the month. It refuses no other changes, and does not
 // close the month.
 func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	down := f.Fence(org, september)
 	wantCode(t, f.submit(dated(september.Last())).Err, ledger.Unavailable)
 	wantCode(t, f.submit(dated(september.First()-40)).Err, ledger.Unavailable)
 	f.must(dated(september.Last() + 1))
-	undated := dated(september.Last()) // without a date in a command
+	undated := dated(september.Last()) // no command chose its date
 	undated.Dates = nil
 	f.must(undated)
 	down()
@@ -278,11 +281,11 @@ func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	wantCode(t, f.submit(dated(september.Last())).Err, ledger.Invalid)
 }
 
-// A closing and 64 commands with dates in the month arrive in any order: the hashed trial
-// balance contains what was accepted, and the rest is refused.
+// Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains all
+// that were accepted, and the others are refused.
 func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	f.forward(48 * time.Hour)
 	var all sync.WaitGroup
 	refused := make(chan error, 64)
@@ -342,10 +345,10 @@ func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	list := func(before period.Month, most int) (text string) {
+	list := func(before period.Month, limit int) (text string) {
 		err := v.Periods(org, before, func(p *period.Record) (bool, error) {
 			text += fmt.Sprintf("%v by %s at %d; ", p.Month, p.ClosedBy.Login, p.Seq)
-			return len(strings.Split(text, ";")) <= most, nil
+			return len(strings.Split(text, ";")) <= limit, nil
 		})
 		if err != nil {
 			t.Error(err)
@@ -363,19 +366,19 @@ func TestClosedMonthsAreListedLatestFirst(t *testing.T) {
 	}
 }
 
-// Overdue counts records with a due instant before the month's end, and contracts with one
-// before now, because a contract's timer takes effect on its own day.
+// Overdue counts records that are due before the month's end, and contracts that are due now, because the
+// entry of a contract's timer takes effect on the day on which it was due.
 func TestOverdueCounts(t *testing.T) {
 	f := open(t)
 	end := september.End()
-	f.wake(newSource(), 0, end-1)
-	f.wake(newSource(), 0, end)
+	f.setDue(newSource(), 0, end-1)
+	f.setDue(newSource(), 0, end)
 	contract := ledger.Source{Kind: ledger.Contract, ID: uuid.New()}
-	f.wake(contract, 0, end)
+	f.setDue(contract, 0, end)
 	moved := newSource()
-	f.wake(moved, 0, end-2)
-	f.wake(moved, 1, 0)
-	f.october()
+	f.setDue(moved, 0, end-2)
+	f.setDue(moved, 1, 0)
+	f.moveToOctober()
 	f.lookAhead()
 	for _, c := range []struct {
 		of          ledger.ID
@@ -390,21 +393,21 @@ func TestOverdueCounts(t *testing.T) {
 		t.Errorf("%d are taken", len(taken))
 	}
 	if got := f.Due.Overdue(org, end, end); got != 2 {
-		t.Errorf("what was handed out and is not done is forgotten: %d", got)
+		t.Errorf("items that were handed out and are not done count as %d", got)
 	}
 }
 
 // Only a closing writes a month's record.
 func TestMonthRecordRequiresItsClosing(t *testing.T) {
 	f := open(t)
-	f.october()
+	f.moveToOctober()
 	for name, change := range map[string]func(*posting.Change){
-		"no closing":             func(c *posting.Change) { c.Close = nil },
-		"no record":              func(c *posting.Change) { c.Steps = nil },
-		"another month's":        func(c *posting.Change) { c.Close.Month-- },
-		"another organization's": func(c *posting.Change) { c.Close.Org = uuid.New() },
-		"a second version":       func(c *posting.Change) { c.Steps[0].Expect = 1 },
-		"an outcome":             func(c *posting.Change) { c.MustRecord = true },
+		"no closing":              func(c *posting.Change) { c.Close = nil },
+		"no record":               func(c *posting.Change) { c.Steps = nil },
+		"of another month":        func(c *posting.Change) { c.Close.Month-- },
+		"of another organization": func(c *posting.Change) { c.Close.Org = uuid.New() },
+		"a second version":        func(c *posting.Change) { c.Steps[0].Expect = 1 },
+		"an outcome":              func(c *posting.Change) { c.MustRecord = true },
 	} {
 		c := closing(org, september, 0, [32]byte{})
 		change(c)

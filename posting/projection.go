@@ -87,33 +87,33 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 
 // add appends a posting, as two postings if it spills and both accounts get a part.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
-	own := *p
-	if own.Spill == "" {
-		f.postings = append(f.postings, own)
+	rest := *p
+	if rest.Spill == "" {
+		f.postings = append(f.postings, rest)
 		return
 	}
-	other := ledger.Posting{Account: own.Spill, Asset: own.Asset, Side: own.Side}
-	own.Spill = ""
-	if own.Side == ledger.Credit {
+	spilled := ledger.Posting{Account: rest.Spill, Asset: rest.Asset, Side: rest.Side}
+	rest.Spill = ""
+	if rest.Side == ledger.Credit {
 		// A credit first pays the debt.
-		owed := f.totals(org, ledger.Account{Path: other.Account, Asset: own.Asset}).Balance(ledger.Debit)
+		owed := f.totals(org, ledger.Account{Path: spilled.Account, Asset: rest.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
-			other.Amount = owed.Abs.Min(own.Amount)
+			spilled.Amount = owed.Abs.Min(rest.Amount)
 		}
 	} else {
 		// A debit takes the available balance; the rest becomes debt.
-		available := f.totals(org, ledger.Account{Path: own.Account, Asset: own.Asset}).Available()
-		other.Amount = own.Amount
+		available := f.totals(org, ledger.Account{Path: rest.Account, Asset: rest.Asset}).Available()
+		spilled.Amount = rest.Amount
 		if !available.Negative {
-			other.Amount, _ = own.Amount.Sub(available.Abs.Min(own.Amount))
+			spilled.Amount, _ = rest.Amount.Sub(available.Abs.Min(rest.Amount))
 		}
 	}
-	rest, err := own.Amount.Sub(other.Amount)
-	assert.NoError(err) // other.Amount is a part of own.Amount
-	if own.Amount = rest; !rest.IsZero() {
-		f.postings = append(f.postings, own)
+	left, err := rest.Amount.Sub(spilled.Amount)
+	assert.NoError(err) // spilled.Amount is a part of rest.Amount
+	if rest.Amount = left; !left.IsZero() {
+		f.postings = append(f.postings, rest)
 	}
-	if !other.Amount.IsZero() {
-		f.postings = append(f.postings, other)
+	if !spilled.Amount.IsZero() {
+		f.postings = append(f.postings, spilled)
 	}
 }

@@ -107,10 +107,10 @@ type branches struct {
 // branch is the part of the tree that one block of the journal completed.
 type branch struct {
 	first    uint64 // index of the block's first leaf
-	end      uint64 // the tree's size after the block
+	end      uint64 // the number of leaves in the tree after the block
 	crossing []store.Subtree
 	leaves   [][]byte    // canonical bytes; nil until one is needed
-	hashes   []tlog.Hash // of the leaves
+	hashes   []tlog.Hash // record hashes of the leaves
 }
 
 func newBranches(v *View, org ledger.ID) *branches { return &branches{view: v, org: org} }
@@ -181,7 +181,7 @@ func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 	return tlog.TreeHash(int64(size), b)
 }
 
-// branch returns the block that has the leaf.
+// branch returns the branch of the block that contains the leaf.
 func (b *branches) branch(leaf uint64) (*branch, error) {
 	for _, at := range b.known {
 		if at.first <= leaf && leaf < at.end {

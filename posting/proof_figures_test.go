@@ -3,15 +3,13 @@ package posting_test
 import (
 	"math/rand/v2"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
 	"mizan/posting"
 )
 
-// TestFiguresOfProofs measures proofs in a journal of a million entries, each in a view of its
-// own.
+// TestFiguresOfProofs measures proofs in a journal of a million entries. Each proof has a view of its own.
 func TestFiguresOfProofs(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -41,7 +39,7 @@ func TestFiguresOfProofs(t *testing.T) {
 		}},
 	} {
 		var all []time.Duration
-		before := processor(t)
+		before := cpuTime(t)
 		for range 2000 {
 			v := j.View()
 			started := time.Now()
@@ -52,18 +50,8 @@ func TestFiguresOfProofs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		each := (processor(t) - before) / time.Duration(len(all))
+		each := (cpuTime(t) - before) / time.Duration(len(all))
 		slices.Sort(all)
 		t.Logf("%s: p50 %v, p99 %v, slowest %v of %d; %v of CPU each", question.name, all[len(all)/2], all[len(all)*99/100], all[len(all)-1], len(all), each)
 	}
-}
-
-// processor returns the CPU time of this process, which other processes do not increase.
-func processor(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -14,9 +14,9 @@ import (
 	"mizan/posting/store"
 )
 
-// grow books so many events in groups, and so in blocks, of random sizes, and returns the tree
-// of RFC 6962 over them after each event.
-func grow(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
+// bookEvents books the given number of events in groups, and so in blocks, of random sizes. It returns the
+// root of the RFC 6962 tree after each event, and the hash of each leaf.
+func bookEvents(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog.Hash, leaves []tlog.Hash) {
 	t.Helper()
 	for booked := 0; booked < events; {
 		c := new(posting.Change)
@@ -55,7 +55,7 @@ func grow(t *testing.T, f *fixture, events int, random *rand.Rand) (roots []tlog
 func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
 	source := random(t)
 	f := open(t)
-	roots, leaves := grow(t, f, 90, source)
+	roots, leaves := bookEvents(t, f, 90, source)
 	v := f.View()
 	defer v.Close()
 	for size := 1; size <= len(roots); size++ {
@@ -80,7 +80,7 @@ func TestInclusionProofOfEveryEventInEveryTree(t *testing.T) {
 func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
 	source := random(t)
 	f := open(t)
-	roots, _ := grow(t, f, 90, source)
+	roots, _ := bookEvents(t, f, 90, source)
 	v := f.View()
 	defer v.Close()
 	for to := 1; to <= len(roots); to++ {
@@ -101,12 +101,12 @@ func TestConsistencyProofOfEveryPairOfTrees(t *testing.T) {
 
 func TestProofOutOfRangeIsRefused(t *testing.T) {
 	f := open(t)
-	grow(t, f, 5, random(t))
+	bookEvents(t, f, 5, random(t))
 	v := f.View()
 	defer v.Close()
 	for _, c := range []struct {
 		a, b        uint64
-		inclusion   string // the refused field; empty: proven
+		inclusion   string // field that the refusal names; empty: the proof succeeds
 		consistency string
 	}{
 		{1, 5, "", ""},
@@ -145,7 +145,7 @@ func wantField(t *testing.T, err error, field string) {
 func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
 	source := random(t)
 	f := open(t)
-	roots, _ := grow(t, f, 60, source)
+	roots, _ := bookEvents(t, f, 60, source)
 	prove := func() posting.Inclusion {
 		v := f.View()
 		defer v.Close()
@@ -173,8 +173,8 @@ func TestProofDoesNotDependOnLaterEvents(t *testing.T) {
 
 func TestProofReadsAboutOneRowPerTreeLevel(t *testing.T) {
 	f := open(t)
-	// The worst case: every event has a block of its own, so every subtree is in the tree row of
-	// another block.
+	// The worst case: every event has a block of its own, so the hash of every subtree is in the tree row of a
+	// different block.
 	const events = 1500
 	for range events {
 		f.must(transfer(ledger.Posted, line("A:bank", ledger.Debit, 1), line("L:x", ledger.Credit, 1)))
@@ -182,8 +182,8 @@ func TestProofReadsAboutOneRowPerTreeLevel(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	levels := bits.Len(events)
-	// On each level a hash of the path, and one where the tree's right edge is not a complete
-	// subtree; a block for the leaf and one for its neighbours.
+	// On each level, the proof needs one hash of the path, and one more where the right edge of the tree is
+	// not a complete subtree. In addition it reads a block for the leaf and one for its neighbours.
 	bound := 2*levels + 4
 	for _, size := range []uint64{events, events - 1, 1025, 1024} {
 		for _, seq := range []uint64{1, 2, 3, 511, 512, 513, 1024, size - 1, size} {
@@ -245,7 +245,7 @@ func TestBlockLengthMustMatchItsTreeRow(t *testing.T) {
 	}
 }
 
-// spoilTree writes another tree row for the block that begins with the event.
+// spoilTree replaces the tree row of the block that begins with the event.
 func (f *fixture) spoilTree(first uint64, spoil func(edge, crossing []store.Subtree) []byte) {
 	f.t.Helper()
 	if err := f.Close(); err != nil {

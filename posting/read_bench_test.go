@@ -15,12 +15,12 @@ import (
 	"mizan/posting/store"
 )
 
-// The data of the read benchmarks: records of one partner, every second one changed once after
-// its creation.
-const benched = 200_000
+// The data of the read benchmarks: records of one partner. Every second record was changed once after its
+// creation.
+const benchedRecords = 200_000
 
-// stocked returns a journal with all of them in tables on the disk.
-func stocked(b *testing.B) (*posting.Journal, []ledger.Source) {
+// openWithRecords returns a journal with these records in tables on the disk.
+func openWithRecords(b *testing.B) (*posting.Journal, []ledger.Source) {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
@@ -36,14 +36,14 @@ func stocked(b *testing.B) (*posting.Journal, []ledger.Source) {
 		}
 	}
 	j := open()
-	sources := stock(b, j)
+	sources := submitRecords(b, j)
 	shut(j)
 	j = open()
 	b.Cleanup(func() { shut(j) })
 	return j, sources
 }
 
-func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
+func submitRecords(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 	var left sync.WaitGroup
 	submit := func(c *posting.Change) {
 		left.Add(1)
@@ -54,12 +54,12 @@ func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 			left.Done()
 		})
 	}
-	for len(sources) < benched {
+	for len(sources) < benchedRecords {
 		created, moved := &posting.Change{MustRecord: true}, &posting.Change{MustRecord: true}
 		for i := range 100 {
 			s := newTransaction()
 			sources = append(sources, s)
-			step := lists(s, 0, 1).Steps[0]
+			step := changeOfListed(s, 0, 1).Steps[0]
 			step.Record = make([]byte, 350+int(s.ID[0]))
 			created.Steps = append(created.Steps, step)
 			if i%2 == 0 {
@@ -76,32 +76,32 @@ func stock(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
 
 // BenchmarkReadPage reads 100 random records, as a page of a list does.
 func BenchmarkReadPage(b *testing.B) {
-	j, sources := stocked(b)
+	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
-	measured(b, func() {
+	reportDurations(b, func() {
 		v := j.View()
 		defer v.Close()
 		for range 100 {
-			if _, found, err := v.Record(org, sources[random.IntN(benched)]); err != nil || !found {
+			if _, found, err := v.Record(org, sources[random.IntN(benchedRecords)]); err != nil || !found {
 				b.Fatal(found, err)
 			}
 		}
 	})
 }
 
-// BenchmarkWalkList reads the rows of 100 creations, beginning anywhere in a list.
+// BenchmarkWalkList reads the list rows of 100 creations, beginning at a random place in the list.
 func BenchmarkWalkList(b *testing.B) {
-	j, sources := stocked(b)
+	j, sources := openWithRecords(b)
 	random := rand.New(rand.NewPCG(1, 2))
-	measured(b, func() {
+	reportDurations(b, func() {
 		v := j.View()
 		defer v.Close()
-		r, _, err := v.Record(org, sources[100+random.IntN(benched-100)])
+		r, _, err := v.Record(org, sources[100+random.IntN(benchedRecords-100)])
 		if err != nil {
 			b.Fatal(err)
 		}
 		left := 100
-		err = v.List(org, shown, posting.Walk{First: true, Before: r.Stamp.Updated + 1}, func(posting.Listed) (bool, error) {
+		err = v.List(org, testList, posting.Walk{First: true, Before: r.Stamp.Updated + 1}, func(posting.Listed) (bool, error) {
 			left--
 			return left > 0, nil
 		})
@@ -111,13 +111,14 @@ func BenchmarkWalkList(b *testing.B) {
 	})
 }
 
-// measured reports the median and the maximum duration of calls.
-func measured(b *testing.B, call func()) {
+// reportDurations calls fn in each run of the benchmark, and reports the median and the 99th percentile of the
+// durations.
+func reportDurations(b *testing.B, fn func()) {
 	var took []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
 		started := time.Now()
-		call()
+		fn()
 		took = append(took, time.Since(started))
 	}
 	slices.Sort(took)
@@ -128,7 +129,7 @@ func measured(b *testing.B, call func()) {
 
 // BenchmarkWalkRecords walks over all transactions of an organization.
 func BenchmarkWalkRecords(b *testing.B) {
-	j, _ := stocked(b)
+	j, _ := openWithRecords(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		v := j.View()
@@ -138,28 +139,28 @@ func BenchmarkWalkRecords(b *testing.B) {
 			return true, nil
 		})
 		v.Close()
-		if err != nil || records != benched {
+		if err != nil || records != benchedRecords {
 			b.Fatal(records, err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benched), "ns/record")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchedRecords), "ns/record")
 }
 
-// The data of the page-buffer benchmarks: as many groups as page buffers hold, each with so many
-// payments of so many partners. The first few partners have a tenth of the payments.
+// The data of the page-buffer benchmarks: as many groups as the page buffer holds at most, each with
+// paymentsInGroup payments of random partners. A tenth of the payments are of the first busyPartners.
 const (
 	paymentsInGroup = 100
 	partners        = 10_000
 	busyPartners    = 10
 )
 
-// diarized returns a journal, just opened, with the page buffers of so many groups (as in
-// posting.Options.BufferedGroups; -1: everything is on stored pages).
-func diarized(b *testing.B, days int) *posting.Journal {
+// openWithPageBuffer returns a journal that was just opened. Its page buffer has at most maxGroups groups, as
+// in posting.Options.BufferedGroups; with -1 everything is on stored pages.
+func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 	b.Helper()
 	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, BufferedGroups: days})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, BufferedGroups: maxGroups})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -171,7 +172,7 @@ func diarized(b *testing.B, days int) *posting.Journal {
 		}
 	}
 	j, random := open(), rand.New(rand.NewPCG(1, 2))
-	for range posting.MaxDays {
+	for range posting.MaxBufferedGroups {
 		done := make(chan posting.Receipt)
 		j.Submit(payments(random), func(r posting.Receipt) { done <- r })
 		if r := <-done; r.Err != nil {
@@ -186,8 +187,8 @@ func diarized(b *testing.B, days int) *posting.Journal {
 	return j
 }
 
-// payments returns a group of payments: each is listed, and moves money between its partner, one
-// of three terminals and the fees.
+// payments returns a group of payments. Each is listed, and moves money between the account of one of its
+// partner's three terminals, the partner's balance and the fees.
 func payments(random *rand.Rand) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for n := range paymentsInGroup {
@@ -195,7 +196,7 @@ func payments(random *rand.Rand) *posting.Change {
 		if n%10 == 0 {
 			partner = random.Int64N(busyPartners)
 		}
-		step := lists(newTransaction(), 0, 1).Steps[0]
+		step := changeOfListed(newTransaction(), 0, 1).Steps[0]
 		step.Record, step.List = make([]byte, 350), listOf(partner, 1)
 		step.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			line(ledger.Path(fmt.Sprintf("A:provider:%08x-0000-4000-8000-%012x", partner, random.IntN(3))), ledger.Debit, 10_000),
@@ -206,18 +207,18 @@ func payments(random *rand.Rand) *posting.Change {
 	return c
 }
 
-// BenchmarkReadPageBuffer runs the API's queries with a full page buffer and, for comparison,
-// with an empty one: each time in a new view.
+// BenchmarkReadPageBuffer runs the API's queries with a full page buffer and, for comparison, with an empty
+// one. Each query has a view of its own.
 func BenchmarkReadPageBuffer(b *testing.B) {
 	for _, way := range []struct {
-		name string
-		days int
-	}{{"in-the-page buffer", posting.MaxDays}, {"on-pages", -1}} {
+		name      string
+		maxGroups int
+	}{{"in-the-page-buffer", posting.MaxBufferedGroups}, {"on-pages", -1}} {
 		b.Run(way.name, func(b *testing.B) {
-			j := diarized(b, way.days)
+			j := openWithPageBuffer(b, way.maxGroups)
 			for _, q := range questions(rand.New(rand.NewPCG(3, 4))) {
 				b.Run(q.name, func(b *testing.B) {
-					measured(b, func() {
+					reportDurations(b, func() {
 						v := j.View()
 						defer v.Close()
 						if err := q.ask(v); err != nil {
@@ -252,7 +253,7 @@ func questions(random *rand.Rand) []question {
 			return statement(v, ledger.Fees)
 		}},
 		{"list", func(v *posting.View) error {
-			return full(func(next func() bool) error {
+			return readPage(func(next func() bool) error {
 				list := listOf(random.Int64N(busyPartners), 1)
 				return v.List(org, list, posting.Walk{First: true}, func(posting.Listed) (bool, error) { return next(), nil })
 			})
@@ -283,13 +284,13 @@ func questions(random *rand.Rand) []question {
 
 // statement reads the newest lines of an account.
 func statement(v *posting.View, path ledger.Path) error {
-	return full(func(next func() bool) error {
+	return readPage(func(next func() bool) error {
 		return v.Lines(org, ledger.Account{Path: path, Asset: usd}, 0, func(posting.Line) (bool, error) { return next(), nil })
 	})
 }
 
-// full reads a page of 100 rows, which must exist.
-func full(read func(next func() bool) error) error {
+// readPage calls read, which must find 100 rows: for each row it calls next, until next returns false.
+func readPage(read func(next func() bool) error) error {
 	left := 100
 	err := read(func() bool { left--; return left > 0 })
 	if err == nil && left > 0 {

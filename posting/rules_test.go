@@ -19,8 +19,8 @@ const (
 	receivable ledger.Path = "A:partner:1:receivable"
 )
 
-// split returns a posting on the partner's available balance that may spill.
-func split(side ledger.Side, n uint64) ledger.Posting {
+// maySpill returns a posting on partner 1's available balance that may spill into the partner's debt.
+func maySpill(side ledger.Side, n uint64) ledger.Posting {
 	p := line(available, side, n)
 	p.Spill = receivable
 	return p
@@ -113,7 +113,7 @@ func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 	f.must(change(almost))
 	wantCode(t, f.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
 	f.must(change(amount(6), amount(4)))
-	// A release in a change makes room for the guards after it.
+	// A release makes room for the later guards of its change.
 	c := change(amount(6))
 	c.Counters = append([]ledger.CounterGuard{ledger.HeadroomBack(org, usd, amount(6))}, c.Counters...)
 	f.must(c)
@@ -131,7 +131,7 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 	c := deposit()
 	c.Counters = []ledger.CounterGuard{ledger.Headroom(org, usd, amount(1))}
 	wantCode(t, f.submit(c).Err, ledger.OutOfRange)
-	for range 2 { // more than it shows: it does not fall below the forgotten excess
+	for range 2 { // even after releases the counter stays full, because its true amount is unknown
 		c = deposit()
 		c.Counters = []ledger.CounterGuard{ledger.HeadroomBack(org, usd, money.Max)}
 		f.must(c)
@@ -140,14 +140,14 @@ func TestOutcomeIsCountedEvenByAFullCounter(t *testing.T) {
 
 func TestSpillingPostingsOfOneEntryAreSplitInOrder(t *testing.T) {
 	for name, c := range map[string]struct {
-		available, owed   uint64 // before
+		available, owed   uint64 // balances before the entry
 		side              ledger.Side
 		parts             []uint64
 		wantFree, wantOwe string
 	}{
-		"two credits pay off a debt once":         {0, 100, ledger.Credit, []uint64{60, 60}, "20", "0"},
-		"two debits take what is available once":  {100, 0, ledger.Debit, []uint64{60, 60}, "0", "20"},
-		"three debits, the last has nothing left": {5, 7, ledger.Debit, []uint64{3, 2, 4}, "0", "11"},
+		"two credits pay off a debt once":                         {0, 100, ledger.Credit, []uint64{60, 60}, "20", "0"},
+		"two debits take what is available once":                  {100, 0, ledger.Debit, []uint64{60, 60}, "0", "20"},
+		"three debits, of which the last finds nothing available": {5, 7, ledger.Debit, []uint64{3, 2, 4}, "0", "11"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
@@ -160,7 +160,7 @@ func TestSpillingPostingsOfOneEntryAreSplitInOrder(t *testing.T) {
 			sum, postings := uint64(0), []ledger.Posting(nil)
 			for _, n := range c.parts {
 				sum += n
-				postings = append(postings, split(c.side, n))
+				postings = append(postings, maySpill(c.side, n))
 			}
 			f.must(transfer(ledger.Posted, append(postings, line("A:provider:x", c.side.Opposite(), sum))...))
 			f.wantSplit(c.wantFree, c.wantOwe)
@@ -175,7 +175,7 @@ func TestCaptureSplitsAfterItsHoldIsReleased(t *testing.T) {
 	held := c.Steps[0].Events[0].Entry.Postings
 	f.must(c)
 	source := c.Steps[0].Source
-	capture := transfer(ledger.Capture, split(ledger.Debit, 130), line("A:provider:x", ledger.Credit, 130))
+	capture := transfer(ledger.Capture, maySpill(ledger.Debit, 130), line("A:provider:x", ledger.Credit, 130))
 	capture.Steps[0].Source, capture.Steps[0].Expect = source, 1
 	capture.Steps[0].Events[0].Entry.Released = held
 	f.must(capture)
@@ -190,7 +190,7 @@ func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 	t.Run("a credit that pays off a debt makes nothing available", func(t *testing.T) {
 		f := open(t)
 		f.must(transfer(ledger.Posted, line(receivable, ledger.Debit, 100), line("A:bank", ledger.Credit, 100)))
-		c := guarded(transfer(ledger.Posted, split(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
+		c := guarded(transfer(ledger.Posted, maySpill(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
 		c.Steps[0].Events = append(c.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)},
 		}})
@@ -198,7 +198,7 @@ func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 	})
 	t.Run("a debit that spills leaves nothing lacking", func(t *testing.T) {
 		f := open(t)
-		f.must(guarded(transfer(ledger.Posted, split(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
+		f.must(guarded(transfer(ledger.Posted, maySpill(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
 		f.wantSplit("0", "100")
 	})
 	t.Run("a void in the same change gives back", func(t *testing.T) {
@@ -299,17 +299,17 @@ func (f *fixture) forward(d time.Duration) {
 }
 
 func TestCloseAfterAFailureDoesNotBlock(t *testing.T) {
-	d := gated()
-	d.before.Store(true)
+	d := blockedDisk()
+	d.failBefore.Store(true)
 	f := openOn(t, d)
 	acknowledged := make(chan posting.Receipt, 4*posting.MaxGroup)
 	for range 4 * posting.MaxGroup {
-		c := note(uuid.New())
+		c := recordWithoutEntry(uuid.New())
 		f.Submit(&c, func(receipt posting.Receipt) { acknowledged <- receipt })
 	}
-	d.open()
+	d.unblock()
 	<-f.fatal
-	_ = f.Close() // the store reports what failed
+	_ = f.Close() // its error is the disk's, which the test expects
 	if len(acknowledged) != 0 {
 		t.Errorf("%d acknowledged", len(acknowledged))
 	}
@@ -323,7 +323,7 @@ func TestEveryChangeGetsOneReceiptWhenTheJournalCloses(t *testing.T) {
 	for range callers {
 		go func() {
 			for range each {
-				c := note(uuid.New())
+				c := recordWithoutEntry(uuid.New())
 				f.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
 				begun <- struct{}{}
 			}

@@ -11,7 +11,7 @@ import (
 	"mizan/posting"
 )
 
-// seals returns a change of one record that sets its sealed row, or, with nil, keeps the row.
+// seals returns a change of one record that replaces its sealed row; nil keeps the row.
 func seals(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
@@ -24,7 +24,7 @@ func unseals(s ledger.Source, expect uint64) *posting.Change {
 	return c
 }
 
-// wantSealed compares a record's sealed row; empty: it has none.
+// wantSealed compares a record's sealed row; an empty string means that the record must have none.
 func (f *fixture) wantSealed(s ledger.Source, want string) {
 	f.t.Helper()
 	v := f.View()
@@ -51,12 +51,12 @@ func TestSealedRowIsKeptUntilReplacedOrRemoved(t *testing.T) {
 	f.restart()
 	f.wantSealed(card, "")
 	f.wantSealed(other, "other")
-	f.must(unseals(card, 4)) // it has none
+	f.must(unseals(card, 4)) // the record has no sealed row any more
 	f.wantSealed(card, "")
 }
 
 func TestLaterSealedRowInOneGroupWins(t *testing.T) {
-	d := gated()
+	d := blockedDisk()
 	f := openOn(t, d)
 	var gone, kept []ledger.Source
 	var changes []*posting.Change
@@ -65,7 +65,7 @@ func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 		gone, kept = append(gone, g), append(kept, k)
 		changes = append(changes, seals(g, 0, []byte("gone")), unseals(g, 1), unseals(k, 0), seals(k, 1, []byte("kept")))
 	}
-	for _, receipt := range f.together(d, changes) {
+	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}

@@ -47,7 +47,7 @@ const (
 	// Size of a page beyond its prefix and its lines: a buffer row with one chunk. A stored page
 	// takes less.
 	chunkSize    = 16 + 28 + chunkLengths - 16
-	chunkLengths = 2 + 3 // of the head and the lines
+	chunkLengths = 2 + 3 // the lengths of the head and of the lines
 	removalSize  = 16 + 28
 	shiftSize    = rowSize + 18 + lineSize
 

@@ -12,15 +12,15 @@ import (
 	"mizan/posting"
 )
 
-// claimHash is written by hand from docs/audit.md: the length of the row's key, the key, the
-// owner.
+// claimHash computes a claim's hash independently of the writer, as docs/audit.md describes it: the length of
+// the row's key, the key, and the owner.
 func claimHash(c *ledger.Claim) ledger.Hash {
 	key := append(append(append([]byte{'c'}, c.Org[:]...), byte(c.Kind)), c.Key...)
 	return sha256.Sum256(append(append(binary.AppendUvarint(nil, uint64(len(key))), key...), c.Owner...))
 }
 
-// noticesHash is also written by hand: for each notice its channel, its destination, and its
-// body with its length.
+// noticesHash also computes its hash independently: for each notice its channel, its destination, the length
+// of its body, and the body.
 func noticesHash(notices ...posting.Notice) ledger.Hash {
 	var b []byte
 	for _, n := range notices {
@@ -30,7 +30,7 @@ func noticesHash(notices ...posting.Notice) ledger.Hash {
 	return sha256.Sum256(b)
 }
 
-// hashes returns the hashes of an organization's events.
+// hashes returns, for each event of an organization, the hashes of rows that it contains.
 func (f *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	f.t.Helper()
 	v := f.View()
@@ -45,7 +45,8 @@ func (f *fixture) hashes(org ledger.ID) (hashes []ledger.Stored) {
 	return hashes
 }
 
-// rowHash returns the SHA-256 of the only record of a kind: its row, and then its parts.
+// rowHash returns the SHA-256 over the row of the only record of a kind, followed by the rows with the rest of
+// its payload.
 func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 	f.t.Helper()
 	v := f.View()
@@ -79,8 +80,8 @@ func (f *fixture) wantStored(what string, at int, want ledger.Stored) {
 	}
 }
 
-// An event's hashes cover the bytes stored when its group is durable, including late fields,
-// long payloads and sealed rows.
+// An event's hashes are those of the stored rows once its group is durable. That includes fields of rows that
+// the writer fills in, long payloads, and the hashes of sealed rows.
 func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f := open(t)
 	user, partner := ledger.Source{Kind: ledger.User, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
@@ -128,7 +129,7 @@ func TestEventHasTheHashesOfItsStoredRows(t *testing.T) {
 	f.wantStored("a transfer", 5, ledger.Stored{})
 }
 
-// A claim that no event can prove is refused before the Change is queued.
+// A change with a claim whose hash has no place in an event is a caller's bug.
 func TestClaimNeedsAnEventWithItsHash(t *testing.T) {
 	f := open(t)
 	owner := bytes.Repeat([]byte{7}, 17)

@@ -12,8 +12,8 @@ type View struct {
 	snap      *store.Snapshot
 	clock     clock.Clock
 	low       uint64               // no older group has page-buffer rows
-	searches  int                  // searches of page buffers for a single page
-	buffers   map[ledger.ID]chunks // loaded as a whole
+	searches  int                  // how many times page buffers were searched for a single page
+	buffers   map[ledger.ID]chunks // page buffers that were loaded as a whole
 	preloaded chunks               // chunks of the pages that PreloadBuffer loaded
 	blockOrg  ledger.ID
 	block     store.BlockRow // the last block read

@@ -24,8 +24,7 @@ type seeking struct {
 	left    int
 }
 
-// search has the accounts whose lines are needed for a page of events, by the heads of the accounts'
-// pages.
+// search has the accounts whose lines are sought, by the heads of their pages.
 type search struct {
 	org      ledger.ID
 	accounts map[string]*seeking
@@ -33,11 +32,11 @@ type search struct {
 	from, to ledger.Micros // the earliest and the latest booked time of the lines
 }
 
-// TotalsAfter returns the totals of accounts after each posting of events' entries: for each event a
-// slice with one element for each posting, which is zero if the posting's path is not wanted. The lines
-// of consecutive events are in the same groups' page buffers and on the same pages, so TotalsAfter
-// reads each of them once. Searching line by line would read a hot account's page, or the whole page
-// buffer, for each line. Errors: *DamageError, also for a posting without a line.
+// TotalsAfter returns the totals of accounts after each posting of events' entries: for each event a slice
+// with one element for each posting, which is zero if selects returns false for the posting's path. The lines
+// of consecutive events are in the same groups' page buffers and on the same pages, so TotalsAfter reads each
+// of them once. Searching line by line would read a hot account's page, or the whole page buffer, for each
+// line. Errors: *DamageError, also for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
 	s := search{org: org, accounts: make(map[string]*seeking)}
 	after := make([][]ledger.Totals, len(events))
@@ -115,16 +114,16 @@ func (v *View) inBuffers(s *search) error {
 	if s.left == 0 || v.low > v.snap.Group() {
 		return nil
 	}
-	looked, err := v.inPreloaded(s)
-	if err != nil || !looked[store.Unsharded] || s.left == 0 {
+	shards, err := v.inPreloaded(s)
+	if err != nil || !shards[store.Unsharded] || s.left == 0 {
 		return err
 	}
-	groups, err := v.bookedBy(s, looked)
+	groups, err := v.bookedBy(s, shards)
 	if err != nil {
 		return err
 	}
 	for _, shard := range store.Shards() {
-		if !looked[shard] {
+		if !shards[shard] {
 			continue
 		}
 		err := v.bufferRowsOf(s.org, shard, groups, func(row []byte) error {
@@ -141,19 +140,19 @@ func (v *View) inBuffers(s *search) error {
 
 // inPreloaded searches the chunks that PreloadBuffer has loaded. It returns the shards that may hold
 // lines of other accounts; if there are none, the unsharded rows need not be read either.
-func (v *View) inPreloaded(s *search) (looked [256]bool, err error) {
+func (v *View) inPreloaded(s *search) (shards [256]bool, err error) {
 	for head, a := range s.accounts {
 		found, preloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
 		for i := range found {
 			if err := s.take(a, found[i].lines); err != nil {
-				return looked, err
+				return shards, err
 			}
 		}
 		if !preloaded {
-			looked[store.Shard([]byte(head))], looked[store.Unsharded] = true, true
+			shards[store.Shard([]byte(head))], shards[store.Unsharded] = true, true
 		}
 	}
-	return looked, nil
+	return shards, nil
 }
 
 // take copies the totals of an account's sought lines; a is nil if there are none.
@@ -178,11 +177,11 @@ const (
 
 // bookedBy returns the range of groups with page-buffer rows that may have booked the lines.
 // Not every group has a row in each shard, so some shards narrow the range more than others.
-func (v *View) bookedBy(s *search, looked [256]bool) (groupRange, error) {
+func (v *View) bookedBy(s *search, shards [256]bool) (groupRange, error) {
 	all := groupRange{v.low, v.snap.Group()}
 	tried := 0
-	for shard := len(looked) - 1; shard >= 0 && tried < narrowing && all.last > all.first+fewGroups; shard-- {
-		if !looked[shard] {
+	for shard := len(shards) - 1; shard >= 0 && tried < narrowing && all.last > all.first+fewGroups; shard-- {
+		if !shards[shard] {
 			continue
 		}
 		_, _, has, err := v.bufferRowFrom(s.org, byte(shard), all)

@@ -57,8 +57,8 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 	if v.buffers[org] != nil {
 		return nil
 	}
-	prefixes := make(map[string]string) // by head
-	looked := [256]bool{store.Unsharded: true}
+	prefixes := make(map[string]string) // the prefix of each page, by the page's head
+	shards := [256]bool{store.Unsharded: true}
 	for _, a := range accounts {
 		prefix := store.KeyPages(nil, org, a)
 		if _, known := v.preloaded[string(prefix)]; known {
@@ -66,14 +66,14 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 		}
 		head := store.PageHead(nil, prefix)
 		prefixes[string(head)] = string(prefix)
-		looked[store.Shard(head)] = true
+		shards[store.Shard(head)] = true
 	}
 	if len(prefixes) == 0 {
 		return nil
 	}
 	found := make(chunks)
 	for _, shard := range store.Shards() {
-		if !looked[shard] {
+		if !shards[shard] {
 			continue
 		}
 		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
@@ -117,7 +117,7 @@ func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
-	carried, err := flushedUntil(v.snap, prefix)
+	flushed, err := flushedUntil(v.snap, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if first > carried {
+		if first > flushed {
 			lines = append(lines, s.lines...)
 		}
 	}

@@ -43,7 +43,7 @@ func (v *View) ShiftedLines(org ledger.ID, from []byte, fn func(account []byte, 
 			return false, damaged("shifted line with key %x", key)
 		}
 		if bytes.Compare(account, from) < 0 {
-			return true, nil // the rest of its row's key is above from
+			return true, nil // only the whole key of the line, with day and seq, is above from
 		}
 		err := store.DecodePage(row, func(l *Line) (bool, error) {
 			var err error

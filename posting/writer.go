@@ -36,7 +36,7 @@ type writer struct {
 
 	dues      map[int64][]byte // second → row of this group
 	longest   int              // length in bytes of the longest of these rows
-	inflight  ledger.Micros    // earliest due instant of the previous group
+	inflight  ledger.Micros    // earliest due instant of the previous group; 0: none
 	cleaned   time.Time        // when passed due rows were last removed
 	behind    bool             // more passed due rows are left than one group may remove
 	removedTo []byte           // all due rows below this key are removed
@@ -173,8 +173,8 @@ func (w *writer) finish() {
 	w.previous = w.group.Seal()
 }
 
-// removalEvery is the minimum time between two searches for passed due rows. maxSweep is the maximum
-// number that one group removes; the following groups remove the rest.
+// removalEvery is the minimum time between two searches for passed due rows. maxDueRemovals is the maximum
+// number of such rows that one group removes; the following groups remove the rest.
 const (
 	removalEvery   = time.Second
 	maxDueRemovals = 512
@@ -188,11 +188,11 @@ func (w *writer) removePassedDue() {
 	}
 	w.cleaned, w.behind = real, false
 	earliest := w.inflight
-	if own := w.out.earliest; own != 0 && (earliest == 0 || own < earliest) {
-		earliest = own
+	if prepared := w.out.earliest; prepared != 0 && (earliest == 0 || prepared < earliest) {
+		earliest = prepared
 	}
 	d := w.journal.Due
-	second := d.clean(w.now, earliest)
+	second := d.passedUntil(w.now, earliest)
 	if second <= d.mark {
 		return
 	}

@@ -22,12 +22,12 @@ func wantFile(t *testing.T, path, content string, mode fs.FileMode) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 		t.Errorf("mode %v, %v, want %v", info.Mode(), err, mode)
 	}
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
 		t.Errorf("the directory holds %q", left)
 	}
 }
 
-func names(t *testing.T, dir string) []string {
+func fileNames(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestFailedWriteChangesNothing(t *testing.T) {
 	if err := Replace(path, 0o600, []byte("x")); err == nil {
 		t.Error("a directory was replaced")
 	}
-	if left := names(t, dir); !slices.Equal(left, []string{"file"}) {
+	if left := fileNames(t, dir); !slices.Equal(left, []string{"file"}) {
 		t.Errorf("the directory holds %q", left)
 	}
 	if err := Replace(filepath.Join(dir, "none", "file"), 0o600, nil); !errors.Is(err, fs.ErrNotExist) {
@@ -141,7 +141,7 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 	RemoveLeftovers(dir, "file", "second")
 	RemoveLeftovers(filepath.Join(dir, "none"), "file")
 	slices.Sort(stay)
-	if left := names(t, dir); !slices.Equal(left, stay) {
+	if left := fileNames(t, dir); !slices.Equal(left, stay) {
 		t.Errorf("the directory holds %q, want %q", left, stay)
 	}
 }
@@ -156,7 +156,7 @@ func TestKillLeavesOnlyLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
-	if left := names(t, filepath.Dir(path)); len(left) != 0 {
+	if left := fileNames(t, filepath.Dir(path)); len(left) != 0 {
 		t.Errorf("the directory holds %q", left)
 	}
 }

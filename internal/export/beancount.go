@@ -10,8 +10,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// opened is the day on which accounts open in beancount, before any entry.
-const opened = "1970-01-01"
+// openingDay is the day on which accounts open in beancount, before any entry.
+const openingDay = "1970-01-01"
 
 // beancount writes a ledger for beancount 2 and 3. Dates are the effective days; the booked
 // time is metadata. Links join an entry to the one that it reverses or closes.
@@ -54,14 +54,14 @@ func (b *beancount) preamble() error {
 		}
 		list := strings.Join(names, ",")
 		_, err := fmt.Fprintf(b.out, "%s open %s %s\n%s open %s %s\n",
-			opened, beancountAccount(path, false), list, opened, beancountAccount(path, true), list)
+			openingDay, beancountAccount(path, false), list, openingDay, beancountAccount(path, true), list)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for _, c := range b.commodities.byName() {
-		dst := fmt.Appendf(b.buf[:0], "%s commodity %s\n", opened, c.name)
+		dst := fmt.Appendf(b.buf[:0], "%s commodity %s\n", openingDay, c.name)
 		if containsHash(c.name) {
 			dst = append(quoted(append(dst, "  asset: "...), c.asset.String()), '\n')
 		}

@@ -164,7 +164,7 @@ func anyBelow(prefix string, postings []ledger.Posting) bool {
 
 // held returns the postings of a pending entry.
 func (x *exporter) held(seq uint64) ([]ledger.Posting, error) {
-	if postings, ok := x.holds.take(seq); ok {
+	if postings, ok := x.holds.get(seq); ok {
 		return postings, nil
 	}
 	return x.Held(seq)
@@ -181,18 +181,19 @@ func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	return nil, nil
 }
 
-// eachPath calls fn with the path and assets of each account with the prefix.
+// eachPath calls fn with the path and assets of every account, because entries with an account below the
+// prefix may also have any other account. If no account has the prefix, it does not call fn.
 func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) error) error {
-	some := x.Prefix == ""
+	hasPrefix := x.Prefix == ""
 	for a, err := range x.Accounts {
 		if err != nil {
 			return err
 		}
-		if some = some || strings.HasPrefix(string(a.Path), x.Prefix); some {
+		if hasPrefix = hasPrefix || strings.HasPrefix(string(a.Path), x.Prefix); hasPrefix {
 			break
 		}
 	}
-	if !some {
+	if !hasPrefix {
 		return nil
 	}
 	var path ledger.Path
@@ -220,10 +221,10 @@ func (x *exporter) eachPath(fn func(path ledger.Path, assets []money.Asset) erro
 // returns the others.
 const maxHolds = 4096
 
-// holds keeps the postings of the last pending entries.
+// holds keeps the postings of the newest pending entries.
 type holds struct {
 	postings map[uint64][]ledger.Posting
-	order    [maxHolds]uint64 // ordered by age, in a ring
+	order    [maxHolds]uint64 // a ring of the entries' seqs
 	next     int
 }
 
@@ -236,7 +237,7 @@ func (h *holds) remember(e *ledger.Event) {
 	h.postings[e.Seq] = e.Entry.Postings
 }
 
-func (h *holds) take(seq uint64) ([]ledger.Posting, bool) {
+func (h *holds) get(seq uint64) ([]ledger.Posting, bool) {
 	postings, ok := h.postings[seq]
 	return postings, ok
 }

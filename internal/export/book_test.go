@@ -38,7 +38,7 @@ func TestCountEqualsTheWrittenRows(t *testing.T) {
 		f, _ := export.ParseFormat(name)
 		count, err := export.Write(io.Discard, f, everyEntryKind().book(nil))
 		must(t, err)
-		if count != (export.Count{Entries: 10, Postings: 24}) { // entries of env test and events without an entry are left out
+		if count != (export.Count{Entries: 10, Postings: 24}) { // without entries of the test environment and events without an entry
 			t.Errorf("%s: %+v", name, count)
 		}
 	}
@@ -74,7 +74,7 @@ func TestUnknownPrefixIsAnEmptyExport(t *testing.T) {
 	}
 }
 
-// Holds are kept in memory up to a bound; others are looked up.
+// Holds are kept in memory up to a bound. Older ones are looked up in the Book.
 func TestOldHoldIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for _, between := range []int{export.MaxHolds - 1, export.MaxHolds} {

@@ -39,7 +39,7 @@ var source = ledger.Source{Kind: ledger.Transaction, ID: uuid.MustParse("7c2b8a0
 // journal is a list of events; the first has seq 1.
 type journal []ledger.Event
 
-// books appends an entry: a name, then postings as "Dr account amount".
+// books appends an event with an entry. Each posting is given as "Dr account amount" or "Cr account amount".
 func (j *journal) books(name string, phase ledger.Phase, asset money.Asset, postings ...string) *ledger.Entry {
 	entry := &ledger.Entry{Phase: phase, Effective: 20_000}
 	for _, text := range postings {
@@ -55,8 +55,8 @@ func (j *journal) books(name string, phase ledger.Phase, asset money.Asset, post
 	return entry
 }
 
-// book returns the journal as a Book; held counts the holds that are looked up.
-func (j journal) book(held *int) *export.Book {
+// book returns the journal as a Book, which counts in lookups (unless nil) how often a hold is looked up.
+func (j journal) book(lookups *int) *export.Book {
 	seen := map[ledger.Account]bool{}
 	for _, e := range j {
 		if e.Entry == nil {
@@ -78,8 +78,8 @@ func (j journal) book(held *int) *export.Book {
 			}
 		},
 		Held: func(seq uint64) ([]ledger.Posting, error) {
-			if held != nil {
-				*held++
+			if lookups != nil {
+				*lookups++
 			}
 			return j[seq-1].Entry.Postings, nil
 		},

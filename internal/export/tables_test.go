@@ -22,7 +22,7 @@ var heading = []string{
 	"account", "side", "currency", "network", "env", "scale", "amount_minor", "amount",
 }
 
-// first and capture are two rows of everyEntryKind as every table has them.
+// first and capture are two rows of everyEntryKind as they are in every table.
 var (
 	first = []string{
 		"1", "2", "2026-09-03T10:15:30.123457Z", "2024-10-03", "posted", "settle", "transaction", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "1", "", "",
@@ -82,7 +82,7 @@ func TestParquetIsReadBack(t *testing.T) {
 		t.Errorf("the capture is %+v", c)
 	}
 	if rows[0].Network != nil || rows[0].Closes != nil {
-		t.Errorf("the first has what it should not: %+v", rows[0])
+		t.Errorf("the first row has a network or closes an entry: %+v", rows[0])
 	}
 }
 
@@ -163,8 +163,8 @@ func TestXLSXContinuesInANewSheet(t *testing.T) {
 	}
 }
 
-// A spreadsheet's number has 15 digits; an amount with more is text, so that none of
-// them is lost.
+// A spreadsheet's number has 15 digits. An amount with more digits is written as text, so that no digit is
+// lost.
 func TestXLSXAmountsAreExact(t *testing.T) {
 	t.Parallel()
 	var j journal

@@ -12,7 +12,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// expectedBalances are the posted balances of everyEntryKind, with positive debits, and the held amounts.
+// expectedBalances are the posted balances of everyEntryKind and, on pending accounts, the held amounts.
+// Debits are positive.
 var expectedBalances = map[string]string{
 	"A:provider:x USD": "9.90", "L:partner:1:available USD": "-9.70", "I:fees USD": "-0.20",
 	"A:provider:x USDT/tron": "-3.000000", "L:partner:1:available USDT/tron": "3.000000",
@@ -34,7 +35,7 @@ func TestHLedgerFindsTheBalances(t *testing.T) {
 	}
 }
 
-// Virtual postings are the holds; without them only posted amounts are left.
+// Holds are virtual postings, so without virtual postings only posted amounts are left.
 func TestHLedgerLeavesHoldsOutOfRealPostings(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "hledger")

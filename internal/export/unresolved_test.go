@@ -27,8 +27,8 @@ var unknownNetworks = []money.Network{"", "foo", "-", "_", "1inch", "foo-", long
 // at most 24 characters.
 var beancountCommodity = regexp.MustCompile(`^[A-Z][A-Z0-9'._-]{0,22}[A-Z0-9]$`)
 
-// unresolvedJournal returns a journal with dollars and with money on unknownNetworks: 1234567 and n
-// minor units on the n-th network.
+// unresolvedJournal returns a journal with dollars and with money on unknownNetworks. On the n-th network,
+// counted from 0, it moves 1234567 + n minor units.
 func unresolvedJournal() (j journal) {
 	j.books("settle", ledger.Posted, usd, "Dr A:bank 1000", "Cr I:fees 1000")
 	for n, network := range unknownNetworks {
@@ -55,7 +55,7 @@ func TestHLedgerReadsMoneyWithUnknownScale(t *testing.T) {
 	}
 }
 
-// The names of such assets must never change; the expected ones were computed with sha256sum
+// The names of assets with unknown decimals must never change. The expected names were computed with sha256sum
 // and base32.
 func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	t.Parallel()
@@ -73,7 +73,8 @@ func TestBeancountReadsMoneyWithUnknownScale(t *testing.T) {
 	}
 }
 
-// A comment at the commodity says what its name does not show.
+// A comment at the commodity says that its amounts are in minor units, and in beancount a line names its asset
+// if its name does not.
 func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 	t.Parallel()
 	const words = "amounts are in minor units: how many decimals it has is not known"
@@ -93,8 +94,8 @@ func TestCommodityCommentNamesMinorUnits(t *testing.T) {
 	}
 }
 
-// Tables leave the scale of such an asset empty. A network that begins like a formula is
-// quoted.
+// Tables leave the scale of an asset with unknown decimals empty. They quote a network that begins like a
+// formula.
 func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 	t.Parallel()
 	b := unresolvedJournal().book(nil)
@@ -126,7 +127,7 @@ func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 	}
 }
 
-// Amounts of two assets with the same name would be added up, so neither is exported.
+// If two assets had the same name, their amounts would be added up. So neither of them is exported.
 func TestAssetsWithEqualNamesAreNotExported(t *testing.T) {
 	t.Parallel()
 	same := func(money.Asset) (string, error) { return "USDT", nil }

@@ -17,7 +17,7 @@ import (
 	"mizan/ledger"
 )
 
-// parts opens the parts of a workbook.
+// parts returns the files in a workbook.
 func parts(t *testing.T, content []byte) []*zip.File {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
@@ -67,7 +67,7 @@ func TestXLSXRowsAndCellsHaveTheirReferences(t *testing.T) {
 func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	t.Parallel()
 	content := written(t, export.XLSX, everyEntryKind().book(nil))
-	if day := binary.LittleEndian.Uint16(content[12:]); day != 1<<5|1 { // APPNOTE, 4.3.7: of the first part
+	if day := binary.LittleEndian.Uint16(content[12:]); day != 1<<5|1 { // the date of the first part (APPNOTE, 4.3.7)
 		t.Errorf("the first part has the date %#x", day)
 	}
 	for _, part := range parts(t, content) {
@@ -77,7 +77,7 @@ func TestXLSXPartsHaveALegalDate(t *testing.T) {
 	}
 }
 
-// Gnumeric reads the same values as CSV has.
+// Gnumeric reads from XLSX the values that CSV has.
 func TestGnumericReadsXLSX(t *testing.T) {
 	t.Parallel()
 	requireProgram(t, "ssconvert")

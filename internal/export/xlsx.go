@@ -90,7 +90,7 @@ func (w *workbook) beginRow(dst []byte) []byte {
 	return append(dst, `">`...)
 }
 
-// Columns have names of one letter.
+// This does not compile if a column would need a name of two letters.
 const _ = uint('Z' - 'A' + 1 - len(columns))
 
 // beginCell begins the row's next cell, up to the place of further attributes.

@@ -32,14 +32,14 @@ type Gate[K comparable] struct {
 	mu      sync.Mutex
 	inside  int             // guarded by mu: callers with a place
 	waiting int             // guarded by mu
-	served  uint64          // guarded by mu: orders turns and arrivals
+	served  uint64          // guarded by mu: number of turns and arrivals so far
 	groups  map[K]*group[K] // guarded by mu: groups that have callers
 }
 
 // share is the state of a group or a member in the gate.
 type share struct {
 	inside, waiting int
-	served          uint64 // order of its last turn or, before the first, of its arrival
+	served          uint64 // number of its last turn or, before its first turn, of its arrival
 }
 
 // compare orders shares: the one that is served next comes first.
@@ -183,18 +183,18 @@ func (g *Gate[K]) admit(m *member[K]) error {
 			of = other
 		}
 	}
-	most := m
+	largest := m
 	for _, other := range of.members {
-		if other.waiting > most.waiting || most.group != of {
-			most = other
+		if other.waiting > largest.waiting || largest.group != of {
+			largest = other
 		}
 	}
-	if of != m.group || most.waiting > m.waiting+1 {
-		for at := len(most.queue) - 1; at >= 0; at-- {
-			if w := most.queue[at]; !w.sharing {
-				g.dequeue(most, at)
+	if of != m.group || largest.waiting > m.waiting+1 {
+		for at := len(largest.queue) - 1; at >= 0; at-- {
+			if w := largest.queue[at]; !w.sharing {
+				g.dequeue(largest, at)
 				w.result <- ErrCrowded
-				g.forget(most)
+				g.forget(largest)
 				return nil
 			}
 		}

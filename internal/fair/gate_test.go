@@ -24,7 +24,9 @@ type gateFixture struct {
 	wait sync.WaitGroup
 }
 
-func newParty(t *testing.T, b Bounds) *gateFixture { return &gateFixture{t: t, gate: New[string](b)} }
+func newGateFixture(t *testing.T, b Bounds) *gateFixture {
+	return &gateFixture{t: t, gate: New[string](b)}
+}
 
 func (p *gateFixture) counts() (inside, waiting int) {
 	p.gate.mu.Lock()
@@ -32,7 +34,7 @@ func (p *gateFixture) counts() (inside, waiting int) {
 	return p.gate.inside, p.gate.waiting
 }
 
-// hold takes a place for which nobody waits.
+// hold enters at once, because a place is free.
 func (p *gateFixture) hold(name string) *Place[string] {
 	p.t.Helper()
 	group, _, _ := strings.Cut(name, ".")
@@ -84,7 +86,7 @@ func (p *gateFixture) want(in string) {
 }
 
 func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 20, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2", "b.1", "b.1", "c.1")
 	place.Leave()
@@ -92,7 +94,7 @@ func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
 }
 
 func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
 	one, two := p.hold("a.1"), p.hold("z")
 	p.queue("a.1", "a.2", "b.1")
 	two.Leave()
@@ -102,7 +104,7 @@ func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
 }
 
 func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 20, Each: 3})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 20, Each: 3})
 	place := p.hold("a.1")
 	p.queue("a.1", "a.1")
 	if _, err := p.gate.Enter(t.Context(), "a", "a.1"); !errors.Is(err, ErrCrowded) {
@@ -114,7 +116,7 @@ func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
 }
 
 func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2")
 	p.queue("b.1") // displaces the newest of a.1
@@ -130,7 +132,7 @@ func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
 }
 
 func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 6, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 6, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "b.1", "b.1", "b.1")
 	p.queue("a.2", "b.2")
@@ -142,7 +144,7 @@ func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
 }
 
 func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
 	place := p.hold("z")
 	p.queue("a.1", "b.1")
 	if _, err := p.gate.Enter(t.Context(), "c", "c.1"); !errors.Is(err, ErrFull) {
@@ -153,7 +155,7 @@ func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
 }
 
 func TestCancelledWaiterLeavesNoState(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
 	place := p.hold("z")
 	ctx, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
@@ -174,7 +176,7 @@ func TestCancelledWaiterLeavesNoState(t *testing.T) {
 }
 
 func TestShareGivesThePlaceToWaiters(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("a.1")
 	if waited, err := place.Share(t.Context(), 0); waited != 0 || err != nil {
 		t.Errorf("nobody waits: %v %v", waited, err)
@@ -192,7 +194,7 @@ func TestShareGivesThePlaceToWaiters(t *testing.T) {
 }
 
 func TestCancelledShareLosesThePlace(t *testing.T) {
-	p := newParty(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
+	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 4, Each: 10})
 	place := p.hold("a.1")
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -217,13 +219,13 @@ func TestCancelledShareLosesThePlace(t *testing.T) {
 	p.want("")
 }
 
-// With random arrivals and departures, the number of places is never exceeded, and at the end
-// no state is left.
+// With random arrivals and departures, there are never more callers inside than allowed, and at the end no
+// state is left.
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	b := Bounds{Inside: 3, Waiting: 10, Each: 4}
-	p := newParty(t, b)
+	p := newGateFixture(t, b)
 	var inside, most, refused atomic.Int64
 	for i := range 40 {
 		random := rand.New(rand.NewPCG(seed, uint64(i)))

@@ -16,13 +16,13 @@ import (
 var (
 	text  []byte
 	code  uintptr
-	taken uint32           // who writes the line: 0 nobody yet, own the process itself, otherwise a thread
+	taken uint32           // who writes the line: 0: nobody yet; byProcess: the process itself; otherwise: a thread
 	late  uint32           // 1 if a thread writes the line because the process did not
 	grace = [2]int64{1, 0} // a struct timespec: how long a thread waits for the process's end, in seconds and nanoseconds
 )
 
-// own is the value of taken when the process itself writes the last line.
-const own = 2
+// byProcess is the value of taken when the process itself writes the last line.
+const byProcess = 2
 
 var set, ending atomic.Bool
 
@@ -67,7 +67,7 @@ func Exit(exitCode int, line string) error {
 // printed. A later fault waits a second for the process to end before it prints its line. If a
 // fault has already begun to print, LastWord does not return.
 func LastWord() {
-	if !ending.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, own) {
+	if !ending.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, byProcess) {
 		select {}
 	}
 }

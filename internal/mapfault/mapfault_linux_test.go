@@ -71,7 +71,7 @@ func fault(path, ending string) error {
 		})
 	}
 	if ending == "speaks" {
-		for atomic.LoadUint32(&taken) == own { // until a fault has come
+		for atomic.LoadUint32(&taken) == byProcess { // until a fault has come
 			runtime.Gosched()
 		}
 		fmt.Fprintln(os.Stderr, "the store has failed")

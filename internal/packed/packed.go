@@ -57,19 +57,19 @@ func longHeader(c byte, b []byte) (skip, inside uint64, ok bool) {
 	case 0xcd, 0xd1:
 		return 3, 0, true
 	}
-	shape, known := shapes[c]
-	if !known || len(b) < shape.width {
+	form, known := lengthForms[c]
+	if !known || len(b) < form.width {
 		return 0, 0, false
 	}
 	var length [8]byte
-	copy(length[8-shape.width:], b[:shape.width])
+	copy(length[8-form.width:], b[:form.width])
 	n := binary.BigEndian.Uint64(length[:])
-	return 1 + uint64(shape.width) + shape.fixed + n*shape.bytes, n * shape.values, true
+	return 1 + uint64(form.width) + form.fixed + n*form.bytes, n * form.values, true
 }
 
-// shapes maps the type bytes that announce a length to the length's width, the number of bytes
+// lengthForms maps the type bytes that announce a length to the length's width, the number of bytes
 // that always follow, and for each counted item its size and its number of values.
-var shapes = map[byte]struct {
+var lengthForms = map[byte]struct {
 	width                int
 	fixed, bytes, values uint64
 }{

@@ -10,7 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// The walker agrees with the library on every form that the library writes.
+// WellFormed accepts every form that the library writes.
 func TestWellFormed(t *testing.T) {
 	var form bytes.Buffer
 	long := strings.Repeat("x", 70000)
@@ -30,7 +30,7 @@ func TestWellFormed(t *testing.T) {
 			t.Errorf("value %d (%T) is refused", i, value)
 		}
 		if WellFormed(b[:len(b)-1]) || WellFormed(append(b[:len(b):len(b)], 0)) {
-			t.Errorf("value %d (%T): a byte less or more is taken", i, value)
+			t.Errorf("value %d (%T): it is accepted with a byte less or more", i, value)
 		}
 	}
 	for name, b := range map[string]string{

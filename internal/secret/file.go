@@ -116,12 +116,12 @@ func lockPrivate(path string) (*os.File, error) {
 	return nil, fmt.Errorf("%s is being replaced all the time", path)
 }
 
-// lockIfCurrent locks the file and tells whether it still has the name.
+// lockIfCurrent locks the open file f, and tells whether path still names it.
 func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err := filelock.Wait(f); err != nil {
 		return false, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
-	mine, err := f.Stat()
+	locked, err := f.Stat()
 	if err != nil {
 		return false, err
 	}
@@ -129,5 +129,5 @@ func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return os.SameFile(mine, named), nil
+	return os.SameFile(locked, named), nil
 }

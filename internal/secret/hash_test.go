@@ -39,26 +39,26 @@ func TestHashCoversThePaddedText(t *testing.T) {
 	}
 }
 
-// recorded is a hash that records what is written to it.
-type recorded struct {
+// recordingHash is a hash that records what is written to it.
+type recordingHash struct {
 	lengths []int
 	kept    [][]byte // slices as they were passed: a hash may read them only during Write
 }
 
-func (r *recorded) Write(p []byte) (int, error) {
+func (r *recordingHash) Write(p []byte) (int, error) {
 	r.lengths, r.kept = append(r.lengths, len(p)), append(r.kept, p)
 	return len(p), nil
 }
-func (r *recorded) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
-func (*recorded) Reset()                {}
-func (*recorded) Size() int             { return sha256.Size }
-func (*recorded) BlockSize() int        { return sha256.BlockSize }
+func (r *recordingHash) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
+func (*recordingHash) Reset()                {}
+func (*recordingHash) Size() int             { return sha256.Size }
+func (*recordingHash) BlockSize() int        { return sha256.BlockSize }
 
-// The hash gets whole blocks only, which it does not copy, and the last block, which is
-// assembled for it, is overwritten.
+// The hash gets only whole blocks, which it does not copy. The last block, which is assembled from the rest of
+// the text, is overwritten.
 func TestHashKeepsNoPlaintext(t *testing.T) {
 	for _, pieces := range [][]int{{16}, {64}, {70, 3}, {1, 62, 1}, {63, 66}, {200}} {
-		r := new(recorded)
+		r := new(recordingHash)
 		b := blocks{hash: r}
 		for _, n := range pieces {
 			b.write(bytes.Repeat([]byte("4"), n))

@@ -57,12 +57,12 @@ func wantOwnerOnly(t *testing.T, path string) {
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
 		t.Errorf("the directory holds %q", left)
 	}
 }
 
-func names(t *testing.T, dir string) []string {
+func fileNames(t *testing.T, dir string) []string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestCreateNeverOverwrites(t *testing.T) {
 	if content, err := os.ReadFile(path); err != nil || string(content) != "not even a keyring" {
 		t.Errorf("the file is now %q, %v", content, err)
 	}
-	if left := names(t, filepath.Dir(path)); len(left) != 1 {
+	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
 		t.Errorf("the directory holds %q", left)
 	}
 }
@@ -260,7 +260,7 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refused(t, content, skey)
+			wantRefused(t, content, skey)
 		})
 	}
 	for name, content := range map[string][]byte{
@@ -268,7 +268,7 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 		"cut":      good.encode()[:200],
 		"too long": append(good.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
 	} {
-		t.Run(name, func(t *testing.T) { refused(t, content, skey) })
+		t.Run(name, func(t *testing.T) { wantRefused(t, content, skey) })
 	}
 }
 
@@ -282,7 +282,7 @@ func sealingData(fields map[string]any) map[string]any {
 	return sealingKey(fields)["keyData"].(map[string]any)
 }
 
-func refused(t *testing.T, content []byte, skey string) {
+func wantRefused(t *testing.T, content []byte, skey string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keyring")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -312,7 +312,7 @@ func TestMissingKeyringIsNotExist(t *testing.T) {
 		if _, err := load(filepath.Join(dir, "keyring")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if left := names(t, dir); len(left) != 0 {
+		if left := fileNames(t, dir); len(left) != 0 {
 			t.Errorf("%s made %q", name, left)
 		}
 		if _, err := load(dir); err == nil {
@@ -327,7 +327,7 @@ func TestKeyringNeedsRandomness(t *testing.T) {
 		if _, err := CreateKeyring(path, bytes.NewReader(make([]byte, n))); err == nil {
 			t.Errorf("a keyring was made from %d bytes", n)
 		}
-		if left := names(t, filepath.Dir(path)); len(left) != 0 {
+		if left := fileNames(t, filepath.Dir(path)); len(left) != 0 {
 			t.Errorf("with %d bytes the directory holds %q", n, left)
 		}
 	}

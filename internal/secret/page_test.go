@@ -17,7 +17,7 @@ var (
 	noon         = time.Date(2026, 9, 3, 12, 0, 0, 0, time.UTC)
 )
 
-func old(t *testing.T) *Keyring {
+func loadOldKeyring(t *testing.T) *Keyring {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
@@ -31,7 +31,7 @@ func old(t *testing.T) *Keyring {
 // TestDerivedKeysAreStable compares with keys that another program computed with RFC
 // 5869's formulas.
 func TestDerivedKeysAreStable(t *testing.T) {
-	k := old(t)
+	k := loadOldKeyring(t)
 	if got, want := hex.EncodeToString(k.Derive("simulator challenge")), "ce746fea4eaddfdceed52db535cffc4971ff2399383eabbf9632c064247034d5"; got != want {
 		t.Errorf("the derived key is %s, want %s", got, want)
 	}
@@ -62,7 +62,7 @@ func TestEachLabelAndKeyringDerivesItsOwnKey(t *testing.T) {
 }
 
 func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
-	pages := old(t).PageTokens()
+	pages := loadOldKeyring(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)
 	for at, want := range map[time.Duration]error{
 		-time.Hour: nil, -time.Microsecond: nil, 0: ErrExpired, time.Microsecond: ErrExpired, 1000 * time.Hour: ErrExpired,
@@ -71,7 +71,7 @@ func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
 			t.Errorf("%v after the end: %v, want %v", at, err, want)
 		}
 	}
-	if again := old(t).PageTokens(); again.Check("action", organization, record, token, noon.Add(-1)) != nil {
+	if again := loadOldKeyring(t).PageTokens(); again.Check("action", organization, record, token, noon.Add(-1)) != nil {
 		t.Error("after a restart the token does not hold")
 	}
 }
@@ -86,8 +86,8 @@ func TestPageTokenFitsIntoAURL(t *testing.T) {
 	}
 }
 
-// TestPageTokenOfAnotherPageIsInvalid checks them after their expiry too: only the holder
-// of an issued token learns that it has expired.
+// TestPageTokenOfAnotherPageIsInvalid checks such tokens after their expiry too: only the holder of an issued
+// token learns that it has expired.
 func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 	pages := create(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)

@@ -15,11 +15,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func janes() *Card {
+func cardOfJane() *Card {
 	return &Card{Number: []byte(canary), Holder: []byte("JANE DOE"), ExpMonth: []byte("12"), ExpYear: []byte("2030"), CVV: []byte("987")}
 }
 
-// openWithTink opens ciphertexts with the library and the file's content only.
+// openWithTink returns an AEAD that opens ciphertexts with only the library and the content of the keyring
+// file.
 func openWithTink(t *testing.T, k *Keyring) tink.AEAD {
 	t.Helper()
 	var file struct {
@@ -40,12 +41,12 @@ func openWithTink(t *testing.T, k *Keyring) tink.AEAD {
 }
 
 func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
-	k, card := create(t), janes()
-	s, err := k.SealCard(card, place)
+	k, card := create(t), cardOfJane()
+	s, err := k.SealCard(card, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plaintext, err := openWithTink(t, k).Decrypt(s, place)
+	plaintext, err := openWithTink(t, k).Decrypt(s, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,11 +59,11 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	if string(card.CVV) != "987" || string(card.Number) != canary {
 		t.Error("sealing changed the card")
 	}
-	opened, err := k.OpenCard(s, place)
+	opened, err := k.OpenCard(s, sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if opened.CVV != nil || !same(opened, card) {
+	if opened.CVV != nil || !sameCard(opened, card) {
 		t.Error("the card came back as another one")
 	}
 	if _, err := k.OpenCard(s, []byte("another record")); !errors.Is(err, ErrUnopened) {
@@ -70,7 +71,7 @@ func TestSealedCardHasNumberHolderAndExpiryAndNoCVV(t *testing.T) {
 	}
 }
 
-func same(a, b *Card) bool {
+func sameCard(a, b *Card) bool {
 	return bytes.Equal(a.Number, b.Number) && bytes.Equal(a.Holder, b.Holder) &&
 		bytes.Equal(a.ExpMonth, b.ExpMonth) && bytes.Equal(a.ExpYear, b.ExpYear)
 }
@@ -80,11 +81,11 @@ func TestEveryCardSurvivesSealing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SliceOfN(rapid.Byte(), 0, 1100) // a holder has up to 255 characters of 4 bytes
 		card := &Card{Number: part.Draw(t, "number"), Holder: part.Draw(t, "holder"), ExpMonth: part.Draw(t, "month"), ExpYear: part.Draw(t, "year")}
-		s, err := k.SealCard(card, place)
+		s, err := k.SealCard(card, sealingContext)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if opened, err := k.OpenCard(s, place); err != nil || !same(opened, card) {
+		if opened, err := k.OpenCard(s, sealingContext); err != nil || !sameCard(opened, card) {
 			t.Fatalf("came back as another one, %v", err)
 		}
 	})
@@ -116,11 +117,11 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 	k := create(t)
 	watch := &recordingAEAD{AEAD: k.sealer}
 	k.sealer = watch
-	s, err := k.SealCard(janes(), place)
+	s, err := k.SealCard(cardOfJane(), sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
-	card, err := k.OpenCard(s, place)
+	card, err := k.OpenCard(s, sealingContext)
 	if err != nil || string(card.Number) != canary {
 		t.Fatalf("the card did not come back, %v", err)
 	}
@@ -136,7 +137,7 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 
 func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
 	k := create(t)
-	good := encodeCard(janes())
+	good := encodeCard(cardOfJane())
 	damaged := map[string][]byte{
 		"empty": {}, "another version": append([]byte{2}, good[1:]...), "more": append(slices.Clone(good), 0),
 		"endless length": append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...),
@@ -146,7 +147,7 @@ func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
 		damaged["cut to "+string(good[:n])] = good[:n]
 	}
 	for name, plaintext := range damaged {
-		card, err := k.OpenCard(sealed(t, k, string(plaintext)), place)
+		card, err := k.OpenCard(sealed(t, k, string(plaintext)), sealingContext)
 		if err == nil || card != nil {
 			t.Errorf("%q was opened", name)
 		} else if strings.Contains(err.Error(), canary[:4]) {

@@ -16,21 +16,22 @@ import (
 	"github.com/tink-crypto/tink-go/v2/keyset"
 )
 
-var place = []byte("an organization, and a record of")
+// sealingContext is the context of the ciphertexts in these tests.
+var sealingContext = []byte("an organization, and a record of")
 
 func sealed(t *testing.T, k *Keyring, plaintext string) []byte {
 	t.Helper()
-	s, err := k.Seal([]byte(plaintext), place)
+	s, err := k.Seal([]byte(plaintext), sealingContext)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// wantOpens checks that the keyring opens a ciphertext of the place.
+// wantOpens checks that the keyring opens a ciphertext that was sealed with sealingContext.
 func wantOpens(t *testing.T, k *Keyring, sealed []byte, want string) {
 	t.Helper()
-	if got, err := k.Open(sealed, place); err != nil || string(got) != want {
+	if got, err := k.Open(sealed, sealingContext); err != nil || string(got) != want {
 		t.Errorf("opened as %q, %v, want %q", got, err, want)
 	}
 }
@@ -57,13 +58,13 @@ func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
 	s := sealed(t, k, canary)
 	wantOpens(t, k, s, canary)
 	for name, context := range map[string][]byte{
-		"another record": []byte("an organization, and a record oF"), "no place": nil, "shorter": place[:31], "longer": append(bytes.Clone(place), 0),
+		"another record": []byte("an organization, and a record oF"), "no context": nil, "shorter": sealingContext[:31], "longer": append(bytes.Clone(sealingContext), 0),
 	} {
 		if got, err := k.Open(s, context); !errors.Is(err, ErrUnopened) || got != nil {
 			t.Errorf("%s: opened as %q, %v", name, got, err)
 		}
 	}
-	if _, err := create(t).Open(s, place); !errors.Is(err, ErrUnopened) {
+	if _, err := create(t).Open(s, sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("another keyring: %v", err)
 	}
 	wantOpens(t, k, sealed(t, k, ""), "")
@@ -75,16 +76,16 @@ func TestChangedCiphertextIsRefused(t *testing.T) {
 	for i := range len(s) * 8 {
 		changed := bytes.Clone(s)
 		changed[i/8] ^= 1 << (i % 8)
-		if _, err := k.Open(changed, place); !errors.Is(err, ErrUnopened) {
+		if _, err := k.Open(changed, sealingContext); !errors.Is(err, ErrUnopened) {
 			t.Errorf("bit %d flipped: %v", i, err)
 		}
 	}
 	for n := range s {
-		if _, err := k.Open(s[:n], place); !errors.Is(err, ErrUnopened) {
+		if _, err := k.Open(s[:n], sealingContext); !errors.Is(err, ErrUnopened) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 	}
-	if _, err := k.Open(append(bytes.Clone(s), 0), place); !errors.Is(err, ErrUnopened) {
+	if _, err := k.Open(append(bytes.Clone(s), 0), sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("a byte more: %v", err)
 	}
 }
@@ -92,7 +93,7 @@ func TestChangedCiphertextIsRefused(t *testing.T) {
 func TestCiphertextRevealsNothing(t *testing.T) {
 	k := create(t)
 	one, two := sealed(t, k, canary), sealed(t, k, canary)
-	if bytes.Equal(one[5:], two[5:]) || leaks(string(one)+string(two), canary) || leaks(string(one), string(place)) {
+	if bytes.Equal(one[5:], two[5:]) || leaks(string(one)+string(two), canary) || leaks(string(one), string(sealingContext)) {
 		t.Error("the plaintext or the context shows, or two seals of one text are equal")
 	}
 }
@@ -120,10 +121,10 @@ func TestKeyringWithoutSealingKeyLoadsAndReportsIt(t *testing.T) {
 	if got, want := k.Fingerprint([]byte(canary)), "a8fd405617302ed8f771a20d89c567f0"; got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
-	_, sealing := k.Seal([]byte(canary), place)
-	_, opening := k.Open([]byte("sealed"), place)
-	_, sealingCard := k.SealCard(&Card{Number: []byte(canary)}, place)
-	_, openingCard := k.OpenCard([]byte("sealed"), place)
+	_, sealing := k.Seal([]byte(canary), sealingContext)
+	_, opening := k.Open([]byte("sealed"), sealingContext)
+	_, sealingCard := k.SealCard(&Card{Number: []byte(canary)}, sealingContext)
+	_, openingCard := k.OpenCard([]byte("sealed"), sealingContext)
 	for _, err := range []error{sealing, opening, sealingCard, openingCard} {
 		if !errors.Is(err, ErrNoSealingKey) {
 			t.Errorf("error %v", err)
@@ -256,7 +257,7 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if got := third.SealingKeys(); !slices.Equal(got, want) {
 		t.Errorf("the keys are %v, want %v", got, want)
 	}
-	if _, err := third.Open(s, place); !errors.Is(err, ErrUnopened) {
+	if _, err := third.Open(s, sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("a disabled key opened: %v", err)
 	}
 }
@@ -277,7 +278,7 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				s, err := k.Seal([]byte(canary), place)
+				s, err := k.Seal([]byte(canary), sealingContext)
 				if err != nil {
 					t.Error(err)
 				}
@@ -314,7 +315,7 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			s, err := k.Seal([]byte(canary), place)
+			s, err := k.Seal([]byte(canary), sealingContext)
 			if err != nil {
 				t.Error(err)
 			}

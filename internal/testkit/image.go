@@ -20,12 +20,12 @@ const keyringName = "keyring"
 // Image is the content of a world's directory. Any number of worlds can begin with an image, so a
 // store that takes long to fill is filled only once in a test process.
 type Image struct {
-	at    time.Time // by the world's clock
+	at    time.Time // what the world's clock showed
 	files []imageFile
 }
 
 type imageFile struct {
-	name    string // relative
+	name    string // path in the world's directory
 	content []byte // without the zeros at its end
 	size    int64
 }

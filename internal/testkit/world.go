@@ -28,7 +28,7 @@ type World struct {
 	Journal *posting.Journal
 	Runtime *actors.Runtime // nil after OpenJournal
 
-	// With these Open opens the journal and the runtime; a test may change them before. Open sets
+	// Options with which Open opens the journal and makes the runtime; a test may change them before. Open sets
 	// the Journal, and the Clock if it is nil.
 	JournalOptions posting.Options
 	RuntimeOptions actors.Options
@@ -36,8 +36,8 @@ type World struct {
 	tb testing.TB
 }
 
-// NewWorld makes a world with an empty store, whose clock shows a time. It is not open, and is
-// closed after the test if it is open then.
+// NewWorld makes a world with an empty store, whose clock shows the given time. The world is not open. If it
+// is open at the end of the test, it is closed then.
 func NewWorld(tb testing.TB, at time.Time) *World {
 	tb.Helper()
 	emptyStore.once.Do(func() { emptyStore.image, emptyStore.err = newStore() })
@@ -73,8 +73,7 @@ func (w *World) OpenJournal() {
 	}
 }
 
-// Open opens the journal and makes a runtime, on which the caller makes services and which it
-// starts.
+// Open opens the journal and makes a runtime. The caller makes services on the runtime and then starts it.
 func (w *World) Open() {
 	w.tb.Helper()
 	w.OpenJournal()

@@ -54,16 +54,16 @@ func TestWorldsOfAnImageAreIndependent(t *testing.T) {
 	w.Close()
 	image, more := w.Image(), uuid.New()
 	for range 2 {
-		own := image.World(t)
-		if !own.Clock.Now().Equal(w.Clock.Now()) || own.Keyring.VerifierKey() != w.Keyring.VerifierKey() {
+		copied := image.World(t)
+		if !copied.Clock.Now().Equal(w.Clock.Now()) || copied.Keyring.VerifierKey() != w.Keyring.VerifierKey() {
 			t.Error("it has another time or another keyring")
 		}
-		own.Open()
-		if !own.has(t, org, id) || own.has(t, org, more) {
+		copied.Open()
+		if !copied.has(t, org, id) || copied.has(t, org, more) {
 			t.Error("it does not have what the image had")
 		}
-		own.MustSubmit(stored(org, more))
-		info, err := os.Stat(filepath.Join(own.Dir, keyringName))
+		copied.MustSubmit(stored(org, more))
+		info, err := os.Stat(filepath.Join(copied.Dir, keyringName))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the keyring's file: %v %v", info, err)
 		}

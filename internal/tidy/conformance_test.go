@@ -30,8 +30,8 @@ var (
 	testName  = regexp.MustCompile(`^(?:([a-z0-9/_]+)\.)?(Test\w+)(?:/(\S+))?$`)
 )
 
-// testNames are the tests of a tree: package folder, dot, function, with the string literals in
-// the function, which include the names of its subtests.
+// testNames maps each test of a tree, as "folder.Function", to the string literals in the function, which
+// include the names of its subtests.
 type testNames map[string]map[string]bool
 
 // testsOf finds the tests of the tree below root.
@@ -128,8 +128,8 @@ func rowFaults(at, cell string, tests testNames, named map[string]bool) (wrong [
 		if folder == "" {
 			folder = conformanceFolder
 		}
-		texts, there := tests[folder+"."+function]
-		if !there || subtest != "" && !texts[subtest] {
+		texts, exists := tests[folder+"."+function]
+		if !exists || subtest != "" && !texts[subtest] {
 			wrong = append(wrong, at+": there is no "+m[1])
 			continue
 		}

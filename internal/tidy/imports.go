@@ -11,8 +11,8 @@ import (
 // imports checks the direction of a file's imports. Tests may import every package of the
 // module, but only allowed importers may import a restricted module.
 func (r *Report) imports(set *token.FileSet, f *file) {
-	own := layerOf(f.folder)
-	if own == nil {
+	importer := layerOf(f.folder)
+	if importer == nil {
 		r.breach("layers", f.path, "package %q belongs to no layer", f.folder)
 	}
 	for _, spec := range f.syntax.Imports {
@@ -27,10 +27,10 @@ func (r *Report) imports(set *token.FileSet, f *file) {
 			}
 		}
 		imported, inside := strings.CutPrefix(path, Module+"/")
-		if !inside || f.test || own == nil {
+		if !inside || f.test || importer == nil {
 			continue
 		}
-		if !within(imported, f.folder) && !matchesAny(own.mayImport, imported) {
+		if !within(imported, f.folder) && !matchesAny(importer.mayImport, imported) {
 			r.breach("imports", place, "%s may not import %s", f.folder, imported)
 		}
 	}

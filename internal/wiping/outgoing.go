@@ -14,7 +14,7 @@ import (
 // overwritten as soon as it was written or can't be written any more. http.Transport reads the
 // same number of spaces in its place, so that its buffers never contain a part of it.
 //
-// It works on a connection of Dial or DialTLS (On). On any other connection the spaces are
+// It works on a connection of Dial or DialTLS, after AttachTo. On any other connection the spaces are
 // sent, a body that every JSON server refuses.
 type Body struct {
 	mu      sync.Mutex
@@ -168,10 +168,10 @@ func DialTLS(d *net.Dialer, config *tls.Config, bound time.Duration) func(ctx co
 		if err != nil {
 			return nil, err
 		}
-		own := config.Clone()
-		own.ServerName = host
+		hostConfig := config.Clone()
+		hostConfig.ServerName = host
 		below := &wire{Conn: c}
-		secured := tls.Client(below, own)
+		secured := tls.Client(below, hostConfig)
 		ctx, cancel := context.WithTimeout(ctx, bound)
 		defer cancel()
 		if err := secured.HandshakeContext(ctx); err != nil {

@@ -21,7 +21,7 @@ type recordingConn struct {
 	net.Conn
 	written []byte
 	lent    [][]byte
-	fails   int // the write that fails; 0: none
+	fails   int // number of the write that fails, counted down; 0: none fails
 }
 
 func (t *recordingConn) Write(p []byte) (int, error) {
@@ -49,13 +49,13 @@ func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 			if len(content) == 0 {
 				(*Body)(nil).AttachTo(o)
 				want = append(want, head...)
-				pieces(t, o, strings.NewReader(head), random.IntN)
+				writeInPieces(t, o, strings.NewReader(head), random.IntN)
 				continue
 			}
 			b := NewBody(content)
 			want = append(append(want, head...), content...)
 			b.AttachTo(o)
-			pieces(t, o, io.MultiReader(strings.NewReader(head), b), random.IntN)
+			writeInPieces(t, o, io.MultiReader(strings.NewReader(head), b), random.IntN)
 			if len(bytes.Trim(content, "\x00")) > 0 {
 				t.Fatalf("%q was written and is still there", content)
 			}
@@ -69,8 +69,8 @@ func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	}
 }
 
-// pieces copies what it reads in pieces of any length, as http.Transport does.
-func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
+// writeInPieces writes what it reads in pieces of random length, as http.Transport may do.
+func writeInPieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
 	t.Helper()
 	all, err := io.ReadAll(from)
 	if err != nil {
@@ -88,8 +88,8 @@ func pieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
 	}
 }
 
-// A body that will not be written is overwritten, also if its connection fails or the request
-// has ended before.
+// A body that will not be written any more is overwritten, also if its connection failed or its request ended
+// before.
 func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	for name, use := range map[string]func(b *Body, o *outgoing){
 		"it is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// mark is repeated to make the plaintext in these tests.
+// mark is the text that is repeated to make the plaintext in these tests.
 var mark = []byte("4716583900000012;cvv=739;")
 
 // newRandom returns a random source and prints its seed; MIZAN_SEED repeats a run.
@@ -37,8 +37,8 @@ func newRandom(t *testing.T) *mathrand.Rand {
 	return mathrand.New(mathrand.NewPCG(seed, 0))
 }
 
-// checkingConn returns received data in pieces, and checks all memory that crypto/tls has lent for a
-// read each time when a record is awaited.
+// checkingConn returns received data in pieces of random length. Whenever crypto/tls asks for a new record, it
+// checks all memory that crypto/tls has lent for a read.
 type checkingConn struct {
 	net.Conn
 	t      *testing.T
@@ -52,13 +52,13 @@ func (s *checkingConn) Read(p []byte) (int, error) {
 	s.lent = append(s.lent, p[:cap(p)])
 	if s.conn != nil && s.conn.records.head == 0 {
 		s.waited++
-		s.look("a record is waited for")
+		s.wantNoPlaintext("a record is waited for")
 	}
 	return s.Conn.Read(p[:1+s.random.IntN(len(p))])
 }
 
-// look fails the test if memory that crypto/tls has lent contains plaintext.
-func (s *checkingConn) look(when string) {
+// wantNoPlaintext fails the test if memory that crypto/tls has lent contains plaintext.
+func (s *checkingConn) wantNoPlaintext(when string) {
 	s.t.Helper()
 	raw := reflect.ValueOf(s.conn.Conn).Elem().FieldByName("rawInput").FieldByName("buf")
 	if !raw.IsValid() {
@@ -87,26 +87,26 @@ func certificate(t *testing.T) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// connected returns a server's connection, the socket under it, and its client.
-func connected(t *testing.T, d *mathrand.Rand, config *tls.Config) (*Conn, *checkingConn, *tls.Conn) {
+// connectTLS returns the server's side of a TLS connection, the socket under it, and the client's side.
+func connectTLS(t *testing.T, random *mathrand.Rand, config *tls.Config) (*Conn, *checkingConn, *tls.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = l.Close() }()
-	theirs, err := net.Dial("tcp", l.Addr().String())
+	clientSide, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := l.Accept()
+	serverSide, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &checkingConn{Conn: ours, t: t, random: d}
+	s := &checkingConn{Conn: serverSide, t: t, random: random}
 	c := Server(s, config)
-	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
-	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
+	client := tls.Client(clientSide, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+	t.Cleanup(func() { _, _ = serverSide.Close(), clientSide.Close() })
 	shaken := make(chan error, 1)
 	go func() { shaken <- client.Handshake() }()
 	if err := errors.Join(c.Handshake(), <-shaken); err != nil {
@@ -131,7 +131,7 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
 			d := newRandom(t)
-			c, s, client := connected(t, d, config)
+			c, s, client := connectTLS(t, d, config)
 			for range 60 {
 				sent := bytes.Repeat(mark, 1+d.IntN(1<<d.IntN(12)))
 				written := make(chan error, 1)
@@ -148,10 +148,10 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 				}
 			}
 			_ = client.Close()
-			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // waits for data that never comes
+			if _, err := c.Read(make([]byte, 1)); err != io.EOF { // asks for one more record
 				t.Fatal(err)
 			}
-			s.look("the other side is gone")
+			s.wantNoPlaintext("the other side is gone")
 			if s.waited < 61 {
 				t.Errorf("only %d records were waited for", s.waited)
 			}
@@ -164,7 +164,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	for name, config := range configurations(t) {
 		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
 			t.Run(fmt.Sprintf("%s, %d bytes taken", name, taken), func(t *testing.T) {
-				c, s, client := connected(t, newRandom(t), config)
+				c, s, client := connectTLS(t, newRandom(t), config)
 				if _, err := client.Write(bytes.Repeat(mark, 40)); err != nil {
 					t.Fatal(err)
 				}
@@ -177,7 +177,7 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.Wipe()
-				s.look("it was wiped")
+				s.wantNoPlaintext("it was wiped")
 				if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
 					t.Errorf("%d bytes are read afterwards: %v", n, err)
 				}
@@ -186,12 +186,12 @@ func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	}
 }
 
-// The tests above would find plaintext if nothing wiped it.
+// If nothing wiped the plaintext, the tests above would find it.
 func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
-	ours, theirs := net.Pipe()
-	s := &checkingConn{Conn: ours, t: t, random: newRandom(t)}
+	serverSide, clientSide := net.Pipe()
+	s := &checkingConn{Conn: serverSide, t: t, random: newRandom(t)}
 	server := tls.Server(s, configurations(t)["1.3"])
-	client := tls.Client(theirs, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+	client := tls.Client(clientSide, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
 	go func() { _, _ = client.Write(mark) }()
 	if _, err := io.ReadFull(server, make([]byte, len(mark))); err != nil {
 		t.Fatal(err)
@@ -206,16 +206,16 @@ func TestPlaintextIsFoundWithoutWiping(t *testing.T) {
 
 // A client without TLS is refused as usual.
 func TestClientWithoutTLSIsRefused(t *testing.T) {
-	ours, theirs := net.Pipe()
+	serverSide, clientSide := net.Pipe()
 	go func() {
-		_, _ = io.WriteString(theirs, "POST / HTTP/1.1\r\nHost: a\r\n\r\n")
-		_, _ = io.Copy(io.Discard, theirs)
+		_, _ = io.WriteString(clientSide, "POST / HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, _ = io.Copy(io.Discard, clientSide)
 	}()
-	c := Server(ours, configurations(t)["1.3"])
+	c := Server(serverSide, configurations(t)["1.3"])
 	var refused tls.RecordHeaderError
 	if err := c.Handshake(); !errors.As(err, &refused) || string(refused.RecordHeader[:]) != "POST " {
 		t.Errorf("%v", err)
 	}
 	c.Wipe()
-	_ = theirs.Close()
+	_ = clientSide.Close()
 }

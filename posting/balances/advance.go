@@ -11,13 +11,14 @@ import (
 	"mizan/posting/store"
 )
 
-// advance calls fn with the totals after a given event of all accounts that are in a checkpoint, or in
-// the events from the checkpoint up to the given event, in the order of the accounts' keys. If there
-// are more accounts than a turnover can have, it reads the events again for the next accounts. The
-// error is ErrNotWhole if a part of the checkpoint is wrong, before fn gets an account of that part.
-func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, most int, fn each) error {
+// advance computes totals after the event upToSeq: those of a checkpoint, changed by the events after the
+// checkpoint. It calls fn with every account in the range k that is in the checkpoint or in those events, in
+// the order of the accounts' keys. If there are more accounts than a turnover can have, it reads the events
+// again for the next accounts. If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not
+// been called for any account of that part.
+func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, maxAccounts int, fn each) error {
 	for {
-		t, err := r.turnover(view, org, k, c.Seq, upToSeq, most)
+		t, err := r.turnover(view, org, k, c.Seq, upToSeq, maxAccounts)
 		if err != nil {
 			return err
 		}
@@ -42,7 +43,9 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (mor
 		moved = moved[:end]
 	}
 	more = true
-	begin := func(below string, all bool) error { // calls fn with accounts that the checkpoint does not have
+	// onlyMoved calls fn with the next moved accounts that the checkpoint does not have: all of them, or those
+	// with keys below the given one.
+	onlyMoved := func(below string, all bool) error {
 		for more && len(moved) > 0 && (all || moved[0] < below) {
 			var totals ledger.Totals
 			if err := t.add(moved[0], &totals); err != nil {
@@ -56,7 +59,7 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (mor
 		return nil
 	}
 	err = totalsOf(view, t.org, c, k, func(key []byte, totals *ledger.Totals) (bool, error) {
-		if err := begin(string(key), false); err != nil || !more {
+		if err := onlyMoved(string(key), false); err != nil || !more {
 			return false, err
 		}
 		if len(moved) > 0 && moved[0] == string(key) {
@@ -69,7 +72,7 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (mor
 		return more, err
 	})
 	if err == nil {
-		err = begin("", true)
+		err = onlyMoved("", true)
 	}
 	return more, err
 }
@@ -81,8 +84,9 @@ func (t *turnover) add(key string, totals *ledger.Totals) error {
 	return nil
 }
 
-// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of
-// their keys. The error is ErrNotWhole, before fn gets any account of the wrong part.
+// totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of their keys. If
+// a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account of
+// that part.
 func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn each) error {
 	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
 	more := true

@@ -72,9 +72,9 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 	return view.SeqAt(org, at)
 }
 
-// DraftCheckpoint builds the rows of the checkpoint after an event from an earlier one (the zero
-// value: the journal's beginning) and the events in between. It calls keep with each part and at
-// last with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, keep's.
+// DraftCheckpoint builds the rows of the checkpoint after the event seq. It begins with the checkpoint base
+// (the zero value: with the journal's beginning) and adds the events in between. It calls keep with each part,
+// and then with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, and those of keep.
 func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq uint64, keep func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
@@ -107,8 +107,8 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 	return &w.Head, err
 }
 
-// CheckpointsAfter calls fn with a KV for each row of an organization's checkpoints after c (the zero
-// value: of all checkpoints), heads first. The KV removes the row.
+// CheckpointsAfter calls fn for each row of an organization's checkpoints after c (the zero value: of all
+// checkpoints), heads first, with a KV that removes the row.
 func CheckpointsAfter(view *posting.View, org ledger.ID, c *Checkpoint, fn func(removal posting.KV) error) error {
 	for _, from := range [...]struct{ prefix, key []byte }{
 		{store.CheckpointHeads(), store.KeyCheckpointHead(c.Booked + 1)},

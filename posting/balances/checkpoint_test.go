@@ -23,8 +23,8 @@ func (f *fixture) submitKVs(rows ...posting.KV) {
 	f.MustSubmit(&posting.Change{KVs: rows})
 }
 
-// next drafts the checkpoint after base, if it is due, and makes it durable.
-func (f *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
+// nextCheckpoint drafts the checkpoint after base, if it is due, and makes it durable.
+func (f *fixture) nextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint, bool) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -45,11 +45,11 @@ func (f *fixture) next(base balances.Checkpoint) (*balances.Checkpoint, bool) {
 	return c, true
 }
 
-// checkpoints makes all due checkpoints after base.
-func (f *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
+// makeCheckpoints makes all due checkpoints after base.
+func (f *fixture) makeCheckpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
 	f.t.Helper()
 	for {
-		c, due := f.next(base)
+		c, due := f.nextCheckpoint(base)
 		if !due {
 			return made
 		}
@@ -57,8 +57,8 @@ func (f *fixture) checkpoints(base balances.Checkpoint) (made []balances.Checkpo
 	}
 }
 
-// rows returns all rows of checkpoints.
-func (f *fixture) rows() map[string]string {
+// checkpointRows returns all rows of checkpoints, by key.
+func (f *fixture) checkpointRows() map[string]string {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -96,8 +96,9 @@ func (f *fixture) trial(q balances.AsOf) (lines listing) {
 	return lines
 }
 
-// everyWay is trial, which must equal what each of the two ways to read it gives.
-func (f *fixture) everyWay(q balances.AsOf) listing {
+// trialInEveryWay returns the trial balance, and checks that reading it from the pages and reading it from a
+// checkpoint give the same.
+func (f *fixture) trialInEveryWay(q balances.AsOf) listing {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -112,8 +113,8 @@ func (f *fixture) everyWay(q balances.AsOf) listing {
 	return lines
 }
 
-// at moves the clock to an hour of a day after the first.
-func (f *fixture) at(day, hour int) {
+// setClock sets the clock to an hour of the day that is the given number of days after the first one.
+func (f *fixture) setClock(day, hour int) {
 	f.t.Helper()
 	if err := f.Clock.Set(time.Date(2026, 9, 3+day, hour, 0, 0, 0, time.UTC)); err != nil {
 		f.t.Fatal(err)
@@ -129,23 +130,23 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	for _, n := range []uint64{500, 30} {
 		f.MustSubmit(posted(n))
 	}
-	f.at(1, 12)
-	if _, due := f.next(balances.Checkpoint{}); due {
+	f.setClock(1, 12)
+	if _, due := f.nextCheckpoint(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
 	f.MustSubmit(posted(7))
-	c, due := f.next(balances.Checkpoint{})
+	c, due := f.nextCheckpoint(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
 	}
-	if _, due = f.next(*c); due {
+	if _, due = f.nextCheckpoint(*c); due {
 		t.Error("the next day has one before it is over")
 	}
-	f.at(4, 12)
+	f.setClock(4, 12)
 	f.MustSubmit(posted(1))
-	next, due := f.next(*c)
+	next, due := f.nextCheckpoint(*c)
 	if !due || next.Seq != 3 || next.Previous != 2 {
-		t.Errorf("of the next day: %+v, %v", next, due)
+		t.Errorf("the checkpoint of the next day: %+v, %v", next, due)
 	}
 }
 
@@ -156,14 +157,14 @@ func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
 		many = append(many, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
 	}
 	f.MustSubmit(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
-	f.at(1, 12)
+	f.setClock(1, 12)
 	f.MustSubmit(posted(7)) // one event; ten accounts require two
-	f.at(2, 12)
+	f.setClock(2, 12)
 	f.MustSubmit(posted(7))
 	f.MustSubmit(posted(7))
-	f.at(3, 12)
+	f.setClock(3, 12)
 	f.MustSubmit(posted(1))
-	made := f.checkpoints(balances.Checkpoint{})
+	made := f.makeCheckpoints(balances.Checkpoint{})
 	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
 		t.Errorf("made were %+v", made)
 	}
@@ -172,21 +173,21 @@ func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
 func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 	f := open(t)
 	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
-		f.MustSubmit(addManyAccounts(posting.MaxSteps))
+		f.MustSubmit(manyEntries(posting.MaxSteps))
 	}
-	made := f.checkpoints(balances.Checkpoint{})
+	made := f.makeCheckpoints(balances.Checkpoint{})
 	if len(made) != 1 || made[0].Seq != balances.CheckpointEvents {
 		t.Fatalf("made were %+v", made)
 	}
-	if got, want := f.everyWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
+	if got, want := f.trialInEveryWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
 	}); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
 	}
 }
 
-// addManyAccounts returns a change of many entries.
-func addManyAccounts(n int) *posting.Change {
+// manyEntries returns a change of n entries, each of which moves 1 from the bank to partner 1.
+func manyEntries(n int) *posting.Change {
 	c := &posting.Change{MustRecord: true}
 	for range n {
 		c.Steps = append(c.Steps, posting.Step{
@@ -210,20 +211,20 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 		}}}},
 	}}}
 	hold := must(held)
-	f.at(1, 12)
+	f.setClock(1, 12)
 	step := held.Steps[0]
 	step.Expect = 1
 	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
 		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
 	}, Released: held.Steps[0].Events[0].Entry.Postings}}}
 	taken := must(&posting.Change{Steps: []posting.Step{step}})
-	f.at(2, 12)
-	late := posted(7)
-	late.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
-	booked := must(late)
-	f.at(3, 12)
+	f.setClock(2, 12)
+	backdated := posted(7)
+	backdated.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
+	booked := must(backdated)
+	f.setClock(3, 12)
 	must(posted(1))
-	if made := f.checkpoints(balances.Checkpoint{}); len(made) != 3 {
+	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 3 {
 		t.Fatalf("made were %+v", made)
 	}
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
@@ -238,7 +239,7 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 		{"while held", balances.AsOf{At: taken - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
 		{"at the hold", balances.AsOf{At: hold}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
 		{"when taken", balances.AsOf{At: booked - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
-		{"when the late one was booked", balances.AsOf{At: booked}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
+		{"when the back-dated one was booked", balances.AsOf{At: booked}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
 		{"in the future", balances.AsOf{At: 1 << 62}, listing{bank + "508 59 0 0", fees + "0 1 0 0", partner + "60 508 0 0"}},
 		{"by effect, before everything", balances.AsOf{On: ledger.DateOf(start) - 1}, nil},
 		{"by effect, on the first day", balances.AsOf{On: ledger.DateOf(start)}, listing{bank + "507 0 0 100", partner + "0 507 100 0"}},
@@ -250,14 +251,14 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 		if c.q.Env == 0 {
 			c.q.Env = money.Prod
 		}
-		if got := f.everyWay(c.q); !slices.Equal(got, c.want) {
+		if got := f.trialInEveryWay(c.q); !slices.Equal(got, c.want) {
 			t.Errorf("%s it is %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
-// history books days of random entries: posted, held, captured in part, voided, in several
-// assets and environments, some with effect on other days.
+// history books random entries on the given number of days: posted, held, captured in part or voided, in
+// several assets and environments, some with effect on other days. It returns the booked times.
 func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
 	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
 	paths := []ledger.Path{"A:bank", "I:fees", "L:partner:1:available", "L:partner:10:available", "L:partner:2:available", "A:provider:x", "E:costs"}
@@ -283,7 +284,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 		instants = append(instants, f.MustSubmit(&posting.Change{MustRecord: true, Steps: []posting.Step{step}}).Stamps[0].Updated)
 	}
 	for day := range days {
-		f.at(day, 11)
+		f.setClock(day, 11)
 		for range random.IntN(12) {
 			step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1}}
 			n := 2 + random.Uint64N(1000)
@@ -310,13 +311,13 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 	return instants
 }
 
-// The oracle reads the accounts' pages, which do not depend on checkpoints.
+// What is expected is read from the accounts' pages, which do not depend on checkpoints.
 func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	const days = 40
 	instants := history(f, random, days)
-	if made := f.checkpoints(balances.Checkpoint{}); len(made) < 5 {
+	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) < 5 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 300 {
@@ -333,30 +334,30 @@ func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 		}
 		v := f.Journal.View()
 		var want, got listing
-		alone, carried := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
+		errPages, errCheckpoints := balances.FromPages(v, org, q, want.add), new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), got.add)
 		v.Close()
-		if alone != nil || carried != nil {
-			t.Fatalf("%+v: by the pages %v, from checkpoints %v", q, alone, carried)
+		if errPages != nil || errCheckpoints != nil {
+			t.Fatalf("%+v: by the pages %v, from checkpoints %v", q, errPages, errCheckpoints)
 		}
 		if !slices.Equal(got, want) {
 			t.Fatalf("%+v:\nfrom checkpoints %q\nby the pages     %q", q, got, want)
 		}
-		if got := f.pages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
+		if got := f.trialInPages(q, 1+random.IntN(12)); !slices.Equal(got, want) {
 			t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
 		}
 	}
 }
 
-// Readers of the next page share the turnover that was read for the page before. Each moment has
-// its own result, also if readers of several moments alternate.
+// Reading the next page of a trial balance uses the turnover that was computed for the page before. Each
+// moment has its own result, even if readers of several moments alternate.
 func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	var instants []ledger.Micros
 	for day := range 3 {
-		f.at(day, 11)
+		f.setClock(day, 11)
 		for range 2 {
-			c := addManyAccounts(posting.MaxSteps)
+			c := manyEntries(posting.MaxSteps)
 			for i := range c.Steps {
 				postings := c.Steps[i].Events[0].Entry.Postings
 				postings[1].Account = ledger.PartnerAvailable(1 + random.Int64N(40))
@@ -368,7 +369,7 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 			instants = append(instants, stamps[len(stamps)-1].Updated)
 		}
 	}
-	if made := f.checkpoints(balances.Checkpoint{}); len(made) != 2 {
+	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 2 {
 		t.Fatalf("made were %+v", made)
 	}
 	for range 30 {
@@ -386,7 +387,7 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 		}
 		v.Close()
 		for range 2 {
-			if got := f.pages(q, 28+random.IntN(12)); !slices.Equal(got, want) {
+			if got := f.trialInPages(q, 28+random.IntN(12)); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\nin pages     %q\nby the pages %q", q, got, want)
 			}
 		}

@@ -6,8 +6,8 @@ import (
 	"mizan/posting/store"
 )
 
-// FromCheckpoint is TrialBalance, always from the last checkpoint, however far back that is. It holds at
-// most maxAccounts accounts in memory.
+// FromCheckpoint is TrialBalance, always from the last checkpoint, however far back that is. It holds at most
+// twice maxAccounts accounts in memory.
 func (r *Reader) FromCheckpoint(view *posting.View, org ledger.ID, q AsOf, maxAccounts int, fn func(ledger.Account, *ledger.Totals)) error {
 	c, upToSeq, err := start(view, org, &q)
 	if err != nil {
@@ -41,7 +41,7 @@ const CheckpointEvents = checkpointEvents
 // FewAccounts is the number of accounts below which a trial balance is read from the accounts' pages.
 const FewAccounts = fewAccounts
 
-// MaxKept is how many accounts are kept for the next page.
+// MaxKept is the maximum number of accounts in a turnover that is kept for the next page.
 const MaxKept = maxKept
 
 // IsNear tells whether a checkpoint is near enough to the event upToSeq to be used for the balance after it.

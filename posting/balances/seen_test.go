@@ -10,9 +10,9 @@ import (
 	"mizan/posting/balances"
 )
 
-// seenOf sums the effects of the events booked by an instant at the end of a day, without
-// checkpoints, pages and shifted lines.
-func seenOf(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
+// trialOfEvents returns the trial balance by effective date at the end of a day, of the events booked by the
+// instant seen. It sums the events themselves, without checkpoints, pages and shifted lines.
+func trialOfEvents(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -75,14 +75,14 @@ func seenOf(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (line
 	return lines
 }
 
-// A trial balance by effective date counts only what was booked by the instant Seen, if set,
-// whatever is dated into its day later.
+// If Seen is set, a trial balance by effective date counts only what was booked by that instant, whatever is
+// dated into its day later.
 func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	random := random(t)
 	f := open(t)
 	const days = 20
 	instants := history(f, random, days)
-	if made := f.checkpoints(balances.Checkpoint{}); len(made) < 3 {
+	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) < 3 {
 		t.Fatalf("only %d checkpoints", len(made))
 	}
 	for n := range 150 {
@@ -91,8 +91,8 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 		if n%5 == 0 {
 			q.Env = money.Test
 		}
-		want := seenOf(f, q.On, q.Seen, q.Env)
-		for way, got := range seenBy(f, q, random) {
+		want := trialOfEvents(f, q.On, q.Seen, q.Env)
+		for way, got := range trialsSeen(f, q, random) {
 			if slices.Sort(got); !slices.Equal(got, want) {
 				t.Fatalf("%+v:\n%s %q\nwant %q", q, way, got, want)
 			}
@@ -100,10 +100,10 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	}
 }
 
-// seenBy returns the results of all ways to read it, without accounts of zero totals.
-func seenBy(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
+// trialsSeen returns the trial balance as read in each way, without accounts whose totals are zero.
+func trialsSeen(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	f.t.Helper()
-	var alone, carried, paged listing
+	var fromPages, fromCheckpoints, paged listing
 	only := func(lines *listing) func(ledger.Account, *ledger.Totals) {
 		return func(a ledger.Account, t *ledger.Totals) {
 			if *t != (ledger.Totals{}) {
@@ -113,16 +113,16 @@ func seenBy(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	}
 	v := f.Journal.View()
 	defer v.Close()
-	if err := balances.FromPages(v, org, q, only(&alone)); err != nil {
+	if err := balances.FromPages(v, org, q, only(&fromPages)); err != nil {
 		f.t.Fatal(err)
 	}
-	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), only(&carried)); err != nil {
+	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), only(&fromCheckpoints)); err != nil {
 		f.t.Fatal(err)
 	}
-	for _, l := range f.pages(q, 1+random.IntN(12)) {
+	for _, l := range f.trialInPages(q, 1+random.IntN(12)) {
 		if len(l) < len(": 0 0 0 0") || l[len(l)-len(": 0 0 0 0"):] != ": 0 0 0 0" {
 			paged = append(paged, l)
 		}
 	}
-	return map[string]listing{"by the pages": alone, "from checkpoints": carried, "in pages": paged}
+	return map[string]listing{"by the pages": fromPages, "from checkpoints": fromCheckpoints, "in pages": paged}
 }

@@ -9,8 +9,9 @@ import (
 	"mizan/posting/store"
 )
 
-// shift calls fn with each account from read and its totals booked by the moment. With On it corrects
-// the totals by the lines that cross the day's end, and adds the accounts that have only such lines.
+// shift calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals by
+// the lines that cross the end of the day (booked and effective on different sides of it), and adds the
+// accounts that have only such lines.
 func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) error) error {
 	if q.On == 0 {
 		return read(fn)
@@ -51,8 +52,8 @@ func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) 
 	return err
 }
 
-// crosses tells whether a line with the effective day counts, and whether it crosses the end: it counts
-// but was booked later, or was booked earlier but does not count.
+// crosses tells whether a line with the effective day counts, and whether it crosses the end of the day: it
+// counts although it was booked later, or it does not count although it was booked before.
 func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses bool) {
 	counts = effective <= q.On && l.Booked <= q.seen()
 	return counts, counts != (l.Booked <= q.end())
@@ -109,7 +110,7 @@ type crossing struct {
 	capture uint64 // the last capture whose hold was counted
 }
 
-// cross adds a line to the crossing if it counts, or subtracts it.
+// cross adds the line to the crossing if the line counts; otherwise it subtracts the line.
 func cross(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
 	more, less := &c.plus, &c.minus
 	if !counts {

@@ -28,9 +28,9 @@ type Reader struct {
 // the call returns.
 type each func(key []byte, t *ledger.Totals) (more bool, err error)
 
-// TrialBalance calls fn with the accounts of an organization that have postings by then, and
-// their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an
-// I/O error.
+// TrialBalance calls fn with the accounts of an organization that have postings by the moment that q selects,
+// and with their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an I/O
+// error.
 func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account, *ledger.Totals) (more bool, err error)) error {
 	row := func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
@@ -50,7 +50,7 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 			return err
 		}
 		if isNear(&c, upToSeq) {
-			err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.most(), row)
+			err := r.fromCheckpoint(view, org, &q, &c, upToSeq, q.maxAccounts(), row)
 			if !errors.Is(err, ErrNotWhole) {
 				return err
 			}
@@ -59,8 +59,8 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 	return fromPages(view, org, &q, row)
 }
 
-// hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once
-// for the lines of all; a single account's lines are found faster when its pages are read.
+// hasFew tells whether only a few accounts are selected. If so, it searches the page buffer once for the lines
+// of all these accounts; if it is only one account, its lines are found faster when its pages are read.
 func hasFew(view *posting.View, org ledger.ID, q *AsOf) (bool, error) {
 	var accounts []ledger.Account
 	err := view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
@@ -89,7 +89,8 @@ func start(view *posting.View, org ledger.ID, q *AsOf) (c Checkpoint, upToSeq ui
 	return c, upToSeq, err
 }
 
-// isNear tells whether checkpoints were made up to the events before the moment.
+// isNear tells whether the checkpoint is near enough to the last event that counts. If not, checkpoints are
+// not being made, and the pages are faster to read.
 func isNear(c *Checkpoint, upToSeq uint64) bool {
 	return c.Seq <= upToSeq && upToSeq-c.Seq <= maxBehind*distance(c)
 }
@@ -109,10 +110,11 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
 	})
 }
 
-// fromCheckpoint continues a checkpoint up to an event, with memory for the given number of accounts.
-func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, most int, fn each) error {
+// fromCheckpoint adds the events up to upToSeq to the totals of a checkpoint. It holds at most twice
+// maxAccounts accounts in memory.
+func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn each) error {
 	return shift(view, org, q, fn, func(fn each) error {
-		return r.advance(view, org, c, upToSeq, q.keys(), most, fn)
+		return r.advance(view, org, c, upToSeq, q.keys(), maxAccounts, fn)
 	})
 }
 

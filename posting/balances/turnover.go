@@ -21,7 +21,7 @@ const (
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, upToSeq uint64 // the range of events: exclusive, inclusive
+	after, upToSeq uint64 // the seqs between which its events are: exclusive, inclusive
 	keys           keys   // keys.until is lowered when there are too many accounts
 	moved          map[string]*movement
 	order          []string // the sorted keys of moved
@@ -30,46 +30,46 @@ type turnover struct {
 // turnoverBuilder builds a turnover.
 type turnoverBuilder struct {
 	*turnover
-	view  *posting.View
-	most  int
-	holds map[uint64][]ledger.Posting
-	key   []byte
+	view        *posting.View
+	maxAccounts int
+	holds       map[uint64][]ledger.Posting
+	key         []byte
 }
 
-// most returns the number of accounts to which a turnover for the query is cut when it has twice as
+// maxAccounts returns the number of accounts to which a turnover for the query is cut when it has twice as
 // many. For a caller that reads pages, the number is so small that the turnover can always be cached.
-func (q *AsOf) most() int {
+func (q *AsOf) maxAccounts() int {
 	if q.Paged {
 		return maxKept / 2
 	}
 	return maxTurnover
 }
 
-// turnover returns the turnover of the events after the seq after and up to upToSeq, for accounts from
-// the beginning of the range. It returns the cached turnover if that fits, or computes a new one, and
-// caches the new one if it is small and was not cheap. A cached turnover stays valid because the
-// journal's past never changes.
-func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
+// turnover returns the turnover of the events after afterSeq and up to upToSeq, for accounts from the
+// beginning of the range k. It returns the cached turnover if that fits, or computes a new one, and caches the
+// new one if it has few accounts and many events. A cached turnover stays valid because the journal's past
+// never changes.
+func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
 	t := r.kept.Load()
-	if t != nil && t.org == org && t.after == after && t.upToSeq == upToSeq && t.keys.has(k.from) {
+	if t != nil && t.org == org && t.after == afterSeq && t.upToSeq == upToSeq && t.keys.has(k.from) {
 		return t, nil
 	}
-	t, err := turn(view, org, k, after, upToSeq, most)
-	if err == nil && upToSeq >= after+minKept && len(t.order) <= maxKept {
+	t, err := computeTurnover(view, org, k, afterSeq, upToSeq, maxAccounts)
+	if err == nil && upToSeq >= afterSeq+minKept && len(t.order) <= maxKept {
 		r.kept.Store(t)
 	}
 	return t, err
 }
 
-// turn sums the events after one seq and up to another.
-func turn(view *posting.View, org ledger.ID, k keys, after, upToSeq uint64, most int) (*turnover, error) {
-	done := &turnover{org: org, after: after, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
-	if after >= upToSeq {
+// computeTurnover sums the events after afterSeq and up to upToSeq.
+func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
+	done := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
+	if afterSeq >= upToSeq {
 		return done, nil
 	}
-	t := &turnoverBuilder{turnover: done, view: view, most: most, holds: make(map[uint64][]ledger.Posting)}
-	last := after
-	err := view.EventsAscending(org, after+1, func(e ledger.Event, _ []byte) (bool, error) {
+	t := &turnoverBuilder{turnover: done, view: view, maxAccounts: maxAccounts, holds: make(map[uint64][]ledger.Posting)}
+	last := afterSeq
+	err := view.EventsAscending(org, afterSeq+1, func(e ledger.Event, _ []byte) (bool, error) {
 		last = e.Seq
 		return e.Seq < upToSeq, t.book(&e)
 	})
@@ -116,7 +116,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	if e.Entry.Phase == ledger.Void {
 		delete(t.holds, e.Entry.Closes)
 	}
-	if len(t.moved) > 2*t.most {
+	if len(t.moved) > 2*t.maxAccounts {
 		t.shrink()
 	}
 	return nil
@@ -164,8 +164,8 @@ func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 // shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
 	all := slices.Sorted(maps.Keys(t.moved))
-	t.keys.until = all[t.most]
-	for _, key := range all[t.most:] {
+	t.keys.until = all[t.maxAccounts]
+	for _, key := range all[t.maxAccounts:] {
 		delete(t.moved, key)
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"mizan/posting/balances"
 )
 
-// pages reads a trial balance so many accounts at a time.
-func (f *fixture) pages(q balances.AsOf, limit int) listing {
+// trialInPages reads a trial balance in pages of limit accounts.
+func (f *fixture) trialInPages(q balances.AsOf, limit int) listing {
 	f.t.Helper()
-	return f.pagesOf(org, q, limit)
+	return f.trialInPagesOf(org, q, limit)
 }
 
-// pagesOf is pages for an organization.
-func (f *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
+// trialInPagesOf is trialInPages for any organization.
+func (f *fixture) trialInPagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
 	f.t.Helper()
 	for q.Paged = true; ; {
 		v := f.Journal.View()
@@ -42,10 +42,10 @@ func (f *fixture) pagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listi
 	}
 }
 
-// thousand books so many entries of an organization, and 24 more, from the bank to so many
-// partners in turn.
-func thousand(of ledger.ID, n uint64, partners int) *posting.Change {
-	c := addManyAccounts(posting.MaxSteps)
+// fullChange returns a change with the maximum number of entries of an organization. Each moves n from the
+// bank to one of the given number of partners, in turn.
+func fullChange(of ledger.ID, n uint64, partners int) *posting.Change {
+	c := manyEntries(posting.MaxSteps)
 	for i := range c.Steps {
 		c.Steps[i].Org = of
 		postings := c.Steps[i].Events[0].Entry.Postings
@@ -55,17 +55,18 @@ func thousand(of ledger.ID, n uint64, partners int) *posting.Change {
 	return c
 }
 
-// addAccounts is the n-th thousand, with a partner for each entry.
-func addAccounts(n int) *posting.Change {
-	c := thousand(org, 1, posting.MaxSteps)
+// entriesOfNewPartners returns a full change in which each entry has a partner of its own. The n-th such
+// change has other partners than those with smaller n.
+func entriesOfNewPartners(n int) *posting.Change {
+	c := fullChange(org, 1, posting.MaxSteps)
 	for i := range c.Steps {
 		c.Steps[i].Events[0].Entry.Postings[1].Account = ledger.PartnerAvailable(int64(1 + n*posting.MaxSteps + i))
 	}
 	return c
 }
 
-// sixteen is the trial balance of a thousand with sixteen partners, who have so much each.
-func sixteen(each int) listing {
+// trialOfSixteen returns the trial balance in which sixteen partners have the same balance.
+func trialOfSixteen(each int) listing {
 	lines := listing{fmt.Sprintf("A:bank %v: %d 0 0 0", usd, 16*each)}
 	for partner := range 16 {
 		lines = append(lines, fmt.Sprintf("L:partner:%d:available %v: 0 %d 0 0", 1+partner, usd, each))
@@ -74,17 +75,17 @@ func sixteen(each int) listing {
 	return lines
 }
 
-// The turnover kept for the next page belongs to one organization, even if another one has as
-// many events.
+// The turnover that is kept for the next page belongs to one organization, and is not used for another one
+// that has as many events.
 func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	f := open(t)
 	other := uuid.New()
-	f.MustSubmit(thousand(org, 1, 16))
-	stamps := f.MustSubmit(thousand(other, 3, 16)).Stamps
+	f.MustSubmit(fullChange(org, 1, 16))
+	stamps := f.MustSubmit(fullChange(other, 3, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
-		for of, want := range map[ledger.ID]listing{org: sixteen(64), other: sixteen(3 * 64)} {
-			if got := f.pagesOf(of, q, 4); !slices.Equal(got, want) {
+		for of, want := range map[ledger.ID]listing{org: trialOfSixteen(64), other: trialOfSixteen(3 * 64)} {
+			if got := f.trialInPagesOf(of, q, 4); !slices.Equal(got, want) {
 				t.Errorf("of %v it is %q, want %q", of, got, want)
 			}
 			if !f.reader.HasKeptTurnover() {
@@ -94,32 +95,32 @@ func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	}
 }
 
-// It is not used after a checkpoint that was made since.
+// The kept turnover is not used for a checkpoint that was made later.
 func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 	f := open(t)
-	f.MustSubmit(thousand(org, 1, 16))
-	f.at(1, 12)
-	stamps := f.MustSubmit(thousand(org, 1, 16)).Stamps
+	f.MustSubmit(fullChange(org, 1, 16))
+	f.setClock(1, 12)
+	stamps := f.MustSubmit(fullChange(org, 1, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
-		if got := f.pages(q, 4); !slices.Equal(got, sixteen(128)) {
+		if got := f.trialInPages(q, 4); !slices.Equal(got, trialOfSixteen(128)) {
 			t.Errorf("it is %q", got)
 		}
 		if !f.reader.HasKeptTurnover() {
 			t.Fatal("nothing was kept")
 		}
-		if made := f.checkpoints(balances.Checkpoint{}); len(made) != 1 {
+		if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 1 {
 			t.Fatalf("made were %+v", made)
 		}
 	}
 }
 
-// A kept turnover may begin after a query's accounts or end before its last one, because another
-// query has left it, or because there were too many accounts.
+// The kept turnover may begin after the first account of a query, or end before its last one, because another
+// query left it, or because there were too many accounts.
 func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
 	random := random(t)
 	f := open(t)
-	f.MustSubmit(thousand(org, 1, 50)) // as many events are worth keeping
+	f.MustSubmit(fullChange(org, 1, 50)) // enough events for their turnover to be kept
 	const days = 10
 	instants := history(f, random, days)[:3]
 	for range 300 {
@@ -147,12 +148,12 @@ func TestCachedTurnoverMayCoverOtherAccounts(t *testing.T) {
 	}
 }
 
-// Of too many accounts the first ones are kept for the next pages. A reader of all of them needs
-// more memory than is kept.
+// If there are too many accounts, the turnover of the first ones is kept for the next pages. For a reader of
+// all accounts the turnover has more accounts than are kept.
 func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 	f := open(t)
 	for n := range balances.MaxKept/posting.MaxSteps + 1 {
-		f.MustSubmit(addAccounts(n))
+		f.MustSubmit(entriesOfNewPartners(n))
 	}
 	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
 	for _, paged := range []bool{false, true} {
@@ -172,11 +173,11 @@ func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 	}
 }
 
-// Fifteen accounts are read from their pages, sixteen from the journal, whose sums are kept.
+// Fifteen accounts are read from their pages; sixteen are read from the journal, and the turnover is kept.
 func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	for partners, keeps := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
 		f := open(t)
-		f.MustSubmit(thousand(org, 1, partners))
+		f.MustSubmit(fullChange(org, 1, partners))
 		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
@@ -186,8 +187,8 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 	}
 }
 
-// A checkpoint is used up to eight distances before the moment, because none is further if
-// checkpoints are made.
+// A checkpoint is used if the moment is at most eight distances after it. If checkpoints are being made, the
+// last one is never further back.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
 	const long = 8 * balances.CheckpointEvents
 	for _, c := range []struct {
@@ -202,7 +203,7 @@ func TestDistantCheckpointIsNotUsed(t *testing.T) {
 		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + long, false},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 100 + 8*4*10_000, true},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 101 + 8*4*10_000, false},
-		{balances.Checkpoint{Seq: 100}, 99, false}, // of events that do not exist
+		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the moment
 	} {
 		if near := balances.IsNear(&c.from, c.through); near != c.near {
 			t.Errorf("from event %d with %d accounts to %d: %v", c.from.Seq, c.from.Accounts, c.through, near)

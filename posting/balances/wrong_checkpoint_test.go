@@ -17,8 +17,8 @@ import (
 func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 	f := open(t)
 	instants := history(f, random(t), 30)
-	made := f.checkpoints(balances.Checkpoint{})
-	rows := f.rows()
+	made := f.makeCheckpoints(balances.Checkpoint{})
+	rows := f.checkpointRows()
 	q := balances.AsOf{Env: money.Prod, At: instants[len(instants)-1]}
 	want := f.trial(q)
 	if len(want) < balances.FewAccounts {
@@ -33,13 +33,13 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 		t.Fatal("nothing was changed")
 	}
 	for name, row := range map[string]posting.KV{
-		"a part is missing":               {Org: org, Key: part},
-		"a part is another":               {Org: org, Key: part, Value: []byte(wrong)},
-		"a part has another account":      {Org: org, Key: part, Value: []byte(other)},
-		"a part is cut short":             {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
-		"the head is missing":             {Org: org, Key: head},
-		"the head cannot be read":         {Org: org, Key: head, Value: []byte{9}},
-		"the head says another first one": {Org: org, Key: head, Value: []byte(elsewhere)},
+		"a part is missing":                    {Org: org, Key: part},
+		"a part differs":                       {Org: org, Key: part, Value: []byte(wrong)},
+		"a part names another account":         {Org: org, Key: part, Value: []byte(other)},
+		"a part is cut short":                  {Org: org, Key: part, Value: []byte(rows[string(part)][:9])},
+		"the head is missing":                  {Org: org, Key: head},
+		"the head cannot be read":              {Org: org, Key: head, Value: []byte{9}},
+		"the head names another first account": {Org: org, Key: head, Value: []byte(elsewhere)},
 	} {
 		f.submitKVs(row)
 		if got := f.trial(q); !slices.Equal(got, want) {
@@ -51,10 +51,10 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 		f.submitKVs(posting.KV{Org: org, Key: []byte(key)})
 	}
 	if got := f.trial(q); !slices.Equal(got, want) {
-		t.Errorf("without any: %q", got)
+		t.Errorf("without any checkpoint: %q", got)
 	}
-	f.checkpoints(balances.Checkpoint{})
-	if got := f.rows(); !maps.Equal(got, rows) {
+	f.makeCheckpoints(balances.Checkpoint{})
+	if got := f.checkpointRows(); !maps.Equal(got, rows) {
 		t.Errorf("%d rows were made again, not as the %d were", len(got), len(rows))
 	}
 }
@@ -63,16 +63,16 @@ func TestMissingCheckpointRowsOnlyCostTime(t *testing.T) {
 func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 	f := open(t)
 	for n := range 3 {
-		f.MustSubmit(addAccounts(n))
+		f.MustSubmit(entriesOfNewPartners(n))
 	}
-	f.at(1, 12)
+	f.setClock(1, 12)
 	f.MustSubmit(posted(1))
-	made := f.checkpoints(balances.Checkpoint{})
+	made := f.makeCheckpoints(balances.Checkpoint{})
 	if len(made) != 1 || len(made[0].Parts) < 3 {
 		t.Fatalf("made were %d checkpoints, %+v", len(made), made)
 	}
 	q := balances.AsOf{Env: money.Prod, At: 1 << 62}
-	want := f.everyWay(q)
+	want := f.trialInEveryWay(q)
 	if len(want) != 1+3*posting.MaxSteps {
 		t.Errorf("there are %d accounts", len(want))
 	}
@@ -85,7 +85,7 @@ func TestWrongCheckpointPartFallsBackToPages(t *testing.T) {
 func TestMissingCheckpointPartIsDetected(t *testing.T) {
 	f := open(t)
 	history(f, rand.New(rand.NewPCG(1, 2)), 5)
-	made := f.checkpoints(balances.Checkpoint{})
+	made := f.makeCheckpoints(balances.Checkpoint{})
 	c := made[len(made)-1]
 	whole := func() bool {
 		v := f.Journal.View()
@@ -109,11 +109,11 @@ func TestMissingCheckpointPartIsDetected(t *testing.T) {
 		t.Error("it has all parts with one that is none of them")
 	}
 	f.submitKVs(posting.KV{Org: org, Key: surplus})
-	f.at(9, 12)
+	f.setClock(9, 12)
 	for range 8 {
 		f.MustSubmit(posted(1))
 	}
-	f.at(10, 12)
+	f.setClock(10, 12)
 	f.MustSubmit(posted(1))
 	v := f.Journal.View()
 	defer v.Close()

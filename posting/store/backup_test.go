@@ -20,11 +20,11 @@ func backupRows(t testing.TB, s *Store, since uint64) []StoredRow {
 	t.Helper()
 	sn := s.Snapshot()
 	defer sn.Close()
-	return read(t, sn, since, 1<<30)
+	return readRows(t, sn, since, 1<<30)
 }
 
-// read reads the rows in slices of the given number.
-func read(t testing.TB, sn *Snapshot, since uint64, slice int) (rows []StoredRow) {
+// readRows returns the rows of a backup, in several calls of StoredRows that give at most limit rows each.
+func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []StoredRow) {
 	t.Helper()
 	var from []byte
 	for more := true; more; {
@@ -33,7 +33,7 @@ func read(t testing.TB, sn *Snapshot, since uint64, slice int) (rows []StoredRow
 		err := sn.StoredRows(from, since, func(r StoredRow) (bool, error) {
 			rows = append(rows, StoredRow{bytes.Clone(r.Key), bytes.Clone(r.Stored), r.Group})
 			n++
-			more = n == slice
+			more = n == limit
 			return !more, nil
 		})
 		if err != nil {
@@ -67,10 +67,10 @@ func sameRows(a, b []StoredRow) bool {
 	})
 }
 
-// A loaded store equals the store that was read: every row with its group, the chain, HEAD. It
-// continues from there like the original.
+// A loaded store equals its source: it has every row with its group, the chain of groups and HEAD. It
+// continues from there as the source does.
 func TestLoadedStoreEqualsItsSource(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	for _, groups := range []uint64{0, 1, 2, 121} {
 		s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 		st.continueTo(t, s, groups)
@@ -99,7 +99,7 @@ func TestLoadedStoreEqualsItsSource(t *testing.T) {
 	}
 }
 
-// An increment has what was written since, and all rows of the kinds that can be removed.
+// An increment has the rows written since its base, and all rows of the kinds that can be removed.
 func TestIncrementHasNewerRowsAndAllRowsOfRemovableKinds(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -142,7 +142,7 @@ func TestIncrementRefusesRemovalsOfOtherKinds(t *testing.T) {
 	}
 }
 
-// Damage on the disk is never copied into a backup as if it were sound.
+// A row that was damaged on the disk is never copied into a backup as if it were sound.
 func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -165,21 +165,21 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	}
 }
 
-// A snapshot that is read in slices, while groups are applied, flushed and compacted, keeps its
-// content.
+// A snapshot can be read in several calls of StoredRows. It keeps its content while groups are applied,
+// flushed and compacted.
 func TestRepeatedStoredRowsShowOneGroup(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	st.continueTo(t, s, 60)
 	sn := s.Snapshot()
 	defer sn.Close()
-	want := read(t, sn, 0, 1<<30)
+	want := readRows(t, sn, 0, 1<<30)
 	st.continueTo(t, s, 200)
 	random := rand.New(rand.NewPCG(st.seed, 1))
 	for range 3 {
-		if !sameRows(read(t, sn, 0, 1+random.IntN(200)), want) {
-			t.Error("a slice has rows of another group")
+		if !sameRows(readRows(t, sn, 0, 1+random.IntN(200)), want) {
+			t.Error("a later call has rows of another group")
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 	for i := range 4 {
 		set(t, other, fmt.Sprintf("r%d", i), "another value")
 	}
-	strange := backupRows(t, other, 0)
+	otherRows := backupRows(t, other, 0)
 	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
 	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
 		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
@@ -205,8 +205,8 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 			return slices.Delete(r, group, group+1)
 		},
 		"the last group missing":      func(r []StoredRow) []StoredRow { return slices.Delete(r, group+3, group+4) },
-		"another store's last group":  func(r []StoredRow) []StoredRow { r[group+3] = strange[group+3]; return r },
-		"another store's first group": func(r []StoredRow) []StoredRow { r[group] = strange[group]; return r },
+		"another store's last group":  func(r []StoredRow) []StoredRow { r[group+3] = otherRows[group+3]; return r },
+		"another store's first group": func(r []StoredRow) []StoredRow { r[group] = otherRows[group]; return r },
 		"a group twice":               func(r []StoredRow) []StoredRow { return slices.Insert(r, 1, r[0]) },
 		"a row twice":                 func(r []StoredRow) []StoredRow { return append(r, r[len(r)-1]) },
 		"two groups swapped":          func(r []StoredRow) []StoredRow { r[0], r[1] = r[1], r[0]; return r },
@@ -230,7 +230,7 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 	}
 }
 
-// A load that was killed leaves no store, and the next load makes one.
+// A load that was killed leaves no store, and a later load into the same directory makes one.
 func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -267,7 +267,7 @@ func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	}
 }
 
-// A store that could be loaded but not opened is refused before anything is loaded.
+// NewLoader requires the free space that opening the loaded store will take.
 func TestLoaderNeedsFreeSpaceToOpenItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "loaded")
 	free, err := freeBytes(filepath.Dir(dir))

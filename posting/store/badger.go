@@ -26,8 +26,8 @@ import (
 
 const (
 	memTables       = 1         // memtables waiting for a flush, besides the one written and the one being flushed
-	levelZeroTables = 10        // length at which level 0 is compacted; a backwards seek searches each table
-	levelZeroStall  = 20        // length at which flushing, and so each group, waits for compaction
+	levelZeroTables = 10        // number of tables in level 0 at which it is compacted; a backwards seek searches each of them
+	levelZeroStall  = 20        // number of tables in level 0 at which flushing, and so each group, waits for compaction
 	baseLevel       = 256 << 20 // the size of the level into which level 0 is merged; merging needs as much disk space
 	baseTable       = 2 << 20   // the size of a table below level 0; larger tables take more memory to build
 )
@@ -156,7 +156,7 @@ func (s *Store) newLog() error {
 		return fmt.Errorf("store: %w", err)
 	}
 	s.tablesChanged()
-	return s.weigh()
+	return s.updateDebt()
 }
 
 // tablesChanged starts a refresh of TABLES.

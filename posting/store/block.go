@@ -8,7 +8,7 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock is the most bytes of a block's row; an event is smaller (MaxPostings).
+// MaxBlock is the most bytes of a block's row. An event is smaller, because ledger.MaxPostings bounds it.
 const MaxBlock = 64 << 10
 
 // Block builds the row of consecutive events of one organization.

@@ -13,8 +13,8 @@ import (
 
 var manats = money.Asset{Currency: "AZN", Env: money.Prod}
 
-// checkpoint returns a checkpoint of so many accounts, after event 9 of an instant, and its
-// parts.
+// checkpoint returns the head of a checkpoint after event 9 with the given number of accounts, the keys of
+// these accounts, and the parts.
 func checkpoint(accounts int) (h CheckpointHead, keys []string, parts [][]byte) {
 	w := CheckpointWriter{Head: CheckpointHead{Seq: 9, Booked: 77, Previous: 4}}
 	for n := range accounts {

@@ -26,7 +26,8 @@ func highestTable(t *testing.T, s *Store) (highest uint64) {
 	return highest
 }
 
-// obstruct creates files with the names of the next tables, so that Badger can't create them.
+// obstruct creates files with the names of the next n tables, so that Badger can't create these tables. The
+// function clear removes the files.
 func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
 	t.Helper()
 	highest := highestTable(t, s)
@@ -42,8 +43,8 @@ func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
 	}
 }
 
-// settle waits until every memtable but the newest is a table.
-func settle(s *Store) {
+// waitForFlushes waits until all memtables but the newest have been flushed into tables.
+func waitForFlushes(s *Store) {
 	for {
 		logs, err := filepath.Glob(filepath.Join(s.path, "*.mem"))
 		if err != nil || len(logs) <= 1 {
@@ -53,14 +54,14 @@ func settle(s *Store) {
 	}
 }
 
-// deepen applies groups until level 0 has been compacted into another level, and some more, so
-// that there is something to compact again.
-func deepen(t *testing.T, s *Store, st story) {
+// compactLevelZero applies groups until Badger has compacted level 0 into a deeper level and level 0 has new
+// tables, so that there is something to compact again.
+func compactLevelZero(t *testing.T, s *Store, st history) {
 	t.Helper()
 	n, _ := s.LastGroup()
 	for deep, tables := false, 0; !deep || tables == 0; n += 10 {
 		st.continueTo(t, s, n+10)
-		settle(s)
+		waitForFlushes(s)
 		levels := s.db.Levels()
 		tables, deep = levels[0].NumTables, false
 		for _, l := range levels[1:] {
@@ -72,12 +73,12 @@ func deepen(t *testing.T, s *Store, st story) {
 func TestTableLostByCompactionIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	st := story{seed: 1, rows: 20, value: 4000, keys: 4000}
-	deepen(t, s, st)
-	if err := s.db.Flatten(1); err != nil { // then Badger compacts nothing by itself, and makes no table at the moment
+	st := history{seed: 1, rows: 20, value: 4000, keys: 4000}
+	compactLevelZero(t, s, st)
+	if err := s.db.Flatten(1); err != nil { // afterwards Badger compacts nothing by itself for a while
 		t.Fatal(err)
 	}
-	deepen(t, s, st)
+	compactLevelZero(t, s, st)
 	sn := s.Snapshot()
 	clear := obstruct(t, s, 20)
 	if err := s.db.Flatten(1); err != nil { // it reports success
@@ -97,27 +98,27 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 	}
 	sn.Close()
 	clear()
-	drop(t, s)
+	abandonStore(t, s)
 	if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil {
 		t.Errorf("Open = %v, want a *DamageError", err)
 	}
 }
 
 func TestCompactionWithoutLossIsNoDamage(t *testing.T) {
-	st, m := story{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
+	st, m := history{seed: 1, rows: 20, value: 4000, keys: 500}, make(model)
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	for range 3 {
-		deepen(t, s, st)
+		compactLevelZero(t, s, st)
 		if err := s.db.Flatten(1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n, _ := s.LastGroup()
-	st.play(m, 0, n)
-	if err := st.differs(s, m); err != nil {
+	st.applyTo(m, 0, n)
+	if err := st.differenceFrom(s, m); err != nil {
 		t.Error(err)
 	}
-	// TestTableLostByCompactionIsDetected shows that the audit counts.
+	// This passes also if the audit counts nothing; TestTableLostByCompactionIsDetected shows that it counts.
 	if err := s.Failure(); err != nil {
 		t.Error(err)
 	}
@@ -137,7 +138,7 @@ func versions(s *Store, key string) (n int) {
 }
 
 func TestCompactionDropsInvisibleVersions(t *testing.T) {
-	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
+	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "hot", "1", "dead", "1")
@@ -151,7 +152,7 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	compact := func() {
-		deepen(t, s, st)
+		compactLevelZero(t, s, st)
 		if err := s.db.Flatten(1); err != nil {
 			t.Fatal(err)
 		}
@@ -162,8 +163,8 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	}
 	held.Close()
 	compact()
-	if hot, gone := versions(s, "hot"), versions(s, "dead"); hot != 1 || gone != 0 {
-		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, gone)
+	if hot, dead := versions(s, "hot"), versions(s, "dead"); hot != 1 || dead != 0 {
+		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, dead)
 	}
 }
 
@@ -172,7 +173,7 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 	defer closeStore(t, s)
 	set(t, s, "hot", "1")
 	set(t, s, "hot", "2")
-	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	compactLevelZero(t, s, history{seed: 1, rows: 20, value: 4000, keys: 500})
 	if err := s.db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}
@@ -181,11 +182,11 @@ func TestCompactionNeedsNoSnapshotToDropOldVersions(t *testing.T) {
 	}
 }
 
-// After a failed flush Badger would repeatedly append to its list of tables after half a record.
-// So the first failure is the last.
+// After a failed flush Badger would try again and append to its list of tables after half a record. So the
+// store stops at the first failure.
 func TestFailedFlushStopsTheStore(t *testing.T) {
-	st := story{seed: 1, rows: 20, value: 4000, keys: 500}
-	dir, err := os.MkdirTemp("", "store-") // it is never closed
+	st := history{seed: 1, rows: 20, value: 4000, keys: 500}
+	dir, err := os.MkdirTemp("", "store-") // not t.TempDir, because Badger is never closed and keeps using the directory
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,15 +222,15 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 		t.Errorf("the last group is %d, acknowledged were %d", n, acked)
 	}
 	m := make(model)
-	st.play(m, 0, n)
-	if err := st.differs(s, m); err != nil {
+	st.applyTo(m, 0, n)
+	if err := st.differenceFrom(s, m); err != nil {
 		t.Error(err)
 	}
 	closeStore(t, s)
 }
 
-// A log whose rows are all in tables is removed by Badger. It remains only if the process ended
-// just then, or if it was put back. Replaying it would restore rows that were deleted and
+// Badger removes a log when all its rows are in tables. Such a log remains only if the process ended just
+// before that, or if somebody put the log back. Replaying it would restore rows that were deleted and
 // compacted since.
 func TestFlushedLogIsNotReplayed(t *testing.T) {
 	dir := t.TempDir()
@@ -243,7 +244,7 @@ func TestFlushedLogIsNotReplayed(t *testing.T) {
 	if err := s.Apply(g); err != nil {
 		t.Fatal(err)
 	}
-	deepen(t, s, story{seed: 1, rows: 20, value: 4000, keys: 500})
+	compactLevelZero(t, s, history{seed: 1, rows: 20, value: 4000, keys: 500})
 	if err := s.db.Flatten(1); err != nil {
 		t.Fatal(err)
 	}

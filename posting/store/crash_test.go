@@ -15,8 +15,8 @@ import (
 	"mizan/internal/mapfault"
 )
 
-// childVariable makes the test binary open a store and write to it until it is killed. Its
-// value: seed, number of keys, last group and directory.
+// childVariable makes the test binary a child, which opens a store and writes to it until it is killed. Its
+// value has the seed, the number of keys, the last group and the directory.
 const childVariable = "MIZAN_STORE_CHILD"
 
 func TestMain(m *testing.M) {
@@ -38,21 +38,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// memTableVariable is the size of a child's memtables in bytes; without it minMemTable.
+// memTableVariable sets the size of a child's memtables in bytes; the default is minMemTable.
 const memTableVariable = "MIZAN_STORE_MEMTABLE"
 
-// mapFault is a child's message when a write through a memory map failed.
+// mapFault is the line with which a child ends if a write through a memory map fails.
 const mapFault = "a mapped file could not be written: no space left"
 
 // closeVariable makes the child close the store after its last group.
 const closeVariable = "MIZAN_STORE_CLOSE"
 
-// childStory is the history that children write.
-func childStory(seed uint64, keys int) story {
-	return story{seed: seed, rows: 20, value: 4000, keys: keys}
+// childHistory returns the history that children write.
+func childHistory(seed uint64, keys int) history {
+	return history{seed: seed, rows: 20, value: 4000, keys: keys}
 }
 
-// fewKeys are overwritten and deleted all the time; each of manyKeys is new.
+// With fewKeys, rows are overwritten and deleted all the time. With manyKeys, nearly every row has a new key.
 const (
 	fewKeys  = 400
 	manyKeys = 1 << 40
@@ -81,7 +81,7 @@ func child(order string) error {
 	g := new(Group)
 	for n++; n <= last; n++ {
 		g.Reset(n, hash)
-		childStory(seed, keys).fill(g)
+		childHistory(seed, keys).fill(g)
 		hash = g.Seal()
 		if err := s.Apply(g); err != nil {
 			return err
@@ -99,14 +99,14 @@ func child(order string) error {
 // process is a running child.
 type process struct {
 	cmd   *exec.Cmd
-	lines chan string // its output; closed at its end
-	acked uint64
+	lines chan string // lines of its output; closed when the output ends
+	acked uint64      // the last group that it reported as applied
 
 	failed string   // why it ended by itself
-	output []string // all other lines, including those of a crash
+	output []string // all lines that are not reports of its progress, for example those of a crash
 }
 
-func startChild(t testing.TB, dir string, st story, last uint64) *process {
+func startChild(t testing.TB, dir string, st history, last uint64) *process {
 	t.Helper()
 	return start(t, exec.Command(os.Args[0]), fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir))
 }
@@ -135,7 +135,7 @@ func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	return p
 }
 
-// until reads the child's output up to the line that begins with text, or to its end.
+// until reads the child's output up to the line that begins with text; with an empty text, to the end.
 func (p *process) until(t testing.TB, text string) {
 	t.Helper()
 	for line := range p.lines {
@@ -155,8 +155,7 @@ func (p *process) take(t testing.TB, line string) {
 	}
 }
 
-// untilChanges waits until the directory has changed n times, or the child prints that the store
-// is open.
+// untilChanges waits until the directory has changed n times, or the child has opened the store.
 func (p *process) untilChanges(t testing.TB, dir string, n int) {
 	t.Helper()
 	for last := listing(dir); n > 0; {
@@ -189,7 +188,7 @@ func listing(dir string) string {
 	return all.String()
 }
 
-// kill ends the child at once and returns the last group that it printed.
+// kill ends the child at once and returns the last group that it reported as applied.
 func (p *process) kill(t testing.TB) (acked uint64) {
 	t.Helper()
 	if err := p.cmd.Process.Kill(); err != nil {
@@ -206,20 +205,21 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	return p.acked
 }
 
-// audit opens the directory after a kill and compares all content with the history.
-func audit(t *testing.T, dir string, st story, m model, from, acked uint64) (last uint64) {
+// wantHistory opens the directory after a kill and compares the whole content with the history. The model has
+// the groups up to from; acked is the last group that was acknowledged.
+func wantHistory(t *testing.T, dir string, st history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
-	return auditOf(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
+	return wantHistoryIn(t, open(t, Options{Dir: dir, MemTable: minMemTable}), st, m, from, acked)
 }
 
-func auditOf(t *testing.T, s *Store, st story, m model, from, acked uint64) (last uint64) {
+func wantHistoryIn(t *testing.T, s *Store, st history, m model, from, acked uint64) (last uint64) {
 	t.Helper()
 	last, _ = s.LastGroup()
 	if last < acked {
 		t.Fatalf("the last group is %d, acknowledged were %d", last, acked)
 	}
-	st.play(m, from, last)
-	if err := st.differs(s, m); err != nil {
+	st.applyTo(m, from, last)
+	if err := st.differenceFrom(s, m); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
@@ -229,7 +229,7 @@ func auditOf(t *testing.T, s *Store, st story, m model, from, acked uint64) (las
 func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	sd := seed(t)
 	r := rand.New(rand.NewPCG(sd, 2))
-	st, m, dir := childStory(sd, fewKeys), make(model), t.TempDir()
+	st, m, dir := childHistory(sd, fewKeys), make(model), t.TempDir()
 	var audited, acked uint64
 	for round := range 12 {
 		p := startChild(t, dir, st, 1<<40)
@@ -239,20 +239,20 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 			p.until(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
 		acked = max(acked, p.kill(t))
-		if round%4 == 3 { // otherwise the next child opens the directory
-			audited = audit(t, dir, st, m, audited, acked)
+		if round%4 == 3 { // in the other rounds, only the next child opens the directory
+			audited = wantHistory(t, dir, st, m, audited, acked)
 		}
 	}
 }
 
 func TestInterruptedCreationIsResumed(t *testing.T) {
-	st := childStory(1, fewKeys)
+	st := childHistory(1, fewKeys)
 	for changes := range 25 {
 		dir := t.TempDir()
 		p := startChild(t, dir, st, 0)
 		p.untilChanges(t, dir, changes)
 		p.kill(t)
-		if last := audit(t, dir, st, make(model), 0, 0); last != 0 {
+		if last := wantHistory(t, dir, st, make(model), 0, 0); last != 0 {
 			t.Errorf("killed after %d changes: the last group is %d", changes, last)
 		}
 	}

@@ -34,7 +34,7 @@ func (s *Store) createIfNew() error {
 	if s.options.Existing {
 		return fmt.Errorf("store: %s: %w", s.options.Dir, ErrNoStore)
 	}
-	if err := s.roomToCreate(); err != nil {
+	if err := s.requireRoomToCreate(); err != nil {
 		return err
 	}
 	if err := s.create(); err != nil {

@@ -154,9 +154,9 @@ func seekBelow(it *badger.Iterator, key []byte) {
 	it.Seek(below) // an empty key would mean the very end
 }
 
-// descentStart returns where a backwards seek begins, and a prefix that the keys there share
-// with prefix. Badger's backwards seek needs a key at or above all sought keys: the first key
-// after the prefix is such a key, even if it exists.
+// descentStart returns where a backwards seek begins, and a prefix of all keys that the seek passes. Badger's
+// backwards seek needs a key at or above all sought keys: the first key after the prefix is such a key, even
+// if it exists.
 func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 	if from != nil && bytes.HasPrefix(from, prefix) {
 		return from, prefix, true

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// alphabet has the bytes at which the ends of prefixes are special.
+// alphabet has bytes that are special cases at the end of a prefix, and ordinary ones.
 var alphabet = []byte{0x00, 'a', 'b', 0xfe, 0xff}
 
 // randomKey returns a key that is not one of the store's own.
@@ -24,15 +24,15 @@ func randomKey(r *rand.Rand, longest int) []byte {
 	return key
 }
 
-// under is the oracle: the sorted keys that begin with prefix.
+// under returns the model's keys that begin with prefix, sorted.
 func (m model) under(prefix []byte) []string {
 	keys := slices.Sorted(maps.Keys(m))
 	return slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, string(prefix)) })
 }
 
-// grown builds a store in which most keys have several versions, in memtables, in level 0 and
+// storeWithVersions returns a store in which most keys have several versions, in memtables, in level 0 and
 // below it.
-func grown(t *testing.T, r *rand.Rand) (*Store, model) {
+func storeWithVersions(t *testing.T, r *rand.Rand) (*Store, model) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	m := make(model)
 	g := new(Group)
@@ -59,13 +59,13 @@ func grown(t *testing.T, r *rand.Rand) (*Store, model) {
 
 func TestCursorsAgreeWithASortedMap(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 1))
-	s, m := grown(t, r)
+	s, m := storeWithVersions(t, r)
 	defer closeStore(t, s)
 	sn := s.Snapshot()
 	defer sn.Close()
 	walks := 3000
 	if testing.Short() {
-		walks = 300 // each on one goroutine
+		walks = 300 // walks use only one goroutine, so more of them give the race detector no more to find
 	}
 	for range walks {
 		prefix := randomKey(r, 3)
@@ -86,7 +86,7 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 	want = want[:min(len(want), stop+1)]
 	var got []string
 	err := sn.Ascend(prefix, from, func(k, v []byte) (bool, error) {
-		if own(k) {
+		if isStoreRow(k) {
 			return true, nil
 		}
 		if m[string(k)] != string(v) {
@@ -100,7 +100,7 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 	}
 	got = nil
 	err = sn.AscendKeys(prefix, from, func(k []byte) ([]byte, bool, error) {
-		if own(k) {
+		if isStoreRow(k) {
 			return nil, true, nil
 		}
 		got = append(got, string(k))
@@ -111,8 +111,8 @@ func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop 
 	}
 }
 
-// own tells whether a key is one of the store's own rows.
-func own(k []byte) bool { return k[0] == prefixGroup || string(k) == schemaKey }
+// isStoreRow tells whether a key is one of the store's own rows.
+func isStoreRow(k []byte) bool { return k[0] == prefixGroup || string(k) == schemaKey }
 
 func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
 	t.Helper()
@@ -121,7 +121,7 @@ func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop
 	want = want[:min(len(want), stop+1)]
 	var got []string
 	err := sn.Descend(prefix, from, func(k, v []byte) (bool, error) {
-		if own(k) {
+		if isStoreRow(k) {
 			return true, nil
 		}
 		if m[string(k)] != string(v) {
@@ -138,7 +138,7 @@ func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop
 func checkLast(t *testing.T, sn *Snapshot, m model, prefix, upTo []byte) {
 	t.Helper()
 	if len(prefix) == 0 {
-		return // the store's own rows would be found
+		return // the result could be one of the store's own rows
 	}
 	want := slices.DeleteFunc(m.under(prefix), func(k string) bool { return upTo != nil && k > string(upTo) })
 	key, value, found, err := sn.Last(prefix, upTo)
@@ -184,8 +184,8 @@ func TestCallbackErrorIsReturned(t *testing.T) {
 	}
 }
 
-// A row that was overwritten in every group has that many versions until it is compacted; a
-// neighbouring row must still be found in both directions.
+// A row that is overwritten in every group has as many versions until they are compacted. A neighbouring row
+// must still be found in both directions.
 func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
@@ -197,18 +197,18 @@ func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	defer sn.Close()
 	for _, prefix := range []string{"n", ""} {
 		var up, down []string
-		note := func(to *[]string) func(k, v []byte) (bool, error) {
+		record := func(to *[]string) func(k, v []byte) (bool, error) {
 			return func(k, v []byte) (bool, error) {
-				if !own(k) {
+				if !isStoreRow(k) {
 					*to = append(*to, string(k)+"="+string(v))
 				}
 				return true, nil
 			}
 		}
-		if err := sn.Ascend([]byte(prefix), nil, note(&up)); err != nil {
+		if err := sn.Ascend([]byte(prefix), nil, record(&up)); err != nil {
 			t.Fatal(err)
 		}
-		if err := sn.Descend([]byte(prefix), nil, note(&down)); err != nil {
+		if err := sn.Descend([]byte(prefix), nil, record(&down)); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"n=99", "n\x00=after"}
@@ -222,8 +222,8 @@ func TestManyVersionsOfOneKeyAreReadAsOneRow(t *testing.T) {
 	}
 }
 
-// Badger's iterators parse one item ahead and skip deleted rows to find it: one backwards seek
-// would read all deleted rows below it.
+// By default, Badger's iterators read one row ahead and skip deleted rows to find it. So one backwards seek
+// would read all deleted rows below its result.
 func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
@@ -240,7 +240,7 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	seek, all := time.Hour, time.Hour // the least of many, whatever else the machine does
+	seek, all := time.Hour, time.Hour // the shortest of several times, because other processes delay some
 	for range 20 {
 		started := time.Now()
 		if _, _, found, err := sn.Last([]byte("e"), nil); !found || err != nil {
@@ -248,12 +248,12 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 		}
 		seek = min(seek, time.Since(started))
 		started = time.Now()
-		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read them
+		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read all deleted rows
 			t.Fatal(err)
 		}
 		all = min(all, time.Since(started))
 	}
-	// A five-hundredth is usual; a seek that reads them would take as long as Ascend.
+	// Usually the seek takes a five-hundredth; if it read the deleted rows, it would take as long as Ascend.
 	if seek > all/10 {
 		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seek, all)
 	}

@@ -16,21 +16,21 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// specimen is a store after a kill or a close, and its expected content.
+// specimen is the directory of a store after a kill or a close, and its expected content.
 type specimen struct {
-	dir   string
-	stale string // an earlier state of the same store
-	story story
-	acked uint64
-	after map[uint64]model // the content after each group that may be the last
+	dir     string
+	stale   string // an earlier state of the same store
+	history history
+	acked   uint64
+	after   map[uint64]model // the content after each group that may be the last
 }
 
-// grow makes a specimen with tables on two levels and, if it was killed, logs.
-func grow(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
+// newSpecimen makes a specimen with tables on two levels. If it is not closed but killed, it also has logs.
+func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
 	t.Helper()
-	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), story: childStory(seed, fewKeys), after: make(map[uint64]model)}
+	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), history: childHistory(seed, fewKeys), after: make(map[uint64]model)}
 	for _, n := range []uint64{groups / 2, groups} {
-		p := startChild(t, sp.dir, sp.story, n)
+		p := startChild(t, sp.dir, sp.history, n)
 		p.until(t, "done")
 		sp.acked = p.kill(t)
 		if closed {
@@ -44,7 +44,7 @@ func grow(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
 		t.Fatalf("the specimen ends at group %d", sp.acked)
 	}
 	m := make(model)
-	sp.story.play(m, 0, groups)
+	sp.history.applyTo(m, 0, groups)
 	sp.after[groups] = m
 	return sp
 }
@@ -65,9 +65,10 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// outcome opens a damaged store. The store must be refused with one clear line, or have exactly
-// the expected content, also after another group and another opening.
-func (sp *specimen) outcome(dir string) (refused error, wrong error) {
+// tryOpening opens a damaged store, applies a group and opens it again. refused is the error with which the
+// store is refused. wrong says what is wrong: the error is not one clear line, or the store has other content
+// than expected.
+func (sp *specimen) tryOpening(dir string) (refused error, wrong error) {
 	for round := range 2 {
 		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
 		if err != nil {
@@ -78,12 +79,12 @@ func (sp *specimen) outcome(dir string) (refused error, wrong error) {
 			return nil, fmt.Errorf("opened at group %d, acknowledged were %d", last, sp.acked)
 		}
 		m := cloneModel(sp.after[sp.acked])
-		sp.story.play(m, sp.acked, last)
-		if err := sp.story.differs(s, m); err != nil {
+		sp.history.applyTo(m, sp.acked, last)
+		if err := sp.history.differenceFrom(s, m); err != nil {
 			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
 		}
 		g := NewGroup(last+1, hash)
-		sp.story.fill(g)
+		sp.history.fill(g)
 		g.Seal()
 		if err := s.Apply(g); err != nil {
 			return nil, err
@@ -95,7 +96,7 @@ func (sp *specimen) outcome(dir string) (refused error, wrong error) {
 	return nil, nil
 }
 
-// unclear returns what is wrong with the text of an error.
+// unclear returns what is wrong with the text of an error; nil if the text is clear.
 func unclear(err error) error {
 	var damage *DamageError
 	switch text := err.Error(); {
@@ -109,8 +110,9 @@ func unclear(err error) error {
 	return nil
 }
 
-// harm is one way to damage a file, given its content, an earlier content (nil if there is none)
-// and another file of its kind. It returns nil if it does not apply.
+// harm is a way to damage a file. The function do gets the content, an earlier content (nil if there is none)
+// and the content of another file of the same kind, and returns the damaged content; nil if the harm can't be
+// done to the file.
 type harm struct {
 	name string
 	do   func(r *rand.Rand, now, stale, other []byte) []byte
@@ -135,8 +137,8 @@ func cutTo(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []
 
 func anywhere(r *rand.Rand, n int) int { return r.IntN(n) }
 
-// inUse returns the content without the zeros that fill the file.
-func inUse(r *rand.Rand, now, _, _ []byte) []byte {
+// flipInUse flips a bit before the zeros that fill the end of the file.
+func flipInUse(r *rand.Rand, now, _, _ []byte) []byte {
 	used := len(bytes.TrimRight(now, "\x00"))
 	if used == 0 {
 		return nil
@@ -152,8 +154,8 @@ var harms = []harm{
 	{"flip in the header", flipAt(func(r *rand.Rand, _ int) int { return r.IntN(64) })},
 	{"flip in the middle", flipAt(func(_ *rand.Rand, n int) int { return n / 2 })},
 	{"flip anywhere", flipAt(anywhere)},
-	{"flip anywhere in use", inUse},
-	{"flip anywhere in use again", inUse},
+	{"flip anywhere in use", flipInUse},
+	{"flip anywhere in use again", flipInUse},
 	{"flip near the end", flipAt(func(r *rand.Rand, n int) int { return n - 1 - r.IntN(40) })},
 	{"flip the last byte", flipAt(func(_ *rand.Rand, n int) int { return n - 1 })},
 	{"cut to nothing", cutTo(func(*rand.Rand, int) int { return 0 })},
@@ -183,7 +185,7 @@ func kind(name string) string {
 	return filepath.Base(name)
 }
 
-// another returns a file of the same kind, or "".
+// another returns the name of another file of the same kind; empty if there is none.
 func another(names []string, name string) string {
 	for _, n := range names {
 		if n != name && kind(n) == kind(name) {
@@ -193,7 +195,7 @@ func another(names []string, name string) string {
 	return ""
 }
 
-// someOf returns every file, but only the last and one other of a kind with many.
+// someOf returns the names, but of a kind with more than two files only the last one and a random one.
 func someOf(r *rand.Rand, names []string) (some []string) {
 	byKind := make(map[string][]string)
 	for _, n := range names {
@@ -225,24 +227,24 @@ func readFile(t testing.TB, path string) []byte {
 func TestDamageIsDetectedOrHarmless(t *testing.T) {
 	sd, soak := seed(t), os.Getenv("MIZAN_SOAK") != ""
 	for _, closed := range []bool{false, true} {
-		sp := grow(t, sd, 800, closed)
+		sp := newSpecimen(t, sd, 800, closed)
 		r := rand.New(rand.NewPCG(sd, 3))
 		refusals := make(map[string]int)
 		names := files(t, sp.dir)
 		for _, name := range someOf(r, names) {
 			for _, h := range harms {
 				if closed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
-					continue // the other state, or another run, tries it
+					continue // it is tried with the store that was killed, or in another run
 				}
-				sp.hurt(t, r, h, names, name, refusals)
+				sp.tryHarm(t, r, h, names, name, refusals)
 			}
 		}
 		t.Logf("closed %v: refused %v", closed, refusals)
 	}
 }
 
-// hurt tries a harm on one file.
-func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
+// tryHarm damages one file of a copy, and checks how the copy opens.
+func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, name string, refusals map[string]int) {
 	t.Helper()
 	now := readFile(t, filepath.Join(sp.dir, name))
 	stale := readFile(t, filepath.Join(sp.stale, name))
@@ -259,7 +261,7 @@ func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, nam
 	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused, wrong := sp.outcome(dir)
+	refused, wrong := sp.tryOpening(dir)
 	if wrong != nil {
 		t.Errorf("%s: %s: %v", name, h.name, wrong)
 	}
@@ -268,8 +270,8 @@ func (sp *specimen) hurt(t *testing.T, r *rand.Rand, h harm, names []string, nam
 	}
 }
 
-// copy copies the specimen, to memory if there is a disk in memory, because it is opened
-// hundreds of times and its syncs do not matter here.
+// copy copies the specimen, into a file system in memory if there is one: it is opened hundreds of times, and
+// its syncs do not matter here.
 func (sp *specimen) copy(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "mizan-store-")
@@ -288,7 +290,7 @@ func dropTree(t *testing.T, dir string) {
 }
 
 func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
-	sp := grow(t, seed(t), 300, false)
+	sp := newSpecimen(t, seed(t), 300, false)
 	survey, err := badgerfile.Examine(filepath.Join(sp.dir, storeName), rowBounds)
 	if err != nil {
 		t.Fatal(err)
@@ -300,7 +302,7 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	for _, name := range names {
 		dir := sp.copy(t)
 		remove(t, filepath.Join(dir, name))
-		refused, wrong := sp.outcome(dir)
+		refused, wrong := sp.tryOpening(dir)
 		if wrong != nil {
 			t.Errorf("%s: %v", name, wrong)
 		}
@@ -314,16 +316,16 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	}
 }
 
-// Files that were deleted long ago return: from a backup that was copied over the directory, or
-// with an older state of the file system.
+// Files that were deleted long ago may reappear: with a backup that is copied over the directory, or with an
+// older state of the file system.
 func TestReappearingFilesAreHarmless(t *testing.T) {
-	sp := grow(t, seed(t), 600, false)
+	sp := newSpecimen(t, seed(t), 600, false)
 	dir := sp.copy(t)
 	defer dropTree(t, dir)
 	var recovered []string
-	there := files(t, sp.dir)
+	present := files(t, sp.dir)
 	for _, name := range files(t, sp.stale) {
-		if slices.Contains(there, name) {
+		if slices.Contains(present, name) {
 			continue
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), readFile(t, filepath.Join(sp.stale, name)), 0o600); err != nil {
@@ -334,7 +336,7 @@ func TestReappearingFilesAreHarmless(t *testing.T) {
 	if len(recovered) == 0 {
 		t.Fatal("there is no file that was deleted since")
 	}
-	if refused, wrong := sp.outcome(dir); refused != nil || wrong != nil {
+	if refused, wrong := sp.tryOpening(dir); refused != nil || wrong != nil {
 		t.Errorf("with %v back: %v, %v", recovered, refused, wrong)
 	}
 }
@@ -363,8 +365,8 @@ func TestLostStoreIsNotCreatedAgain(t *testing.T) {
 	refused("the store is gone and HEAD is damaged")
 }
 
-// TestSoakDamage flips one bit after the other in every file of a small store, and continues at
-// random until its time is over.
+// TestSoakDamage damages small stores until its time is over. It flips one bit at a time, at places all over
+// every file.
 func TestSoakDamage(t *testing.T) {
 	text := os.Getenv("MIZAN_SOAK")
 	if text == "" {
@@ -378,13 +380,13 @@ func TestSoakDamage(t *testing.T) {
 	r := rand.New(rand.NewPCG(sd, 4))
 	tried := 0
 	for time.Since(start) < limit {
-		sp := grow(t, r.Uint64(), []uint64{3, 3, 40, 400}[r.IntN(4)], r.IntN(2) == 0)
+		sp := newSpecimen(t, r.Uint64(), []uint64{3, 3, 40, 400}[r.IntN(4)], r.IntN(2) == 0)
 		for _, name := range files(t, sp.dir) {
 			now := readFile(t, filepath.Join(sp.dir, name))
 			used := len(bytes.TrimRight(now, "\x00")) + 64
 			for at := r.IntN(1 + used/2000); at < min(used, len(now)) && time.Since(start) < limit; at += 1 + used/2000 {
 				flip := harm{fmt.Sprintf("flip a bit of byte %d", at), flipAt(func(*rand.Rand, int) int { return at })}
-				sp.hurt(t, r, flip, nil, name, make(map[string]int))
+				sp.tryHarm(t, r, flip, nil, name, make(map[string]int))
 				tried++
 			}
 		}

@@ -67,7 +67,7 @@ func (s *Store) compare(found *badgerfile.Survey, known mark, slots int) error {
 	}
 	behind := uint64(1) // after a crash between the commit and the write of HEAD
 	if slots == 1 {
-		behind = 2 // and the slot that could not be read is the newer one
+		behind = 2 // the invalid slot may be the newer one
 	}
 	switch last := found.Last - 1; {
 	case last < known.n:

@@ -136,10 +136,10 @@ func (g *Group) fill(txn *badger.Txn) error {
 			return err
 		}
 	}
-	own := &g.entries[n]
-	own.Key = groupRowKey(g.n)
-	own.Value = sealValue(own.Key, g.seal.append(nil))
-	return txn.SetEntry(own)
+	groupEntry := &g.entries[n]
+	groupEntry.Key = groupRowKey(g.n)
+	groupEntry.Value = sealValue(groupEntry.Key, g.seal.append(nil))
+	return txn.SetEntry(groupEntry)
 }
 
 func (g *Group) key(r row) []byte { return g.arena[r.at : r.at+r.key : r.at+r.key] }

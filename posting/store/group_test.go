@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// sealed returns the hash of a group of rows: key, value, key, value; a value of "-" means a
-// deletion.
-func sealed(n uint64, previous [32]byte, rows ...string) [32]byte {
+// groupHash returns the hash of a group with these rows, given as pairs of key and value. The value "-" means
+// a deletion.
+func groupHash(n uint64, previous [32]byte, rows ...string) [32]byte {
 	g := NewGroup(n, previous)
 	for i := 0; i < len(rows); i += 2 {
 		if rows[i+1] == "-" {
@@ -20,22 +20,22 @@ func sealed(n uint64, previous [32]byte, rows ...string) [32]byte {
 }
 
 func TestGroupHashCoversEverythingInIt(t *testing.T) {
-	base := sealed(2, [32]byte{1}, "a", "1", "b", "2")
-	if again := sealed(2, [32]byte{1}, "a", "1", "b", "2"); again != base {
+	base := groupHash(2, [32]byte{1}, "a", "1", "b", "2")
+	if again := groupHash(2, [32]byte{1}, "a", "1", "b", "2"); again != base {
 		t.Error("equal groups have different hashes")
 	}
 	for name, other := range map[string][32]byte{
-		"the number":          sealed(3, [32]byte{1}, "a", "1", "b", "2"),
-		"the previous hash":   sealed(2, [32]byte{2}, "a", "1", "b", "2"),
-		"the order":           sealed(2, [32]byte{1}, "b", "2", "a", "1"),
-		"a key":               sealed(2, [32]byte{1}, "c", "1", "b", "2"),
-		"a value":             sealed(2, [32]byte{1}, "a", "3", "b", "2"),
-		"a deletion":          sealed(2, [32]byte{1}, "a", "-", "b", "2"),
-		"a row more":          sealed(2, [32]byte{1}, "a", "1", "b", "2", "c", "3"),
-		"a row less":          sealed(2, [32]byte{1}, "a", "1"),
-		"where a key ends":    sealed(2, [32]byte{1}, "a1", "", "b", "2"),
-		"where a value ends":  sealed(2, [32]byte{1}, "a", "1b", "2", ""),
-		"a deletion's length": sealed(2, [32]byte{1}, "a1b2", "-"),
+		"the number":          groupHash(3, [32]byte{1}, "a", "1", "b", "2"),
+		"the previous hash":   groupHash(2, [32]byte{2}, "a", "1", "b", "2"),
+		"the order":           groupHash(2, [32]byte{1}, "b", "2", "a", "1"),
+		"a key":               groupHash(2, [32]byte{1}, "c", "1", "b", "2"),
+		"a value":             groupHash(2, [32]byte{1}, "a", "3", "b", "2"),
+		"a deletion":          groupHash(2, [32]byte{1}, "a", "-", "b", "2"),
+		"a row more":          groupHash(2, [32]byte{1}, "a", "1", "b", "2", "c", "3"),
+		"a row less":          groupHash(2, [32]byte{1}, "a", "1"),
+		"where a key ends":    groupHash(2, [32]byte{1}, "a1", "", "b", "2"),
+		"where a value ends":  groupHash(2, [32]byte{1}, "a", "1b", "2", ""),
+		"a deletion's length": groupHash(2, [32]byte{1}, "a1b2", "-"),
 	} {
 		if other == base {
 			t.Errorf("the hash does not cover %s", name)
@@ -44,7 +44,7 @@ func TestGroupHashCoversEverythingInIt(t *testing.T) {
 }
 
 func TestResetGroupEqualsANewOne(t *testing.T) {
-	want := sealed(2, [32]byte{1}, "a", "1")
+	want := groupHash(2, [32]byte{1}, "a", "1")
 	g := NewGroup(1, [32]byte{})
 	g.Set([]byte("x"), bytes.Repeat([]byte("x"), 1000))
 	g.Delete([]byte("y"))

@@ -16,7 +16,7 @@ func newHead(t *testing.T) *head {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = h.close() }) // the directory is removed anyway
+	t.Cleanup(func() { _ = h.close() }) // an error does not matter, because the directory is removed
 	return h
 }
 

@@ -10,14 +10,13 @@ import (
 	"testing"
 )
 
-// A directory that has lost its store does not become an empty store, whatever else remains in
-// it.
+// Open makes no new store in a directory that has lost its store, whatever else remains there.
 func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
-	for name, left := range map[string][]string{
-		"all the rest":        {identityName, catalogName, "others"},
-		"its identity":        {identityName},
-		"its table of tables": {catalogName},
-		"what others put":     {"others"},
+	for name, remaining := range map[string][]string{
+		"all other files":           {identityName, catalogName, "others"},
+		"its identity":              {identityName},
+		"its catalog of tables":     {catalogName},
+		"a file of another package": {"others"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -28,17 +27,17 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, f := range []string{storeName, headName, identityName, catalogName, "others"} {
-				if !slices.Contains(left, f) {
+				if !slices.Contains(remaining, f) {
 					if err := os.RemoveAll(filepath.Join(dir, f)); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
 			o := Options{Dir: dir, MemTable: minMemTable, Log: quiet, Remains: []string{"others"}}
-			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, left[0])) {
-				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, left[0])
+			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, remaining[0])) {
+				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, remaining[0])
 			}
-			for _, f := range left {
+			for _, f := range remaining {
 				remove(t, filepath.Join(dir, f))
 			}
 			closeStore(t, open(t, o)) // an empty directory is a new one
@@ -46,7 +45,7 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 	}
 }
 
-// The store's identity is in three places: the store, HEAD and a file.
+// The store's identity is in three places: the store itself, HEAD and IDENTITY. They must agree.
 func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 	dirs := [2]string{t.TempDir(), t.TempDir()}
 	for i, dir := range dirs {
@@ -105,15 +104,15 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 	}
 }
 
-// A kill between a group and HEAD, or between HEAD and the file, leaves one of them without the
-// identity, which the next start completes.
+// A kill between a group and HEAD, or between HEAD and IDENTITY, leaves one of the two files without the
+// identity. The next start completes it.
 func TestUnknownIdentityIsCompleted(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
 	hash := s.last.hash
 	closeStore(t, s)
-	slots(t, dir, &mark{}, nil) // the group exists, but HEAD does not know it
+	writeHead(t, dir, &mark{}, nil) // the group exists, but HEAD does not know it
 	remove(t, filepath.Join(dir, identityName))
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})
 	defer closeStore(t, s)
@@ -126,7 +125,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	dir := t.TempDir()
 	o := Options{Dir: dir, MemTable: minMemTable}
 	s := open(t, o)
-	for _, keyring := range [][32]byte{{1}, {2}} { // the store has no content of a keyring
+	for _, keyring := range [][32]byte{{1}, {2}} { // an empty store may change its keyring
 		if err := s.Bind(keyring); err != nil {
 			t.Errorf("Bind of an empty store = %v", err)
 		}
@@ -148,7 +147,7 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	}
 }
 
-// Checking for a store does not make one, whatever remains in the directory.
+// Open with Existing never makes a store, whatever remains in the directory.
 func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	dir := t.TempDir()
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
@@ -157,13 +156,13 @@ func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	left := listing(dir)
+	remaining := listing(dir)
 	for range 2 {
 		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
 			t.Fatalf("Open = %v, %v, want ErrNoStore", s, err)
 		}
-		if now := listing(dir); now != left {
-			t.Errorf("the directory has %s, had %s", now, left)
+		if now := listing(dir); now != remaining {
+			t.Errorf("the directory has %s, had %s", now, remaining)
 		}
 	}
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})

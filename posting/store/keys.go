@@ -152,7 +152,7 @@ func KeyPart(dst []byte, org ledger.ID, s ledger.Source, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, n)
 }
 
-// KeySealed is sealed/<org>/<kind><id>: a ciphertext that is kept beside a record for a while.
+// KeySealed is sealed/<org>/<kind>/<id>: a ciphertext that is kept beside a record for a while.
 func KeySealed(dst []byte, org ledger.ID, s ledger.Source) []byte {
 	return append(append(KeySealeds(dst, org), byte(s.Kind)), s.ID[:]...)
 }

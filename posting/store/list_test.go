@@ -27,9 +27,9 @@ import (
 //go:linkname syncList github.com/dgraph-io/badger/v4.syncFunc
 var syncList func(*os.File) error
 
-// faultVariable makes syncs of a child's list of tables fail: the n-th of all, or of those of
-// compactions; once, or from then on. The appended bytes are in the page cache, as after a real
-// fault.
+// faultVariable makes syncs of a child's list of tables fail. Its value has the number of the first sync that
+// fails, whether "any" sync counts or only those of a "compaction", and whether the fault comes "once" or
+// stays "on". The appended bytes are in the page cache, as after a real fault.
 const faultVariable = "MIZAN_STORE_FAULT"
 
 func failSyncsOf(order string) error {
@@ -55,16 +55,17 @@ func failSyncsOf(order string) error {
 	return nil
 }
 
-// faulty starts a child with a fault. It applies groups up to last and closes.
-func faulty(t testing.TB, dir string, st story, last uint64, wrapper ...string) *process {
+// startFaulty starts a child in whose environment a fault is set, or under a wrapper that injects one. The
+// child applies groups up to last and closes the store.
+func startFaulty(t testing.TB, dir string, st history, last uint64, wrapper ...string) *process {
 	t.Helper()
 	order := fmt.Sprintf("%s=%d %d %d %s", childVariable, st.seed, st.keys, last, dir)
 	command := append(wrapper, os.Args[0])
 	return start(t, exec.Command(command[0], command[1:]...), order, closeVariable+"=1")
 }
 
-// survived checks that a child ended by itself after a failed sync, and that no row is lost.
-func survived(t *testing.T, p *process, dir string, st story) {
+// wantNoLoss checks that a child ended by itself with an error of the disk, and that no row is lost.
+func wantNoLoss(t *testing.T, p *process, dir string, st history) {
 	t.Helper()
 	p.until(t, "")
 	err := p.cmd.Wait()
@@ -76,18 +77,18 @@ func survived(t *testing.T, p *process, dir string, st story) {
 		t.Errorf("the child failed: %q", p.failed)
 	}
 	if p.acked > 0 {
-		audit(t, dir, st, make(model), 0, p.acked)
+		wantHistory(t, dir, st, make(model), 0, p.acked)
 	} else {
 		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
 	}
 }
 
-// One failed sync of the list of tables ends the process at any time: while the store is made,
-// in a flush, in a compaction, at the end. The next start succeeds without loss: the rows of a
-// table that a flush has deleted again are still in their log, those of a compaction in the
-// tables that it was to replace.
+// A failed sync of the list of tables ends the process, whenever it happens: while the store is made, in a
+// flush, in a compaction, or at the end. The next start succeeds without loss: the rows of a table that a
+// flush has deleted again are still in their log, and those of a compaction in the tables that it was to
+// replace.
 func TestFailedTableListSyncLosesNothing(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"1 any once", "2 any on", "3 any once", "6 any on",
 		"1 compaction once", "1 compaction on", "2 compaction once",
@@ -98,8 +99,8 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			t.Setenv(faultVariable, fault)
 			dir := t.TempDir()
-			p := faulty(t, dir, st, 1<<40)
-			survived(t, p, dir, st)
+			p := startFaulty(t, dir, st, 1<<40)
+			wantNoLoss(t, p, dir, st)
 			if strings.Contains(fault, "compaction") && !strings.Contains(p.failed, "compacting tables") {
 				t.Errorf("it failed in something else: %s", p.failed)
 			}
@@ -107,26 +108,26 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 	}
 }
 
-// The last sync is that of the flush when the store is closed on SIGTERM.
+// When a store is closed, the last sync of the list is that of the last flush.
 func TestFailedTableListSyncAtCloseLosesNothing(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	t.Setenv(faultVariable, "2 any on")
 	dir := t.TempDir()
-	p := faulty(t, dir, st, 3)
-	survived(t, p, dir, st)
+	p := startFaulty(t, dir, st, 3)
+	wantNoLoss(t, p, dir, st)
 	if p.acked != 3 {
 		t.Errorf("it ended before it was closed, after group %d", p.acked)
 	}
 }
 
-// The same with an error of the kernel, injected by strace, which counts the calls of each
-// thread separately.
+// Real errors of the kernel, injected by strace, have the same effect. strace counts the calls of each thread
+// separately.
 func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("NOT TRIED: strace is not installed here")
 	}
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	for _, fault := range []string{
 		"fsync:error=EIO:when=1", "fsync:error=ENOSPC:when=2+", "write:error=ENOSPC:when=1", "write:error=EIO:when=2+",
 	} {
@@ -134,13 +135,13 @@ func TestFailedSystemCallOnTheTableListLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
 			list := filepath.Join(dir, storeName, badger.ManifestFilename)
-			p := faulty(t, dir, st, 1<<40, strace, "-f", "-qqq", "-o", os.DevNull, "-P", list, "-e", "trace=fsync,write", "-e", "inject="+fault)
-			survived(t, p, dir, st)
+			p := startFaulty(t, dir, st, 1<<40, strace, "-f", "-qqq", "-o", os.DevNull, "-P", list, "-e", "trace=fsync,write", "-e", "inject="+fault)
+			wantNoLoss(t, p, dir, st)
 		})
 	}
 }
 
-// changes returns the changes of a record of the list.
+// changes returns changes of the list with one operation, one for each table.
 func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list []*pb.ManifestChange) {
 	for _, id := range ids {
 		list = append(list, &pb.ManifestChange{Id: id, Op: op, Level: level})
@@ -148,11 +149,11 @@ func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list 
 	return list
 }
 
-// A record whose sync failed may not be the last, because another goroutine may have been
-// equally far. A record with missing tables is left out only if no row is lost.
+// A record whose sync failed may not be the last one, because another goroutine may have appended its own
+// record meanwhile. A record with missing tables is left out only if no row is lost.
 func TestLeaveOut(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 150)
 	p.until(t, "done")
@@ -175,20 +176,20 @@ func TestLeaveOut(t *testing.T) {
 	last := flushed[len(flushed)-1]
 	compaction := slices.Concat(changes(create, 6, 900, 901), changes(drop, 0, flushed[0], flushed[1]))
 	for name, c := range map[string]struct {
-		records [][]*pb.ManifestChange // appended
-		cut     int                    // records removed from the end first
-		gone    uint64                 // a table deleted
+		records [][]*pb.ManifestChange // records that are appended
+		cut     int                    // number of records that are removed from the end before that
+		gone    uint64                 // number of a table that is deleted; 0: none
 		opens   bool
 	}{
-		"a flush":                               {[][]*pb.ManifestChange{changes(create, 0, 900)}, 0, 0, true},
-		"a compaction":                          {[][]*pb.ManifestChange{compaction}, 0, 0, true},
-		"both":                                  {[][]*pb.ManifestChange{compaction, changes(create, 0, 902)}, 0, 0, true},
-		"a compaction before a flush that went": {[][]*pb.ManifestChange{compaction, changes(create, 0, last)}, 1, 0, true},
-		"a flush before one that went":          {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, last)}, 1, 0, false},
-		"a compaction whose input is gone":      {[][]*pb.ManifestChange{compaction}, 0, flushed[0], false},
-		"a compaction whose input went on":      {[][]*pb.ManifestChange{compaction, changes(drop, 0, flushed[0])}, 0, 0, false},
-		"a flush whose log is gone":             {nil, 0, last, false},
-		"two flushes":                           {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, 901)}, 0, 0, false},
+		"one flush":                  {[][]*pb.ManifestChange{changes(create, 0, 900)}, 0, 0, true},
+		"a compaction":               {[][]*pb.ManifestChange{compaction}, 0, 0, true},
+		"a compaction, then a flush": {[][]*pb.ManifestChange{compaction, changes(create, 0, 902)}, 0, 0, true},
+		"a compaction, then a flush that succeeded":    {[][]*pb.ManifestChange{compaction, changes(create, 0, last)}, 1, 0, true},
+		"a flush, then a flush that succeeded":         {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, last)}, 1, 0, false},
+		"a compaction whose input is gone":             {[][]*pb.ManifestChange{compaction}, 0, flushed[0], false},
+		"a compaction whose input was compacted again": {[][]*pb.ManifestChange{compaction, changes(drop, 0, flushed[0])}, 0, 0, false},
+		"a flush whose log is gone":                    {nil, 0, last, false},
+		"two flushes":                                  {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, 901)}, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			copied := t.TempDir()
@@ -199,7 +200,7 @@ func TestLeaveOut(t *testing.T) {
 				remove(t, badgerfile.TablePath(filepath.Dir(at), c.gone))
 			}
 			if c.opens {
-				audit(t, copied, st, make(model), 0, acked)
+				wantHistory(t, copied, st, make(model), 0, acked)
 				closeStore(t, open(t, Options{Dir: copied, MemTable: minMemTable}))
 				return
 			}

@@ -21,9 +21,9 @@ const (
 	loadRoom  = 17 * 32 * loadTable // the most that Badger writes at once: 16 tables and one more
 )
 
-// Loader makes a store of the rows of another store. It writes tables directly, in the order of
-// the rows and with their versions, so the result equals the store of the server that wrote the
-// rows. Until Finish the directory contains no store. Only one goroutine may use a Loader.
+// Loader makes a store from the rows of another store. It writes tables directly, in the order of the rows and
+// with their versions, so the result equals the store of the server that wrote the rows. Until Finish the
+// directory contains no store. Only one goroutine may use a Loader.
 type Loader struct {
 	store  *Store
 	tables *badger.StreamWriter
@@ -69,7 +69,7 @@ func (l *Loader) begin(size uint64) error {
 	}
 	need := size + size/8
 	l.room = minReserve + min(loadRoom, need)
-	if err := s.roomFor(minReserve + need + s.roomToServe()); err != nil {
+	if err := s.requireFree(minReserve + need + s.servingRoom()); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(s.path); err != nil {
@@ -105,7 +105,7 @@ func (l *Loader) Add(r StoredRow) error {
 
 // flush gives the batch to Badger, if there is room for what Badger may write.
 func (l *Loader) flush() error {
-	if err := l.store.roomFor(l.room); err != nil {
+	if err := l.store.requireFree(l.room); err != nil {
 		return err
 	}
 	if err := l.store.failure(); err != nil {

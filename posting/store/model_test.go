@@ -16,7 +16,7 @@ import (
 // quiet is a log that discards everything.
 var quiet = slog.New(slog.DiscardHandler)
 
-// seed is printed, so that a failure can be repeated with MIZAN_SEED.
+// seed returns a random seed and logs it, so that a failure can be repeated with MIZAN_SEED.
 func seed(t testing.TB) uint64 {
 	t.Helper()
 	s := rand.Uint64()
@@ -29,20 +29,20 @@ func seed(t testing.TB) uint64 {
 	return s
 }
 
-// model is the expected content of a store: the oracle of the tests.
+// model is the expected content of a store.
 type model map[string]string
 
-// story is a store's history as a function of its seed: the content of group n never changes, so
-// the expected content after any group need not be recorded.
-type story struct {
+// history gives the content of each group of a store as a function of the seed. So the expected content after
+// any group need not be recorded.
+type history struct {
 	seed  uint64
-	rows  int // per group
-	value int // most bytes
+	rows  int // number of random rows in a group
+	value int // upper bound of a value's length
 	keys  int // number of keys, so that rows are overwritten and deleted
 }
 
-// group calls set and del for every row of group n.
-func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)) {
+// group calls set or del for every row of group n.
+func (s history) group(n uint64, set func(key, value []byte), del func(key []byte)) {
 	r := rand.New(rand.NewPCG(s.seed, n))
 	for range s.rows {
 		key := fmt.Appendf(nil, "k%04d", r.IntN(s.keys))
@@ -56,22 +56,22 @@ func (s story) group(n uint64, set func(key, value []byte), del func(key []byte)
 		}
 		set(key, value)
 	}
-	// One row that is never overwritten, like most rows of the journal.
+	// One row of each group is never overwritten, like most rows of the journal.
 	set(fmt.Appendf(nil, "p%08d", n), fmt.Appendf(nil, "of group %d", n))
 }
 
 // fill writes group n into g.
-func (s story) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
+func (s history) fill(g *Group) { s.group(g.N(), g.Set, g.Delete) }
 
-// play applies the groups from one to another to the model.
-func (s story) play(m model, from, to uint64) {
+// applyTo applies the groups after from, up to the group to, to the model.
+func (s history) applyTo(m model, from, to uint64) {
 	for n := from + 1; n <= to; n++ {
 		s.group(n, func(k, v []byte) { m[string(k)] = string(v) }, func(k []byte) { delete(m, string(k)) })
 	}
 }
 
-// continueTo applies the groups after the last one, up to n.
-func (s story) continueTo(t testing.TB, st *Store, n uint64) {
+// continueTo applies the groups after the store's last one, up to group n, to the store.
+func (s history) continueTo(t testing.TB, st *Store, n uint64) {
 	t.Helper()
 	last, hash := st.LastGroup()
 	g := new(Group)
@@ -85,7 +85,7 @@ func (s story) continueTo(t testing.TB, st *Store, n uint64) {
 	}
 }
 
-// content reads everything except group rows, in both directions.
+// content returns all rows except the store's own, and checks that reading in both directions gives the same.
 func content(sn *Snapshot) (model, error) {
 	m := make(model)
 	var up, down []string
@@ -118,8 +118,9 @@ func content(sn *Snapshot) (model, error) {
 	return m, nil
 }
 
-// differs compares a whole store with the model, and some keys with Get.
-func (s story) differs(st *Store, m model) error {
+// differenceFrom returns how the store differs from the model, in a walk over all rows or in Get for some
+// keys; nil: it does not.
+func (s history) differenceFrom(st *Store, m model) error {
 	sn := st.Snapshot()
 	defer sn.Close()
 	got, err := content(sn)
@@ -162,8 +163,8 @@ func closeStore(t testing.TB, s *Store) {
 	}
 }
 
-// drop ends a store that has failed, as otherwise only the end of the process would.
-func drop(t testing.TB, s *Store) {
+// abandonStore releases a store that has failed, as otherwise only the end of the process would.
+func abandonStore(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.db.Close(); err != nil {
 		t.Fatal(err)

@@ -113,7 +113,7 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 func TestTruncatedNoticePageIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	want := randomNotices(r, 12)
-	between := map[int]int{1: 0} // length → notices
+	between := map[int]int{1: 0} // number of whole notices, by the length of the page up to there
 	for n := range want {
 		between[pageOf(want[:n+1]).Bytes()] = n + 1
 	}
@@ -182,7 +182,7 @@ func TestParsePageKeyRefusesOtherKeys(t *testing.T) {
 		}
 	}
 	if !IsActorKV([]byte("d")) || !IsActorKV([]byte("m1")) {
-		t.Error("an actor's rows are no KVs")
+		t.Error("the keys of an actor's KVs are refused")
 	}
 	if got := KVKey(KeyKV(nil, noticeOrg, []byte("abc"))); string(got) != "abc" {
 		t.Errorf("a row's own key comes back as %q", got)

@@ -110,7 +110,7 @@ func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
 	if found, err = s.examine(known, slots); err != nil {
 		return known, nil, err
 	}
-	if err := s.roomToOpen(found); err != nil {
+	if err := s.requireRoomToOpen(found); err != nil {
 		return known, nil, err
 	}
 	if err := s.prepare(found); err != nil {
@@ -221,7 +221,7 @@ func (s *Store) checkGroups(known mark) error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next   = s.last.n // the next group to be found, downwards
+		next   = s.last.n // the group that the walk must find next, from the last group down
 		chain  [32]byte   // its hash, according to the row of the following group
 		walked uint64
 		bound  = 2 * uint64(memTables+2) * uint64(s.options.MemTable)

@@ -17,7 +17,7 @@ import (
 // over shards by their heads, so that a reader of one page reads only one shard.
 const (
 	shardCount  = 16
-	ShardedFrom = 64 // chunks of an organization in a group, from which on they are sharded
+	ShardedFrom = 64 // number of an organization's chunks in a group from which on they are sharded
 
 	unsharded = 0xff
 )

@@ -15,11 +15,11 @@ import (
 )
 
 var (
-	dayOrg     = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
-	dayAccount = ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}
+	bufferOrg     = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	bufferAccount = ledger.Account{Path: "L:partner:1:available", Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}
 )
 
-// pageLines returns lines booked at the times.
+// pageLines returns encoded lines of an account, booked at the given times.
 func pageLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
 		lines = EncodeLine(lines, &Line{
@@ -30,24 +30,24 @@ func pageLines(times ...ledger.Micros) (lines []byte) {
 	return lines
 }
 
-// listLines returns rows of a list booked at the times.
+// listLines returns the encoded rows of a list, booked at the given times.
 func listLines(times ...ledger.Micros) (lines []byte) {
 	for n, at := range times {
-		lines = EncodeListed(lines, Listed{Booked: at, First: n%2 == 0, ID: dayOrg})
+		lines = EncodeListed(lines, Listed{Booked: at, First: n%2 == 0, ID: bufferOrg})
 	}
 	return lines
 }
 
-func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, dayOrg, a)) }
+func pageHeadOf(a ledger.Account) []byte { return PageHead(nil, KeyPages(nil, bufferOrg, a)) }
 
 func listHeadOf(partner int64) []byte {
-	return PageHead(nil, KeyLists(nil, dayOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
+	return PageHead(nil, KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 1, byte(partner))))
 }
 
 // part is a chunk in the form that tests compare.
 type part struct{ head, lines string }
 
-func sectionsOf(row []byte) (parts []part, err error) {
+func chunksOf(row []byte) (parts []part, err error) {
 	err = EachChunk(row, func(head, lines []byte) error {
 		parts = append(parts, part{string(head), string(lines)})
 		return nil
@@ -55,11 +55,11 @@ func sectionsOf(row []byte) (parts []part, err error) {
 	return parts, err
 }
 
-func dayRow() (row []byte, parts []part) {
+func bufferRow() (row []byte, parts []part) {
 	for _, p := range []part{
-		{string(pageHeadOf(dayAccount)), string(pageLines(7, 7, 9))},
+		{string(pageHeadOf(bufferAccount)), string(pageLines(7, 7, 9))},
 		{string(listHeadOf(5)), string(listLines(3, 9))},
-		{string(pageHeadOf(dayAccount)), string(pageLines(11))},
+		{string(pageHeadOf(bufferAccount)), string(pageLines(11))},
 		{string(listHeadOf(-1)), string(bytes.Repeat(listLines(20), 2_000))},
 	} {
 		row = AppendChunk(row, []byte(p.head), []byte(p.lines))
@@ -69,17 +69,17 @@ func dayRow() (row []byte, parts []part) {
 }
 
 func TestPageBufferRowRoundTrip(t *testing.T) {
-	row, want := dayRow()
-	if got, err := sectionsOf(row); err != nil || !slices.Equal(got, want) {
+	row, want := bufferRow()
+	if got, err := chunksOf(row); err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q (%v), want %q", got, err, want)
 	}
-	if got, err := sectionsOf(nil); err != nil || got != nil {
+	if got, err := chunksOf(nil); err != nil || got != nil {
 		t.Errorf("an empty row has %q (%v)", got, err)
 	}
 	var found []string
-	err := FindChunks(row, pageHeadOf(dayAccount), func(lines []byte) { found = append(found, string(lines)) })
+	err := FindChunks(row, pageHeadOf(bufferAccount), func(lines []byte) { found = append(found, string(lines)) })
 	if err != nil || !slices.Equal(found, []string{want[0].lines, want[2].lines}) {
-		t.Errorf("the account's sections are %q (%v)", found, err)
+		t.Errorf("the account's chunks are %q (%v)", found, err)
 	}
 	if err := FindChunks(row, listHeadOf(6), func(lines []byte) { t.Errorf("another list has %q", lines) }); err != nil {
 		t.Error(err)
@@ -87,25 +87,25 @@ func TestPageBufferRowRoundTrip(t *testing.T) {
 }
 
 func TestEachChunkReturnsTheCallbacksError(t *testing.T) {
-	row, _ := dayRow()
+	row, _ := bufferRow()
 	seen, enough := 0, fmt.Errorf("enough")
 	err := EachChunk(row, func(_, _ []byte) error {
 		seen++
 		return enough
 	})
 	if err != enough || seen != 1 {
-		t.Errorf("%v after %d sections", err, seen)
+		t.Errorf("%v after %d chunks", err, seen)
 	}
 }
 
 func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 	other := uuid.New()
-	for _, prefix := range [][]byte{KeyPages(nil, dayOrg, dayAccount), KeyLists(nil, dayOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, dayOrg, ledger.Account{})} {
+	for _, prefix := range [][]byte{KeyPages(nil, bufferOrg, bufferAccount), KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, bufferOrg, ledger.Account{})} {
 		head := PageHead([]byte("before"), prefix)[len("before"):]
-		if bytes.Contains(head, dayOrg[:]) || len(head) != len(prefix)-16 {
+		if bytes.Contains(head, bufferOrg[:]) || len(head) != len(prefix)-16 {
 			t.Errorf("the head of %x is %x", prefix, head)
 		}
-		if got := PagePrefix(nil, dayOrg, head); !bytes.Equal(got, prefix) {
+		if got := PagePrefix(nil, bufferOrg, head); !bytes.Equal(got, prefix) {
 			t.Errorf("prefix %x, want %x", got, prefix)
 		}
 		if got := PagePrefix(nil, other, head); !bytes.Equal(got[1:17], other[:]) || !bytes.Equal(got[17:], prefix[17:]) {
@@ -117,16 +117,16 @@ func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 func TestPageBufferKeyRoundTrip(t *testing.T) {
 	last := append(bytes.Repeat([]byte{0xff}, 15), 0xfe)
 	var keys [][]byte
-	for _, org := range []ledger.ID{{}, dayOrg, ledger.ID(last)} {
-		for _, share := range Shards() {
+	for _, org := range []ledger.ID{{}, bufferOrg, ledger.ID(last)} {
+		for _, shard := range Shards() {
 			for _, group := range []uint64{0, 1, 255, 256, math.MaxUint64} {
 				for _, n := range []uint16{0, 1, math.MaxUint16} {
-					k := BufferKey{Org: org, Shard: share, Group: group, Part: n}
+					k := BufferKey{Org: org, Shard: shard, Group: group, Part: n}
 					key := KeyBufferRow(nil, k)
 					if got, ok := ParseBufferKey(key); !ok || got != k {
 						t.Errorf("%+v is read as %+v, %v", k, got, ok)
 					}
-					for _, prefix := range [][]byte{KeyAllBuffers(), KeyBuffer(nil, org), KeyBufferShard(nil, org, share)} {
+					for _, prefix := range [][]byte{KeyAllBuffers(), KeyBuffer(nil, org), KeyBufferShard(nil, org, shard)} {
 						if !bytes.HasPrefix(key, prefix) {
 							t.Errorf("%x does not begin with %x", key, prefix)
 						}
@@ -137,12 +137,12 @@ func TestPageBufferKeyRoundTrip(t *testing.T) {
 		}
 	}
 	if !slices.IsSortedFunc(keys, bytes.Compare) {
-		t.Error("keys are not in the order of organization, share, group and part")
+		t.Error("keys are not in the order of organization, shard, group and part")
 	}
 }
 
 func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
-	key := KeyBufferRow(nil, BufferKey{Org: dayOrg, Shard: 3, Group: 9})
+	key := KeyBufferRow(nil, BufferKey{Org: bufferOrg, Shard: 3, Group: 9})
 	for n := range key {
 		if _, ok := ParseBufferKey(key[:n]); ok {
 			t.Errorf("%d bytes of a key are taken for one", n)
@@ -151,10 +151,10 @@ func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
 	if _, ok := ParseBufferKey(append(key, 0)); ok {
 		t.Error("a key with a byte too many is taken for one")
 	}
-	for share := range 256 {
-		key[17] = byte(share)
-		if _, ok := ParseBufferKey(key); ok != (share < 16 || share == int(Unsharded)) {
-			t.Errorf("share %d: %v", share, ok)
+	for shard := range 256 {
+		key[17] = byte(shard)
+		if _, ok := ParseBufferKey(key); ok != (shard < 16 || shard == int(Unsharded)) {
+			t.Errorf("shard %d: %v", shard, ok)
 		}
 	}
 	key[17], key[0] = 3, prefixList
@@ -166,28 +166,28 @@ func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
 func TestShardOfAHeadNeverChanges(t *testing.T) {
 	all := Shards()
 	if len(all) != shardCount+1 || !slices.Contains(all, Unsharded) {
-		t.Errorf("the shares are %v", all)
+		t.Errorf("the shards are %v", all)
 	}
 	counts := map[byte]int{}
 	for n := range 1_600 {
-		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: dayAccount.Asset})
-		share := Shard(head)
-		if share != Shard(bytes.Clone(head)) || !slices.Contains(all, share) || share == Unsharded {
-			t.Fatalf("share %d", share)
+		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: bufferAccount.Asset})
+		shard := Shard(head)
+		if shard != Shard(bytes.Clone(head)) || !slices.Contains(all, shard) || shard == Unsharded {
+			t.Fatalf("shard %d", shard)
 		}
-		counts[share]++
+		counts[shard]++
 	}
-	for share, n := range counts {
+	for shard, n := range counts {
 		if n < 50 || n > 200 {
-			t.Errorf("share %d has %d of 1,600 pages", share, n)
+			t.Errorf("shard %d has %d of 1,600 pages", shard, n)
 		}
 	}
 	// Stored rows must be found again: the shards are the same in all releases.
-	if got := Shard(pageHeadOf(dayAccount)); got != 6 {
-		t.Errorf("share %d of the account that is in share 6", got)
+	if got := Shard(pageHeadOf(bufferAccount)); got != 6 {
+		t.Errorf("shard %d of the account that is in shard 6", got)
 	}
 	if got := Shard(listHeadOf(5)); got != 0 {
-		t.Errorf("share %d of the list that is in share 0", got)
+		t.Errorf("shard %d of the list that is in shard 0", got)
 	}
 }
 
@@ -216,16 +216,16 @@ func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
-	row, want := dayRow()
-	whole := map[int]int{0: 0} // length → chunks
+	row, want := bufferRow()
+	whole := map[int]int{0: 0} // number of whole chunks, by the length of the row up to there
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
 		whole[length] = n + 1
 	}
 	for n := range len(row) + 1 {
-		got, err := sectionsOf(row[:n])
-		if sections, between := whole[n]; between != (err == nil) || between && !slices.Equal(got, want[:sections]) {
-			t.Fatalf("%d of %d bytes: %d sections, %v", n, len(row), len(got), err)
+		got, err := chunksOf(row[:n])
+		if chunks, between := whole[n]; between != (err == nil) || between && !slices.Equal(got, want[:chunks]) {
+			t.Fatalf("%d of %d bytes: %d chunks, %v", n, len(row), len(got), err)
 		}
 	}
 	for kind, lines := range map[byte][]byte{prefixPage: pageLines(7, 7, 9), prefixList: listLines(3, 9, 1<<40)} {
@@ -247,25 +247,25 @@ func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 }
 
 func TestMalformedPageBufferRowIsRefused(t *testing.T) {
-	head, lines := pageHeadOf(dayAccount), pageLines(7)
+	head, lines := pageHeadOf(bufferAccount), pageLines(7)
 	flipped := slices.Clone(head)
 	for kind := range 256 {
 		flipped[0] = byte(kind)
-		_, err := sectionsOf(AppendChunk(nil, flipped, lines))
+		_, err := chunksOf(AppendChunk(nil, flipped, lines))
 		if known := kind == prefixPage || kind == prefixList; known != (err == nil) {
-			t.Errorf("a section of kind %d: %v", kind, err)
+			t.Errorf("a chunk of kind %d: %v", kind, err)
 		}
 	}
 	for name, row := range map[string][]byte{
-		"no head":                   AppendChunk(nil, nil, lines),
-		"a head of its kind only":   AppendChunk(nil, head[:1], lines),
-		"no lines":                  AppendChunk(nil, head, nil),
-		"a length without end":      bytes.Repeat([]byte{0xff}, 32),
-		"a length of everything":    append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
-		"lines longer than all":     append(append([]byte{byte(len(head))}, head...), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
-		"a byte after the sections": append(AppendChunk(nil, head, lines), 0),
+		"no head":                 AppendChunk(nil, nil, lines),
+		"a head of its kind only": AppendChunk(nil, head[:1], lines),
+		"no lines":                AppendChunk(nil, head, nil),
+		"a length without end":    bytes.Repeat([]byte{0xff}, 32),
+		"a length of everything":  append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, head...),
+		"lines longer than all":   append(append([]byte{byte(len(head))}, head...), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
+		"a byte after the chunks": append(AppendChunk(nil, head, lines), 0),
 	} {
-		if parts, err := sectionsOf(row); err == nil {
+		if parts, err := chunksOf(row); err == nil {
 			t.Errorf("%s is read as %q", name, parts)
 		}
 		if err := FindChunks(row, head, func([]byte) {}); err == nil {
@@ -277,10 +277,10 @@ func TestMalformedPageBufferRowIsRefused(t *testing.T) {
 // FuzzPageBufferRow checks that an invalid row causes no panic, and that a valid one encodes to
 // the same bytes.
 func FuzzPageBufferRow(f *testing.F) {
-	row, _ := dayRow()
+	row, _ := bufferRow()
 	f.Add(row[:300])
 	f.Add(AppendChunk(nil, listHeadOf(5), listLines(3, 9)))
-	f.Add(AppendChunk(AppendChunk(nil, pageHeadOf(dayAccount), pageLines(7, 7, 9)), listHeadOf(1), listLines(1)))
+	f.Add(AppendChunk(AppendChunk(nil, pageHeadOf(bufferAccount), pageLines(7, 7, 9)), listHeadOf(1), listLines(1)))
 	f.Add([]byte{2, prefixPage, 0, 1, 0})
 	f.Add(bytes.Repeat([]byte{0xff}, 12))
 	f.Fuzz(func(t *testing.T, row []byte) {
@@ -291,13 +291,13 @@ func FuzzPageBufferRow(f *testing.F) {
 			if err == nil && first == 0 && last != 0 {
 				t.Errorf("lines from %d to %d", first, last)
 			}
-			prefix := PagePrefix(nil, dayOrg, head)
+			prefix := PagePrefix(nil, bufferOrg, head)
 			ParsePagePrefix(prefix)
 			ParseListPrefix(prefix)
 			found := false
 			err = FindChunks(row, head, func(other []byte) { found = found || bytes.Equal(other, lines) })
 			if !found && err == nil {
-				t.Errorf("a section of %x is not found", head)
+				t.Errorf("a chunk of %x is not found", head)
 			}
 			return nil
 		})

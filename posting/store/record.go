@@ -100,9 +100,9 @@ func (r *reader) take(n int) []byte {
 		r.bad = true
 		return nil
 	}
-	flags := r.src[:n:n]
+	taken := r.src[:n:n]
 	r.src = r.src[n:]
-	return flags
+	return taken
 }
 
 func (r *reader) byte() byte {

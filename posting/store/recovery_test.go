@@ -15,8 +15,9 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// headOf opens a directory whose store is at group 5, after HEAD was changed.
-func headOf(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (last uint64, err error) {
+// openWithHead makes a store with five groups, calls change, which may replace HEAD, and opens the store
+// again. change gets the hashes of the groups.
+func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (last uint64, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -47,8 +48,8 @@ func headOf(t *testing.T, change func(dir string, hashes map[uint64][32]byte)) (
 	return last, nil
 }
 
-// slots writes a HEAD with the given marks; a nil mark is a broken slot.
-func slots(t *testing.T, dir string, marks ...*mark) {
+// writeHead writes a HEAD with these marks in its slots; the slot of a nil mark is invalid.
+func writeHead(t *testing.T, dir string, marks ...*mark) {
 	t.Helper()
 	buf := make([]byte, 2*slotSize)
 	for i, m := range marks {
@@ -64,21 +65,21 @@ func slots(t *testing.T, dir string, marks ...*mark) {
 func TestHeadMustMatchTheLastGroup(t *testing.T) {
 	at := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
 	for name, c := range map[string]struct {
-		even, odd uint64 // groups in the slots; 0: broken
+		even, odd uint64 // the group in each slot; 0: the slot is invalid
 		opens     bool
 	}{
-		"at the last group":                         {4, 5, true},
-		"one behind: a crash before HEAD":           {4, 3, true},
-		"one behind: a crash while HEAD is written": {4, 0, true},
-		"at the last group, the other slot broken":  {0, 5, true},
-		"two behind, as the newer slot is broken":   {0, 3, true},
+		"at the last group":                             {4, 5, true},
+		"one behind: a crash before HEAD":               {4, 3, true},
+		"one behind: a crash while HEAD is written":     {4, 0, true},
+		"at the last group, and the other slot invalid": {0, 5, true},
+		"two behind, because the newer slot is invalid": {0, 3, true},
 		"two behind":   {2, 3, false},
 		"three behind": {2, 0, false},
 		"ahead":        {6, 5, false},
 		"far ahead":    {0, 9, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			last, err := headOf(t, func(dir string, hashes map[uint64][32]byte) {
+			last, err := openWithHead(t, func(dir string, hashes map[uint64][32]byte) {
 				even, odd := at(c.even, hashes), at(c.odd, hashes)
 				if c.even == 0 {
 					even = nil
@@ -86,7 +87,7 @@ func TestHeadMustMatchTheLastGroup(t *testing.T) {
 				if c.odd == 0 {
 					odd = nil
 				}
-				slots(t, dir, even, odd)
+				writeHead(t, dir, even, odd)
 			})
 			var damage *DamageError
 			switch {
@@ -101,12 +102,12 @@ func TestHeadMustMatchTheLastGroup(t *testing.T) {
 
 func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 	for _, n := range []uint64{4, 5} {
-		_, err := headOf(t, func(dir string, hashes map[uint64][32]byte) {
+		_, err := openWithHead(t, func(dir string, hashes map[uint64][32]byte) {
 			m := mark{n, hashes[n]}
 			m.hash[31] ^= 1
 			marks := [2]*mark{}
 			marks[n%2] = &m
-			slots(t, dir, marks[:]...)
+			writeHead(t, dir, marks[:]...)
 		})
 		var damage *DamageError
 		if !errors.As(err, &damage) {
@@ -115,10 +116,10 @@ func TestHeadOfAnotherHistoryIsRefused(t *testing.T) {
 	}
 }
 
-// A crash in the middle of a row leaves its length, and Badger would allocate that much memory
-// before it checks the checksum.
+// A crash while a row is written may leave a row with its length but without its content. Badger would
+// allocate that much memory before it verifies the checksum.
 func TestTornRowIsCutOff(t *testing.T) {
-	st := childStory(seed(t), fewKeys)
+	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 5)
 	p.until(t, "done")
@@ -144,13 +145,13 @@ func TestTornRowIsCutOff(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if last := audit(t, dir, st, make(model), 0, acked); last != acked {
+	if last := wantHistory(t, dir, st, make(model), 0, acked); last != acked {
 		t.Errorf("the last group is %d, acknowledged were %d", last, acked)
 	}
 }
 
-// Badger creates a log in two steps, and deletes one in two; it can't open the log that a crash
-// between them leaves.
+// Badger creates a log in two steps and deletes one in two steps. A crash between the steps leaves an empty
+// log, which Badger can't open.
 func TestEmptyLogIsRemoved(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
@@ -191,21 +192,21 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	}
 }
 
-// Two stores differ only in their first group, which is further back than the chain of groups is
-// checked. Each of their tables is sound in itself.
+// Two stores may differ only in their first group, while the chain of groups is not checked back to it. Each
+// of their tables is sound in itself.
 func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	var dirs, paths [2]string
 	for i, value := range []string{"1", "2"} {
 		dirs[i] = t.TempDir()
 		s := open(t, Options{Dir: dirs[i], MemTable: minMemTable})
 		set(t, s, "a", value)
-		st := story{seed: 1, rows: 20, value: 4000, keys: manyKeys}
+		st := history{seed: 1, rows: 20, value: 4000, keys: manyKeys}
 		for n := uint64(2); s.db.Levels()[0].NumTables < levelZeroTables-2; n++ {
 			st.continueTo(t, s, n)
-			settle(s)
+			waitForFlushes(s)
 		}
 		closeStore(t, s)
-		paths[i] = badgerfile.TablePath(s.path, 2) // the first has the schema
+		paths[i] = badgerfile.TablePath(s.path, 2) // table 1 has only the schema
 	}
 	foreign := readFile(t, paths[1])
 	if err := os.WriteFile(paths[0], foreign, 0o600); err != nil {
@@ -215,13 +216,13 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
-	remove(t, filepath.Join(dirs[0], catalogName)) // the check that noticed it: now the first group differs from HEAD's
+	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in HEAD
 	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
 		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
 	}
 }
 
-// forge changes a row without the store's knowledge, at the version of group n.
+// forge changes or removes a row behind the store's back, at the version of group n.
 func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
 	t.Helper()
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)

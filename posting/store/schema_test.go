@@ -13,7 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// writtenBy makes the directory of a store with rows and the given schema version.
+// writtenBy returns the directory of a store whose schema version is replaced by the given one.
 func writtenBy(t *testing.T, version byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -38,7 +38,7 @@ func freeBytes(path string) (uint64, error) {
 		return 0, fmt.Errorf("store: statfs %s: %w", path, err)
 	}
 	if st.Files > 0 && st.Ffree < minInodes {
-		return 0, nil // a file system without inodes is full
+		return 0, nil // a file system without free inodes is full
 	}
 	return st.Bavail * uint64(st.Bsize), nil
 }
@@ -91,9 +91,9 @@ func diskUsage(dir string, which func(name string) bool) (int64, error) {
 	return sum, nil
 }
 
-// room returns an error if the disk has too little room for a group (nil: for no further group), or if
+// requireRoom returns an error if the disk has too little room for a group (nil: for no further group), or if
 // the group would have to wait for a compaction that waits for room itself.
-func (s *Store) room(g *Group) error {
+func (s *Store) requireRoom(g *Group) error {
 	need := uint64(minReserve)
 	if g != nil {
 		need += uint64(g.size + 40*g.Rows() + 4096)
@@ -102,14 +102,14 @@ func (s *Store) room(g *Group) error {
 		return err
 	}
 	// Badger may have written what it owed meanwhile.
-	if err := s.weigh(); err != nil {
+	if err := s.updateDebt(); err != nil {
 		return err
 	}
 	need += s.debt.Load()
 	if s.stuck() {
 		need += s.buildRoom()
 	}
-	return s.roomFor(need)
+	return s.requireFree(need)
 }
 
 func noSpace(dir string, free, need uint64) error {
@@ -120,9 +120,9 @@ func noSpace(dir string, free, need uint64) error {
 // begins a new log would then have to wait too.
 func (s *Store) stuck() bool { return s.gated.Load() > 0 && s.logs.Load() >= memTables+2 }
 
-// weigh computes how much Badger still has to write: a table for each log, which is slightly larger
+// updateDebt computes how much Badger still has to write: a table for each log, which is slightly larger
 // than the log because of its index. The current log counts as a full one.
-func (s *Store) weigh() error {
+func (s *Store) updateDebt() error {
 	var logs int64
 	sealed, err := diskUsage(s.path, func(name string) bool {
 		id, ok := badgerfile.LogID(name)
@@ -200,22 +200,22 @@ func (s *Store) gateClosed() error {
 	return nil
 }
 
-// roomToServe returns the free space that an open store needs. With less free space, compaction waits.
-func (s *Store) roomToServe() uint64 {
+// servingRoom returns the free space that an open store needs. With less free space, compaction waits.
+func (s *Store) servingRoom() uint64 {
 	owed := uint64(s.options.MemTable)
 	return owed + owed/8 + s.buildRoom()
 }
 
-// roomToCreate returns an error if Badger could not finish creating a store.
-func (s *Store) roomToCreate() error { return s.roomFor(minReserve) }
+// requireRoomToCreate returns an error if Badger could not finish creating a store.
+func (s *Store) requireRoomToCreate() error { return s.requireFree(minReserve) }
 
-// roomToOpen returns an error if Badger could not finish opening the store: it makes a table of
+// requireRoomToOpen returns an error if Badger could not finish opening the store: it makes a table of
 // each log.
-func (s *Store) roomToOpen(found *badgerfile.Survey) error {
-	return s.roomFor(minReserve + found.LogBytes + found.LogBytes/8)
+func (s *Store) requireRoomToOpen(found *badgerfile.Survey) error {
+	return s.requireFree(minReserve + found.LogBytes + found.LogBytes/8)
 }
 
-func (s *Store) roomFor(need uint64) error {
+func (s *Store) requireFree(need uint64) error {
 	free, err := s.Free()
 	if err == nil && free < need {
 		err = noSpace(s.options.Dir, free, need)

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// smallDisk mounts a file system of so many MiB.
+// smallDisk mounts a file system in memory with a size of mib MiB.
 func smallDisk(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -29,8 +29,8 @@ func smallDisk(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// smallExt4 makes an ext4 of so many MiB in a file and mounts it. Unlike a disk in memory, it
-// allocates blocks late and uses some for itself.
+// smallExt4 makes an ext4 file system with a size of mib MiB in a file, and mounts it. Unlike a file system in
+// memory, it allocates blocks late and uses some for itself.
 func smallExt4(t *testing.T, mib int) (dir string) {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
@@ -54,7 +54,7 @@ func smallExt4(t *testing.T, mib int) (dir string) {
 	return dir
 }
 
-// enlarge changes the size of a mounted file system.
+// enlarge changes the size of a file system that smallDisk has mounted.
 func enlarge(t *testing.T, dir string, mib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%dm", mib)); err != nil {
@@ -62,7 +62,7 @@ func enlarge(t *testing.T, dir string, mib int) {
 	}
 }
 
-// occupy fills a file system until only so many bytes are free.
+// occupy writes a file that leaves only the given number of bytes free.
 func occupy(t *testing.T, dir string, leave int64) (ballast string) {
 	t.Helper()
 	free, err := freeBytes(dir)
@@ -83,8 +83,8 @@ func remove(t *testing.T, path string) {
 	}
 }
 
-// ended waits until a child has ended by itself, and checks that it printed one clear line.
-func (p *process) ended(t *testing.T) {
+// wantNoSpace waits until a child has ended by itself, and checks that it reported too little free space.
+func (p *process) wantNoSpace(t *testing.T) {
 	t.Helper()
 	p.until(t, "")
 	err := p.cmd.Wait()
@@ -99,20 +99,20 @@ func (p *process) ended(t *testing.T) {
 
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	sd := seed(t)
-	st, m := childStory(sd, manyKeys), make(model)
+	st, m := childHistory(sd, manyKeys), make(model)
 	var audited uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
 		if testing.Short() && i > 0 {
-			break // the sizes differ in what is stored when the disk is full, which make test tries
+			break // with each size the disk is full at another point; runs without -short try all
 		}
 		enlarge(t, dir, mib)
 		p := startChild(t, filepath.Join(dir, "data"), st, 1<<40)
-		p.ended(t)
+		p.wantNoSpace(t)
 		again := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
-		again.ended(t)
+		again.wantNoSpace(t)
 		enlarge(t, dir, 4*mib)
-		last := audit(t, filepath.Join(dir, "data"), st, m, audited, max(audited, p.acked, again.acked))
+		last := wantHistory(t, filepath.Join(dir, "data"), st, m, audited, max(audited, p.acked, again.acked))
 		t.Logf("%d MiB: groups %d to %d", mib, audited+1, last)
 		if last == audited {
 			t.Errorf("with %d MiB not one group was written", mib)
@@ -122,7 +122,7 @@ func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 }
 
 func TestOpenRefusesAFullDisk(t *testing.T) {
-	st := childStory(seed(t), manyKeys)
+	st := childHistory(seed(t), manyKeys)
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
@@ -140,14 +140,14 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 		}
 		remove(t, ballast)
 	}
-	audit(t, data, st, make(model), 0, acked)
+	wantHistory(t, data, st, make(model), 0, acked)
 }
 
-// TestAnotherProcessFillsTheDisk fills an ext4 while the store writes a table through a memory
-// map, after the store has checked the free space. The process ends with one line, and a new one
-// continues when there is room.
+// TestAnotherProcessFillsTheDisk fills an ext4 file system while the store, which has already checked the free
+// space, writes a table through a memory map. The process ends with one line, and a new process continues when
+// there is room again.
 func TestAnotherProcessFillsTheDisk(t *testing.T) {
-	st, dir := childStory(seed(t), manyKeys), smallExt4(t, 500)
+	st, dir := childHistory(seed(t), manyKeys), smallExt4(t, 500)
 	t.Setenv(memTableVariable, fmt.Sprint(DefaultMemTable)) // a larger table takes longer to write
 	faults, rounds := 0, 2
 	if testing.Short() {
@@ -175,10 +175,10 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 			faults++
 		}
 		remove(t, ballast)
-		auditOf(t, open(t, Options{Dir: data}), st, make(model), 0, p.acked)
+		wantHistoryIn(t, open(t, Options{Dir: data}), st, make(model), 0, p.acked)
 		dropTree(t, data)
 	}
-	t.Logf("%d of %d ended by a fault in a mapped file", faults, rounds)
+	t.Logf("%d of %d children ended by a fault in a mapped file", faults, rounds)
 }
 
 // tables returns the number of tables, including those being written.
@@ -209,11 +209,11 @@ func occupyAll(t *testing.T, path string) {
 	}
 }
 
-// A group that fits is refused if the table of its memtable would not fit.
+// A group is refused if there is room for the group, but not for the table of the memtable that gets it.
 func TestGroupIsRefusedIfItsMemtableHasNoRoom(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, Options{Dir: filepath.Join(dir, "data"), MemTable: minMemTable})
-	defer drop(t, s)
+	defer abandonStore(t, s)
 	set(t, s, "a", "1")
 	ballast := occupy(t, dir, minReserve+200<<10)
 	defer remove(t, ballast)
@@ -288,7 +288,7 @@ func TestCompactionWaitsForFileHandles(t *testing.T) {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
 		t.Fatal(err)
 	}
-	open, err := os.Open(s.options.Dir) // gets the lowest free number
+	open, err := os.Open(s.options.Dir) // its number is the lowest free one
 	if err != nil {
 		t.Fatal(err)
 	}

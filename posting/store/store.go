@@ -15,10 +15,9 @@ import (
 )
 
 const (
-	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one.
-	// Badger holds three of them in memory and keeps the buffers of the last eight tables that it
-	// built, which take up to twice eight more. So the size of the memtables bounds the memory of the
-	// store.
+	// DefaultMemTable is the size of Badger's memtables, in bytes. A group may take up to 13% of one. Badger
+	// holds three memtables in memory, and keeps the buffers of the last eight tables that it built, each up
+	// to twice as large as a memtable. So the size of the memtables bounds the memory of the store.
 	DefaultMemTable = 24 << 20
 
 	// minMemTable is the smallest memtable with which Badger stores a value of MaxValue bytes in a
@@ -38,7 +37,7 @@ type Options struct {
 	Remains []string
 
 	Existing   bool // never make a store: ErrNoStore if there is none
-	Unfinished bool // open a directory with UnfinishedName: for the restore that made it
+	Unfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made it may
 }
 
 // Store is the open store of a data directory. Only one goroutine at a time may call Apply; all
@@ -55,7 +54,7 @@ type Store struct {
 	maxRows  int
 	maxBytes int
 
-	logID     uint64        // the log that Badger writes; only Apply changes it
+	logID     uint64        // number of the log that Badger writes; only Apply changes it
 	ready     atomic.Bool   // db is set; Badger starts goroutines before that
 	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs      atomic.Int64  // number of logs
@@ -130,7 +129,7 @@ func (s *Store) apply(g *Group) error {
 		return fmt.Errorf("store: group %d has %d rows and %d bytes, more than %d and %d",
 			g.n, g.Rows(), g.size, s.maxRows, s.maxBytes)
 	}
-	if err := s.room(g); err != nil {
+	if err := s.requireRoom(g); err != nil {
 		return err
 	}
 	if err := s.commit(g); err != nil {
@@ -238,7 +237,7 @@ func (s *Store) Close() error {
 	if err := s.failure(); err != nil {
 		return err
 	}
-	if err := s.room(nil); err != nil {
+	if err := s.requireRoom(nil); err != nil {
 		s.fail(err)
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"mizan/posting/store/badgerfile"
 )
 
-// set applies one group of rows.
+// set applies one group of rows, given as pairs of key and value.
 func set(t testing.TB, s *Store, rows ...string) {
 	t.Helper()
 	g := NewGroup(next(s))
@@ -54,7 +54,7 @@ func TestNewStoreIsEmpty(t *testing.T) {
 }
 
 func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 300}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 300}
 	dir, m := t.TempDir(), make(model)
 	var hash [32]byte
 	for n := uint64(0); n <= 120; n += 30 {
@@ -64,8 +64,8 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 			t.Fatalf("reopened at group %d, not %d, or with another hash", last, max(n, 30)-30)
 		}
 		st.continueTo(t, s, n)
-		st.play(m, last, n)
-		if err := st.differs(s, m); err != nil {
+		st.applyTo(m, last, n)
+		if err := st.differenceFrom(s, m); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID)); err != nil {
@@ -80,14 +80,14 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 }
 
 func TestSnapshotNeverChanges(t *testing.T) {
-	st := story{seed: seed(t), rows: 60, value: 3000, keys: 100}
+	st := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	var held []*Snapshot
 	var then []model
 	m := make(model)
 	for n := uint64(1); n <= 400; n++ {
 		st.continueTo(t, s, n)
-		st.play(m, n-1, n)
+		st.applyTo(m, n-1, n)
 		if n%50 == 0 {
 			held, then = append(held, s.Snapshot()), append(then, cloneModel(m))
 		}
@@ -159,7 +159,7 @@ func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, Options{Dir: t.TempDir()})
-			defer drop(t, s)
+			defer abandonStore(t, s)
 			set(t, s, "a", "1")
 			g := wrong(next(s))
 			g.Set([]byte("a"), []byte("2"))
@@ -184,7 +184,7 @@ func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
 
 func TestUnsealedGroupIsRefused(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
-	defer drop(t, s)
+	defer abandonStore(t, s)
 	if err := s.Apply(NewGroup(next(s))); err == nil {
 		t.Error("it was applied")
 	}
@@ -194,7 +194,7 @@ func TestLargestGroupsAreAccepted(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	rows, size := s.MaxGroup()
-	for round := range 4 { // so that one round meets an almost full memtable
+	for round := range 4 { // in one of the rounds the memtable is almost full before
 		many := NewGroup(next(s))
 		for i := range rows {
 			many.Set([]byte{'m', byte(i >> 8), byte(i)}, []byte{byte(round)})
@@ -225,7 +225,7 @@ func TestLargestGroupsAreAccepted(t *testing.T) {
 func TestGroupsThatAreTooLargeAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
-	defer drop(t, s)
+	defer abandonStore(t, s)
 	rows, _ := s.MaxGroup()
 	g := NewGroup(next(s))
 	for i := range rows + 1 {
@@ -263,13 +263,13 @@ func TestOnlyOneProcessOpensTheStore(t *testing.T) {
 	closeStore(t, open(t, Options{Dir: dir}))
 }
 
-// If LOCK is deleted, Badger's own lock keeps a second process out before it changes a file
-// beside the one that writes.
+// If LOCK is deleted, Badger's own lock keeps a second process out, before that process changes any file of
+// the store.
 func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
 	set(t, s, "a", "b")
-	s.tables.Wait() // TABLES is written beside the writer
+	s.tables.Wait() // TABLES is written in the background
 	if err := os.Remove(filepath.Join(dir, lockName)); err != nil {
 		t.Fatal(err)
 	}
@@ -278,21 +278,21 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
 	if after := filesOf(t, dir); !slices.Equal(after, before) {
-		t.Errorf("the second Open has made\n%v of\n%v", after, before)
+		t.Errorf("after the second Open the files are\n%v\nand were\n%v", after, before)
 	}
 	set(t, s, "c", "d")
 	closeStore(t, s)
 	again := open(t, Options{Dir: dir})
 	sn := again.Snapshot()
 	if got := get(t, sn, "c"); got != "d" {
-		t.Errorf("what was written after it is %q", got)
+		t.Errorf("what was written after the second Open is %q", got)
 	}
 	sn.Close()
 	closeStore(t, again)
 }
 
-// filesOf lists the files of a data directory except LOCK, with values that show whether they
-// were written or replaced.
+// filesOf lists the files of a data directory except LOCK, with inode and size, which show whether they were
+// written or replaced.
 func filesOf(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -35,9 +35,8 @@ type CompactionAudit struct {
 	listed   uint64         // tables that compactions have listed
 }
 
-// NewCompactionAudit returns an audit that counts the records after the given length, in bytes, of the
-// list at path. It must be called before Badger opens the list. An error is an I/O error that names the
-// list.
+// NewCompactionAudit returns an audit that counts the records of the list at path that come after its first
+// end bytes. It must be called before Badger opens the list. An error is an I/O error that names the list.
 func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -88,16 +88,16 @@ func tablesOf(records []*pb.ManifestChangeSet) map[uint64]*pb.ManifestChange {
 // Any other missing table is damage and stays on the list, so that Examine finds it. leaveOut returns
 // the number of a table that a removed record named; 0: no record was removed.
 func (l *tableList) leaveOut(dir string) (table uint64) {
-	there := func(id uint64) bool {
+	exists := func(id uint64) bool {
 		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
 	}
 	var kept []*pb.ManifestChangeSet
 	for i, set := range l.records {
 		missing := slices.IndexFunc(set.Changes, func(c *pb.ManifestChange) bool {
-			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !there(c.Id)
+			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !exists(c.Id)
 		})
-		if missing >= 0 && l.replaceable(i, there) {
+		if missing >= 0 && l.replaceable(i, exists) {
 			table = set.Changes[missing].Id
 			continue
 		}
@@ -111,12 +111,12 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 
 // replaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
 // record can be left out.
-func (l *tableList) replaceable(i int, there func(uint64) bool) bool {
+func (l *tableList) replaceable(i int, exists func(uint64) bool) bool {
 	made, replaced := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
 		if c.Op == pb.ManifestChange_CREATE {
 			made[c.Id] = true
-		} else if replaced[c.Id] = true; !there(c.Id) {
+		} else if replaced[c.Id] = true; !exists(c.Id) {
 			return false
 		}
 	}

@@ -36,8 +36,8 @@ type Bounds struct {
 type logFile struct {
 	path        string
 	size        int64
-	first, last uint64 // versions of its whole transactions; 0: none
-	end         int64  // where the last whole transaction ends
+	first, last uint64 // the first and the last version of its complete transactions; 0: none
+	end         int64  // where the last complete transaction ends
 }
 
 // readLog reads a log up to the first bytes that are not a complete, sound transaction. Only the
