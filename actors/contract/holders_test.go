@@ -21,7 +21,7 @@ import (
 	"mizan/posting/balances"
 )
 
-// manyHolders is more than fit into one group.
+// manyHolders is a number of holders whose rows do not fit into one group of the writer.
 const manyHolders = 1_600
 
 // holdersFixture is an issue with many holders over a real journal.
@@ -115,9 +115,9 @@ func (c *holdersFixture) do(action contract.Action, body string) Result {
 // copyIssue copies the issue to its own directory, with no service running.
 func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	t.Helper()
-	own := *c
-	own.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
-	return &own
+	copied := *c
+	copied.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
+	return &copied
 }
 
 // commitWithoutActor makes an action and a number of its batches durable without the actor, as a kill between two
@@ -172,8 +172,9 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares all accounts with what was paid for each certificate, or for each holder if an
-// amount is per holder. It also checks the issue's totals over its holders' accounts of each kind.
+// wantBalances compares the balances of all accounts. Each holder of n certificates has paid(n) on the current
+// account, and 100 per certificate on an account whose path begins with holders (empty: on none). common
+// has the other accounts, in whose paths {c} stands for the contract's id.
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
@@ -264,7 +265,7 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 }
 
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
-// its progress.
+// the action's progress.
 func TestRequestsDuringBatchesWait(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
@@ -309,7 +310,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	}
 }
 
-// No month is closed while batches are in progress, whether or not due items are known.
+// No month is closed while batches are in progress, even if no actor runs that would continue them.
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// naive is a second, simpler implementation of a charge: in memory, with numbers that count down,
-// and without lines.
+// naive is a second, simpler implementation of a charge: in memory, with durations that count down instead of
+// times, and without a log.
 type naive struct {
 	card, method string
 	hold         bool
@@ -199,8 +199,8 @@ func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	return n.again(made, ref)
 }
 
-// again returns the outcome of a repeated call: if the first call was in progress, it follows from the
-// charge.
+// again returns the outcome of a repeated call. If the first call was still in progress when it returned, the
+// outcome follows from the charge's current state.
 func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
 	verdict := made.outcome.Verdict
 	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {

@@ -83,8 +83,7 @@ var situations = map[string]func(b *bench){
 	},
 }
 
-// The outcomes, by situation and operation. An inquiry about the charge has the same result afterwards
-// as before, unless becomes is set.
+// Expected outcomes of operations.
 var (
 	notHeld        = refusedOutcome("not_held")
 	notSettled     = refusedOutcome("not_settled")
@@ -96,7 +95,7 @@ var (
 
 type operationCase struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // result of an inquiry about the charge afterwards; nil: as before
+	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: the same as before it
 }
 
 func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }

@@ -29,7 +29,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 					t.Errorf("call %d: answered %+v, inquired %+v", n, answer, again)
 				}
 				if i%50 == 0 {
-					if _, err := b.Reports(context.Background(), time.Time{}, minute(1)); err != nil {
+					if _, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(1)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -47,7 +47,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 		}
 	}
 	b.advance(time.Minute)
-	list, err := b.Reports(context.Background(), time.Time{}, minute(1))
+	list, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(1))
 	if err != nil || len(list) != workers*calls/4 {
 		t.Errorf("%d reports, %v, want %d", len(list), err, workers*calls/4)
 	}
@@ -102,7 +102,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 		b := open(t)
 		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		if round%2 == 0 {
-			b.forget() // the first of them has to search
+			b.forget() // so that the first call has to search the log
 		}
 		var calls []*actors.Call
 		for n := range uint64(each) {
@@ -191,8 +191,8 @@ func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 	}
 }
 
-// TestInquiryUsesTheTimeAtWhichItStarted voids the charge, and lets the time of the charging
-// pass, while an inquiry reads its line.
+// TestInquiryUsesTheTimeAtWhichItStarted voids a slow charge, and advances the clock past the time at which it
+// would be charged, while an inquiry reads its line.
 func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))

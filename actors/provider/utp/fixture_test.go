@@ -51,7 +51,7 @@ type received struct {
 	header                          http.Header
 }
 
-// fakePlatform is a simulated platform that may respond as ours never would, and the provider that
+// fakePlatform is a simulated other platform, which may respond as our service never would, and the provider that
 // calls it.
 type fakePlatform struct {
 	*utp.Provider
@@ -84,8 +84,8 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// loggedCVV finds the three digits as a separate value, because any id or time may contain them
-// too.
+// loggedCVV finds the three digits of the CVV only as a separate value, because an id or a time may contain the
+// same digits.
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
 // open starts a platform that responds as fn says.
@@ -164,7 +164,7 @@ func (r *fakePlatform) pay() *actors.Call {
 	}
 }
 
-// follow returns a call about the charge, whose id is known.
+// follow returns a call about the charge, whose id on the other platform is known.
 func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors.Call {
 	call := r.pay()
 	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
@@ -172,7 +172,7 @@ func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors
 	return call
 }
 
-// question returns an inquiry about the charge, whose id is known.
+// question returns an inquiry about the charge, whose id on the other platform is known.
 func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{

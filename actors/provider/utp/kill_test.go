@@ -12,7 +12,7 @@ import (
 type killed struct {
 	name     string
 	theirs   bool // the other platform is killed; if not, ours is
-	answered bool // the kill comes after the other platform has carried out the request, and before we know; if not, before the request arrives
+	answered bool // the kill comes after the other platform has carried out the request and before its response reaches us; if not, before the request arrives
 }
 
 var kills = []killed{
@@ -125,8 +125,8 @@ func TestKillDuringARefund(t *testing.T) {
 	p.verify()
 }
 
-// A refund whose request was killed before it arrived is in progress until the other platform was
-// inquired twice. A repeated request must not get a response as if no refund had been requested.
+// If a kill stops the request for a refund before it arrives, the refund stays in progress until two inquiries
+// were made. A repeated request must not get a response as if no refund had been requested.
 func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)

@@ -22,7 +22,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// connectionParams returns a valid object of parameters with some members changed; null removes one.
+// connectionParams returns a valid object of parameters with some members changed; nil removes a member.
 func connectionParams(t *testing.T, changes map[string]any) []byte {
 	t.Helper()
 	params := map[string]any{
@@ -38,7 +38,7 @@ func connectionParams(t *testing.T, changes map[string]any) []byte {
 	return text
 }
 
-// certificate is a certificate in PEM form.
+// certificate returns a certificate in PEM form.
 func certificate(t *testing.T) string {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
@@ -146,7 +146,7 @@ func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	}
 }
 
-// Stored parameters never prevent the store from opening (invariant 5).
+// Stored parameters that are invalid now do not prevent the store from opening.
 func TestStoredConnectionIsReadEvenIfNowInvalid(t *testing.T) {
 	terminal := &directory.Terminal{Provider: utp.Name, ProviderParams: []byte(`{"base_url":7,"api_key":"k","ca_pem":"none"}`)}
 	if err := terminal.Reparse(); err != nil {

@@ -30,8 +30,8 @@ const (
 	refundSlow    = "4000000000007726"
 )
 
-// TestAnotherPlatformIsAProvider tests the service as an initiator: the other platform carries out
-// everything that our merchant requests, and both books agree.
+// In TestAnotherPlatformIsAProvider the service is a merchant of another platform, which carries out everything
+// that our own merchant requests. The books of the two platforms agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(false, false, false)
@@ -47,7 +47,7 @@ func TestAnotherPlatformIsAProvider(t *testing.T) {
 	p.verify()
 }
 
-// useTest returns failures with the name of a part of the test.
+// useTest makes failures appear under the name of a subtest.
 func (s *side) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
 
 func (s *side) moves(t *testing.T) {
@@ -94,7 +94,7 @@ func (s *side) acts(t *testing.T) {
 		theirs := s.theirTransaction(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
 		s.leadsToTheirs(made, theirs.text("id"))
 		if button == "approve" {
-			s.advance(16 * 60) // the address of their page has expired, and so has ours
+			s.advance(16 * 60) // the addresses of the other platform's page and of ours have expired
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
 			s.advance(5 * 60)
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
@@ -130,7 +130,8 @@ func (s *side) acts(t *testing.T) {
 	s.theirTransaction(cancelled).has("status", "failed")
 }
 
-// leadsToTheirs checks that our page sends the payer to theirs, and that it is open.
+// leadsToTheirs checks that our payer page sends the payer to the other platform's page, and that this page is
+// still valid.
 func (s *side) leadsToTheirs(ours object, id string) {
 	s.t.Helper()
 	browser := s.browser()
@@ -148,7 +149,8 @@ func (s *side) leadsToTheirs(ours object, id string) {
 	}
 }
 
-// signs tests a chain rail: the other platform decides the payload to be signed, and its expiry.
+// signs tests a payment that the payer signs: the other platform determines the payload to be signed, and its
+// expiry.
 func (s *side) signs(t *testing.T) {
 	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},

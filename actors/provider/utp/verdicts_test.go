@@ -108,8 +108,9 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 	}
 }
 
-// The address of their page expires before our payer's time is over, and the payload to be signed has a
-// deadline: both are read again, also if the response with their id was lost.
+// The address of the other platform's page expires before our payer's time is over, and so may the payload to be
+// signed. The address and the payload are read again, even if the response with the other platform's id was
+// lost.
 func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
 	r := open(t, respond(200, fresh))
@@ -158,8 +159,8 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	const refundID = `"refund_id":"r2"`
 	for name, c := range map[string]struct {
 		operation       actors.Operation
-		before          uint64 // refunded before
-		meta            string // beside the id
+		before          uint64 // total of earlier refunds
+		meta            string // stored in addition to the id
 		theirs          string
 		answered, asked payment.Verdict
 	}{
@@ -203,7 +204,8 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	}
 }
 
-// The first response may be outdated, and a refusal may only mean that the request is a repetition.
+// After a repeated request the transaction is read: the cached first response may be outdated, and a refusal may
+// only mean that the request is a repetition.
 func TestARepeatedOperationIsReadAgain(t *testing.T) {
 	const now = `"refund_id":"r1","refunded_amount":"400"`
 	for name, first := range map[string]func(http.ResponseWriter, received, int){

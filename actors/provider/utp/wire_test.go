@@ -201,8 +201,8 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	if len(connections) > bound {
 		t.Errorf("%d calls at once went over %d connections, at most %d", many, len(connections), bound)
 	}
-	// A call may come just before the previous call's connection is returned to the pool; if no
-	// connection were reused, each call would have its own.
+	// A call may come just before the previous call's connection is returned to the pool and then open
+	// another. But if no connection were reused, each call would have its own.
 	const later = 50
 	addresses := make(map[string]bool)
 	for range later {
