@@ -68,7 +68,7 @@ type Call struct {
 type ChargeState struct {
 	Since       time.Time    // the charge was submitted no earlier than this
 	Charge      money.Amount // the amount that the charge was submitted with
-	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: none had
+	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
 	Returned    money.Amount // Refund: total of the earlier refunds
 	ActionKnown bool         // the payer's action is known, so an inquiry need not return it again
 }
@@ -94,7 +94,7 @@ type Outcome struct {
 	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: how long to wait before an inquiry; 0: the provider time-out, or never for VerdictAction
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, or (VerdictAction) no inquiry
 	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 

@@ -90,17 +90,17 @@ type listing struct {
 	q          *Query
 	oldest     ledger.Micros // deliveries booked earlier are only listed while they are pending
 	removed    ledger.Micros // of deliveries booked earlier, only rows of their own are left
-	from       ID            // included
-	top        ID            // not included
-	readDownTo ID            // everything from this position on was looked at
+	from       ID            // the oldest delivery that may be listed
+	top        ID            // all listed deliveries are older than this
+	readDownTo ID            // everything newer, and this delivery, was looked at
 	untried    bool          // the search is among the pending deliveries without a row of their own
 
 	found     []*Delivery
 	last      Position // of the last delivery found
 	next      Position
 	pageEnded bool // the page is full, or a bound was reached
-	pages     int
-	looked    int
+	pages     int  // pages of notices that were read
+	looked    int  // rows that were looked at
 }
 
 func (l *listing) search() error {
@@ -259,7 +259,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 }
 
 // unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
-// first. It returns whole = false if there are more.
+// first. If there are more, whole is false.
 func (l *listing) unlistedKept(first ID) (kept []*Delivery, whole bool, err error) {
 	whole = true
 	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
@@ -315,8 +315,8 @@ func (l *listing) listIndexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs returns the deliveries that rows of the kind name and the query selects. It returns
-// whole = false if there are too many rows.
+// indexedIDs returns the deliveries that rows of the kind name and the query selects. If there
+// are too many rows, whole is false.
 func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.q.To; to != (ledger.ID{}) {

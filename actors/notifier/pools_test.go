@@ -46,26 +46,26 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.quiesce()
 	closed.Store(first)
 	f.fillPool(brisk, f.quickPool.Go, maxQuickWorkers)
-	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
+	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	under := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return r.under
 	}
-	waitFor(t, "as many are under way as may", func() bool { return under() == firstWindow })
+	waitFor(t, "as many are under way as may", func() bool { return under() == firstWorkerLimit })
 	first.open()
 	waitFor(t, "all are told", func() bool { return len(r.events()) == 1+len(ids) })
 	brisk.open()
 	f.quiesce()
-	if r.most != firstWindow {
-		t.Errorf("%d at once, want %d", r.most, firstWindow)
+	if r.most != firstWorkerLimit {
+		t.Errorf("%d at once, want %d", r.most, firstWorkerLimit)
 	}
 	f.limits.slow = patience
 	f.notifyOne(to)
 	f.quiesce() // this response was quick
 	closed.Store(second)
-	f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
-	waitFor(t, "the window is open again", func() bool { return under() == lastWindow })
+	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
+	waitFor(t, "all workers are busy again", func() bool { return under() == lastWorkerLimit })
 	second.open()
 	f.quiesce()
 }

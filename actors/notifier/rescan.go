@@ -17,7 +17,7 @@ var errPanicked = errors.New("it panicked")
 type search struct {
 	org  ledger.ID
 	only *key          // only this destination; nil: all
-	from ledger.Micros // page that it has reached; 0: start at the cursor
+	from ledger.Micros // page that the search has reached; 0: it starts at the cursor
 	upTo ledger.Micros // the last page that it looks at
 
 	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
@@ -125,7 +125,7 @@ func (s *Service) searchLater(l *search, err error) {
 		return
 	}
 	s.rt.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", l.org.String(), "error", err)
-	s.rescanned.Store(true) // some notices of the page that it has reached may have been offered
+	s.rescanned.Store(true) // some notices of the page that the search has reached may have been offered already
 	times := l.times
 	l.times++
 	s.rt.ScheduleRetry(times, func() { s.search(l) })

@@ -42,7 +42,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
-	k := key{here, merchants, to}
+	k := key{firstOrg, merchants, to}
 	behind := f.notifyOne(to)
 	f.quiesce()
 	due := ledger.MicrosOf(startTime.Add(10 * time.Second))
@@ -51,13 +51,13 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.plant(here, keyKept(damaged), []byte{0xff})
-	f.plant(here, keyKept(other), row)
+	f.plant(firstOrg, keyKept(damaged), []byte{0xff})
+	f.plant(firstOrg, keyKept(other), row)
 	for _, id := range []ID{missing, damaged, other} {
-		f.plant(here, keyRetry(k, due, id), []byte{})
+		f.plant(firstOrg, keyRetry(k, due, id), []byte{})
 	}
-	f.plant(here, keyDue(k, due+1), []byte{}) // without an id
-	f.restart()                               // the start finds them, and sets the timer
+	f.plant(firstOrg, keyDue(k, due+1), []byte{}) // without an id
+	f.restart()                                   // the start finds them, and sets the timer
 	f.advance(30 * time.Second)
 	f.wantDelivery(behind, Delivered, 2)
 	fresh := f.notifyOne(to)
@@ -71,8 +71,8 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	}
 }
 
-// While a receiver is slow, its organization's delivery log panics again and again: its notice is offered
-// again at once, then after longer and longer waits.
+// While a receiver is slow, its organization's delivery log panics again and again: after the first panic the
+// receiver's notice is offered again at once, then after longer and longer waits.
 func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
@@ -94,7 +94,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
 	f := &faults{byDestination: make(map[key]*panicRecord)}
-	a, b := key{org: here}, key{here, merchants, there}
+	a, b := key{org: firstOrg}, key{firstOrg, merchants, secondOrg}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
 		t.Helper()
@@ -129,7 +129,7 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
-	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
 	waitFor(t, "told", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
@@ -163,10 +163,10 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	f.Service.Close()
 	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
 	row := ids[1].append(keyMarks(ids[1].Booked))
-	f.plant(here, row, []byte{0xff})
+	f.plant(firstOrg, row, []byte{0xff})
 	f.restart()
 	f.quiesce()
-	f.plant(here, row, nil)
+	f.plant(firstOrg, row, nil)
 	waitFor(t, "told", func() bool { return len(r.events()) == 2 })
 	f.quiesce()
 	for _, id := range ids {
@@ -184,28 +184,28 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
-	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
-		d.put(here, []byte("z"), []byte{1})
+		d.put(firstOrg, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := f.writeLogAlone(here, claims); err != nil {
+	if err := f.writeLogAlone(firstOrg, claims); err != nil {
 		t.Fatal(err)
 	}
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
-		d.put(here, []byte("z"), []byte{2})
+		d.put(firstOrg, []byte("z"), []byte{2})
 		return nil
 	}}
-	f.logs.Tell(here, before)
+	f.logs.Tell(firstOrg, before)
 	receiveFrom(t, "being written", log.at)
 	slow.open()
 	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
 	refused := &logCommand{done: make(chan error, 1), decide: claims}
-	f.logs.Tell(here, refused)
+	f.logs.Tell(firstOrg, refused)
 	disk.open()
 	if err := receiveFrom(t, "written", before.done); err != nil {
 		t.Error(err)
@@ -312,7 +312,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	t.Cleanup(g.open) // before the fixture is stopped
 	f.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
-	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
+	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
 	receiveFrom(t, "what becomes of them is being written", at)
 	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
@@ -321,7 +321,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	waitFor(t, "in the store, but for those under way", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
 	slow.open()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
@@ -340,11 +340,11 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
 	}
 	waitFor(t, "the rest is in the store", func() bool {
-		return len(f.rows(here, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
+		return len(f.rows(firstOrg, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	g.open()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
@@ -367,7 +367,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	to, c := f.destinationOf(r), new(posting.Change)
 	for range 200 {
 		c.Steps = append(c.Steps, posting.Step{
-			Org: here, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
+			Org: firstOrg, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
 			Events:  []ledger.Event{{Name: "a", To: "b"}},
 			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, About: "its record"}},
 		})

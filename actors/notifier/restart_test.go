@@ -24,7 +24,7 @@ func (f *fixture) allRows() map[string]string {
 	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
-	err := v.KVsAscending(here, nil, nil, func(key, value []byte) (bool, error) {
+	err := v.KVsAscending(firstOrg, nil, nil, func(key, value []byte) (bool, error) {
 		rows[string(key)] = string(value)
 		return true, nil
 	})
@@ -157,13 +157,13 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f.notifyOne(late)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
 	waiting := f.notifyOne(late)
-	f.moveCursor(here)
-	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waiting.Booked })
+	f.moveCursor(firstOrg)
+	waitFor(t, "the cursor", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
 	f.quiesce()
-	f.moveCursor(here)
+	f.moveCursor(firstOrg)
 	f.quiesce()
-	if c, err := f.cursor(here); err != nil || c != waiting.Booked {
+	if c, err := f.cursor(firstOrg); err != nil || c != waiting.Booked {
 		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waiting.Booked, err)
 	}
 }
@@ -229,7 +229,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
 	for range 4 {
 		for range 1 + random.IntN(6) {
-			f.notify(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
+			f.notify(firstOrg, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
 		}
 		f.advance(time.Duration(random.IntN(200)) * time.Second)
 	}
@@ -274,9 +274,9 @@ func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arriv
 	}
 	v := second.Journal.View()
 	defer v.Close()
-	err := v.NoticesAscending(here, 0, func(n *posting.Notice) (bool, error) {
+	err := v.NoticesAscending(firstOrg, 0, func(n *posting.Notice) (bool, error) {
 		d := second.delivery(idOf(n))
-		event := EventID(here, d.ID).String()
+		event := EventID(firstOrg, d.ID).String()
 		if d.State == Pending || (d.State == Delivered) != i.acked[event] || len(d.Attempts) > MaxAttempts {
 			t.Errorf("event %s ends %v after %d attempts, acknowledged: %v", event, d.State, len(d.Attempts), i.acked[event])
 		}

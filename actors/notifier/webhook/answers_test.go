@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Specification, "Delivery" 1: acknowledgement is any 2xx.
+// A status in the range 200 to 299 acknowledges, and no other status does.
 func TestAny2xxAcknowledges(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +113,8 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
-// Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
-// closes the connection.
+// A response's body changes nothing about the result. If it does not end within its bound, the connection is
+// closed.
 func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -123,8 +123,8 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	ten := strings.Repeat("b", 10<<20)
 	for name, c := range map[string]struct {
 		says  string
-		kept  bool
-		fails bool // the same body with status 500
+		kept  bool // the connection can be reused
+		fails bool // the same body is also tried with status 500
 	}{
 		"none":                        {length(0), true, true},
 		"an error text":               {length(6) + "failed", true, true},
@@ -240,18 +240,18 @@ func TestHeaderMayArriveInPieces(t *testing.T) {
 		"HTTP/1.1 200 OK\nX: y\n\n":                                    {failure: "answer is not HTTP"}, // lines must end with two bytes
 		"HTTP/1.1 204 N\r\n\r\n":                                       {status: 204},
 	} {
-		own, other := net.Pipe() // each write is read by one read
+		ourEnd, other := net.Pipe() // each write is read by one read
 		go func() {
 			for i := range len(text) {
 				_, _ = other.Write([]byte{text[i]})
 			}
 			_ = other.Close()
 		}()
-		l := &connection{conn: own, bytesLeft: maxHeaders}
+		l := &connection{conn: ourEnd, bytesLeft: maxHeaders}
 		var header fasthttp.ResponseHeader
 		if v := l.readHeader(bufio.NewReaderSize(l, maxHeader), &header); v != want {
 			t.Errorf("%q: %+v, want %+v", text, v, want)
 		}
-		_ = own.Close()
+		_ = ourEnd.Close()
 	}
 }

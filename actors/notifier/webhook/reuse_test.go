@@ -379,7 +379,7 @@ func TestDeliveryToAFasthttpServer(t *testing.T) {
 	for range 2 {
 		c.Deliver(signedDelivery(r.url())).want(t, 202, "")
 	}
-	if _, got := bodies.Load(madeElsewhere); !got || r.connections() != 1 {
+	if _, got := bodies.Load(expectedEnvelope); !got || r.connections() != 1 {
 		t.Errorf("%d connections", r.connections())
 	}
 }

@@ -13,8 +13,8 @@
 // Invariants:
 //  1. A charge is created once, and its txid is our transaction's id, so even a repeated create yields the same
 //     transaction there.
-//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. Their outcome is read from the transaction,
-//     because a platform that ignores the header may return the wrong first response.
+//  2. Each operation after the create is sent with its own id (Call.Request) as Idempotency-Key. Its outcome is
+//     read from the transaction, because a platform that ignores the header may return the wrong first response.
 //  3. Our transaction keeps the other platform's id of the charge and of its last finished refund
 //     (Outcome.Meta), so the adapter has no memory of its own. A charge whose id never arrived is
 //     searched by txid in the other platform's list; only if the whole list does not contain it, the charge

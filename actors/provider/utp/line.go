@@ -38,8 +38,8 @@ const (
 // certificates.
 type connectionKey struct{ base, ca string }
 
-// transport returns the connection pool for a connection's address and certificates; it makes one if needed. When a terminal moves to
-// another address its old pool remains, so the number of pools is bounded.
+// transport returns the connection pool for a connection's address and certificates; it makes one if needed.
+// When a terminal moves to another address its old pool remains, so the number of pools is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	key := connectionKey{c.BaseURL, c.CA}
 	p.mu.Lock()

@@ -43,7 +43,8 @@ const (
 	keyWebhookSecret = "webhook_secret"
 )
 
-// Parameters are the columns of a Connection. The columns have no numbers, because a terminal's parameters are stored as one object.
+// Parameters are the columns of a Connection. The columns have no numbers, because a terminal's parameters are
+// stored as one object.
 var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 	schema.Bound(schema.Text(0, keyBaseURL, schema.Transient, schema.Required, schema.AtMost(directory.MaxURL), schema.Rule(addressRule),
 		schema.Help("the platform's URL: https, up to but without `/api/v1`; http only to this machine, in a sandbox")),
