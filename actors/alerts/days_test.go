@@ -203,18 +203,18 @@ func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(48 * time.Hour)
 	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
-		t.Errorf("one at work: %q", got)
+		t.Errorf("an operational terminal: %q", got)
 	}
 	if got := f.summaryDays(off); got != "2026-11-19" {
-		t.Errorf("one that was switched off: %q", got)
+		t.Errorf("a terminal that was switched off: %q", got)
 	}
 	if got := f.summaryDays(notices); got != "" {
-		t.Errorf("one that is for notifications only: %q", got)
+		t.Errorf("a terminal for notifications only: %q", got)
 	}
 	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(24 * time.Hour)
 	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
-		t.Errorf("one of a partner that was switched off: %q", got)
+		t.Errorf("a terminal of a partner that was switched off: %q", got)
 	}
 }
 

@@ -19,14 +19,14 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	const n = 3_000
 	ids := f.notifyMany(f.destinationOf(r), n)
-	waitFor(t, "one under way, the rest in the store", func() bool {
+	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
 		return r.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one in progress, and two read from the store
 	if got := f.inMemory.Load(); got > room+maxWritten {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
-	waitFor(t, "no more in memory than there is room for", func() bool { return f.inMemory.Load() <= room })
+	waitFor(t, "memory has no more notices than it has room for", func() bool { return f.inMemory.Load() <= room })
 	g.open()
 	f.quiesce()
 	r.wantOnce(t, firstOrg, ids)
@@ -63,7 +63,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	failing.Store("now", true)
 	const n = 2_000
 	ids := f.notifyMany(to, n)
-	waitFor(t, "in memory", func() bool { return f.inMemory.Load() == n })
+	waitFor(t, "all notices are in memory", func() bool { return f.inMemory.Load() == n })
 	if got := f.rows(firstOrg, rowRetries); len(got) != 0 {
 		t.Errorf("%d wait in the store while there is room in memory", len(got))
 	}
@@ -145,12 +145,12 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	for range firstWorkerLimit + 3 {
 		f.notify(firstOrg, posting.Webhook, all...)
 	}
-	waitFor(t, "all of them hang", func() bool { return hanging.count() == dead*(1+firstWorkerLimit) })
+	waitFor(t, "all attempts hang", func() bool { return hanging.count() == dead*(1+firstWorkerLimit) })
 	var ids []ID
 	for range each {
 		ids = append(ids, f.notify(firstOrg, posting.Webhook, known...)...)
 	}
-	waitFor(t, "the others have theirs", func() bool { return len(good.events()) == len(ids) })
+	waitFor(t, "the other destinations have all their notifications", func() bool { return len(good.events()) == len(ids) })
 	good.wantOnce(t, firstOrg, ids)
 }
 
@@ -217,7 +217,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 		if n == 0 {
 			under = 1 // until it has failed
 		}
-		waitFor(t, "the next ones", func() bool { return r.count() == min(n+under, len(order)) })
+		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+under, len(order)) })
 		g.releaseOne(t)
 	}
 	f.quiesce()
@@ -251,18 +251,18 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	second := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
 	f.addresses.set(to, actors.Address{URL: second.URL})
 	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
-	waitFor(t, "the due ones are under way", func() bool { return second.count() == firstWorkerLimit })
+	waitFor(t, "attempts of due notices are in progress", func() bool { return second.count() == firstWorkerLimit })
 	fresh := f.notifyMany(to, 20)
 	var events []string
 	for _, id := range fresh {
 		events = append(events, EventID(firstOrg, id).String())
 	}
-	waitFor(t, "in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
+	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()
 		g.releaseOne(t)
-		waitFor(t, "the next one", func() bool { return second.count() > all })
+		waitFor(t, "another attempt arrives", func() bool { return second.count() > all })
 		seen = 0
 		for _, a := range second.got() {
 			if slices.Contains(events, a.EventID) {
@@ -303,9 +303,9 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.start()
-	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+maxFailingWorkers })
+	waitFor(t, "the failing destinations use all their workers", func() bool { return hanging.count() == dead+maxFailingWorkers })
 	f.notifyOne(f.destinationOf(good))
-	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
+	waitFor(t, "the other destination has its notification", func() bool { return good.count() == 1 })
 	if got := hanging.count(); got != dead+maxFailingWorkers {
 		t.Errorf("%d have answered meanwhile", got-dead-maxFailingWorkers)
 	}

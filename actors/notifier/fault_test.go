@@ -92,7 +92,7 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	for range 4 {
 		f.panicInLog()
 	}
-	waitFor(t, "all are told, the last after a rest", func() bool {
+	waitFor(t, "all notifications arrived, the last one after a delay", func() bool {
 		f.quiesce()
 		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})

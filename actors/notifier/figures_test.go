@@ -175,7 +175,7 @@ func (c *deliveryTimes) report(t *testing.T, hang int) {
 		}
 		return delays, missing
 	}
-	waitFor(t, "the last ones", func() bool { _, missing := good(); return missing == 0 })
+	waitFor(t, "the last notifications arrive", func() bool { _, missing := good(); return missing == 0 })
 	delays, _ := good()
 	slices.Sort(delays)
 	c.mu.Lock()

@@ -22,7 +22,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	g := newGate()
 	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
-	waitFor(t, "told by a worker for those that have failed", func() bool { return r.count() == 2 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 2 })
 	g.open()
 	f.quiesce()
 	f.wantDelivery(fresh, Delivered, 1)
@@ -52,9 +52,9 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 		defer r.mu.Unlock()
 		return r.under
 	}
-	waitFor(t, "as many are under way as may", func() bool { return under() == firstWorkerLimit })
+	waitFor(t, "all permitted workers are busy", func() bool { return under() == firstWorkerLimit })
 	first.open()
-	waitFor(t, "all are told", func() bool { return len(r.events()) == 1+len(ids) })
+	waitFor(t, "all notifications arrived", func() bool { return len(r.events()) == 1+len(ids) })
 	brisk.open()
 	f.quiesce()
 	if r.most != firstWorkerLimit {
@@ -86,9 +86,9 @@ func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 		}
 	}
 	id := f.notifyOne(f.destinationOf(r))
-	waitFor(t, "it has found no room", func() bool { return f.Runtime.Outstanding() == jobs })
+	waitFor(t, "the destination has found no worker", func() bool { return f.Runtime.Outstanding() == jobs })
 	g.open()
-	waitFor(t, "told", func() bool { return r.count() == 1 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }

@@ -508,7 +508,7 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
 		f.replay(id)
 		g.open()
-		waitFor(t, "the next one follows", func() bool { return r.count() == tries+2 })
+		waitFor(t, "the next attempt follows", func() bool { return r.count() == tries+2 })
 		f.quiesce()
 		f.wantDelivery(id, Delivered, tries+2)
 	}

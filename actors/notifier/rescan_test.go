@@ -88,7 +88,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 		t.Errorf("offered %d times after 61 faults", got)
 	}
 	g.open()
-	waitFor(t, "nothing is offered any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
+	waitFor(t, "nothing waits in memory any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
 	f.wantDelivery(id, Delivered, 1)
 }
 
@@ -130,7 +130,7 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
-	waitFor(t, "told", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
+	waitFor(t, "the notification arrives", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
 // If the pool is full at start, the search for notices of earlier runs waits until it has room.
@@ -149,7 +149,7 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	}
 	f.restart()
 	g.open()
-	waitFor(t, "told", func() bool { return r.count() == 1 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }
@@ -167,7 +167,7 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	f.restart()
 	f.quiesce()
 	f.plant(firstOrg, row, nil)
-	waitFor(t, "told", func() bool { return len(r.events()) == 2 })
+	waitFor(t, "the notification arrives", func() bool { return len(r.events()) == 2 })
 	f.quiesce()
 	for _, id := range ids {
 		f.wantDelivery(id, Delivered, 1)
@@ -211,7 +211,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 		t.Error(err)
 	}
 	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
-	waitFor(t, "told again", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
+	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := r.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
 	}
@@ -318,7 +318,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 		t.Errorf("%d wait in memory, want all", got)
 	}
 	g.open()
-	waitFor(t, "in the store, but for those under way", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
+	waitFor(t, "all notices are in the store, except those in progress", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
 	slow.open()
 	f.quiesce()
 	r.wantOnce(t, firstOrg, ids)
@@ -339,7 +339,7 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	for range destinations {
 		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
 	}
-	waitFor(t, "the rest is in the store", func() bool {
+	waitFor(t, "the other notices are in the store", func() bool {
 		return len(f.rows(firstOrg, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	g.open()

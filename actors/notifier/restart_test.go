@@ -158,7 +158,7 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
 	waiting := f.notifyOne(late)
 	f.moveCursor(firstOrg)
-	waitFor(t, "the cursor", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
+	waitFor(t, "the cursor has passed the settled pages", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
 	f.quiesce()
 	f.moveCursor(firstOrg)

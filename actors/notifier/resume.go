@@ -101,7 +101,7 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	pages, goOn := 0, true
+	pages, wanted := 0, true
 	var marked map[ID]mark
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
@@ -125,10 +125,10 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 		if err != nil || kept {
 			return err == nil, err
 		}
-		goOn = fn(n)
-		return goOn, nil
+		wanted = fn(n)
+		return wanted, nil
 	})
-	return next, more && goOn, err
+	return next, more && wanted, err
 }
 
 // moveCursor moves an organization's cursor as far as possible, in the background.

@@ -117,8 +117,8 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
-		"behind the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
-		"a moment later": func(v *visit) {
+		"directly after the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
+		"after a moment": func(v *visit) {
 			v.send(acknowledged)
 			<-more
 			v.send(acknowledged)
@@ -142,7 +142,7 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 			if name == "a moment later" {
 				more <- struct{}{}
 				<-more
-				waitFor(t, "it is there", c.connections.oldestUnusable)
+				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
 			}
 			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
 			r.wantConnections(1, 2)
@@ -161,7 +161,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	for range 2 { // also if the connection has not been idle
 		c.Deliver(testDelivery(r.url())).want(t, 200, "")
 		receiveFrom(t, "the line's end", ended)
-		waitFor(t, "the line is forgotten", func() bool { return c.connections.count() == 0 })
+		waitFor(t, "the connection is closed", func() bool { return c.connections.count() == 0 })
 	}
 	r.wantConnections(1, 2)
 }
@@ -256,7 +256,7 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	now := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, now })
 	first, second := deliver(c, testDelivery(slow.url())), deliver(c, testDelivery(slow.url()))
-	waitFor(t, "both are there", func() bool { return len(slow.requests()) == 2 })
+	waitFor(t, "both requests have arrived", func() bool { return len(slow.requests()) == 2 })
 	third := deliver(c, testDelivery(r.url()))
 	if len(c.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")

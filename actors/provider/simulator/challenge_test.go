@@ -300,16 +300,16 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 		terminal, reference uint64
 		token               string
 	}{
-		"no token":                      {7, 1, ""},
-		"half a token":                  {7, 1, right[:len(right)/2]},
-		"a longer token":                {7, 1, right + "A"},
-		"another token":                 {7, 1, strings.Repeat("A", len(right))},
-		"another charge's":              {7, 1, b.token(id(7), id(2))},
-		"another terminal's":            {8, 1, right},
-		"of an unknown charge":          {7, 6, b.token(id(7), id(6))},
-		"of a charge without an action": {7, 4, b.token(id(7), id(4))},
-		"of a password's":               {7, 3, b.token(id(7), id(3))},
-		"of a void of nothing":          {7, 5, b.token(id(7), id(5))},
+		"no token":                             {7, 1, ""},
+		"half a token":                         {7, 1, right[:len(right)/2]},
+		"a longer token":                       {7, 1, right + "A"},
+		"another token":                        {7, 1, strings.Repeat("A", len(right))},
+		"another charge's":                     {7, 1, b.token(id(7), id(2))},
+		"another terminal's":                   {8, 1, right},
+		"of an unknown charge":                 {7, 6, b.token(id(7), id(6))},
+		"of a charge without an action":        {7, 4, b.token(id(7), id(4))},
+		"of a charge that asks for a password": {7, 3, b.token(id(7), id(3))},
+		"of a void without a charge":           {7, 5, b.token(id(7), id(5))},
 	} {
 		if shown, err := b.Challenge(id(c.terminal), id(c.reference), c.token); !errors.Is(err, ErrNoChallenge) || shown != (Challenge{}) {
 			t.Errorf("%s: shown %+v, %v", what, shown, err)

@@ -178,7 +178,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 			b.submit(followUpCall(1, actors.Refund, 3, 400))
 		}, nil},
 		"refunded": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1000)) }, nil},
-		"refunded in two": {false, func(b *bench) {
+		"refunded in two parts": {false, func(b *bench) {
 			b.submit(followUpCall(1, actors.Refund, 2, 999))
 			b.submit(followUpCall(1, actors.Refund, 3, 1))
 		}, nil},
@@ -192,7 +192,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 		}, []time.Duration{time.Minute}},
 		"refunded in part": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
 		"refund refused":   {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1001)) }, []time.Duration{time.Minute}},
-		"refunded, all called again": {false, func(b *bench) {
+		"refunded, and all calls repeated": {false, func(b *bench) {
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 			b.submit(cardCall(1, actors.Pay, chargebackCard))
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))

@@ -88,7 +88,7 @@ func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 	for i := range b.index.sieve { // so that the sieve rejects nothing, as after very many calls
 		b.index.sieve[i] = ^uint64(0)
 	}
-	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
+	b.expect("unknown, although the sieve is full", b.inquire(calls), notFound)
 }
 
 func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {

@@ -206,7 +206,7 @@ func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	close(g.open)
 	done.Wait()
 	b.expect("the inquiry", outcomes, pendingOutcome(5*time.Second))
-	b.expect("a later one", b.inquire(1), voided)
+	b.expect("a later inquiry", b.inquire(1), voided)
 }
 
 func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {

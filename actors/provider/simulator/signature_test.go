@@ -154,7 +154,7 @@ func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.advance(2 * time.Minute)
 	f.room = 100
-	b.expect("without room", b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), isUnknown)
+	b.expect("reissue on a full disk", b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), isUnknown)
 	f.room = -1
 	if o := b.Reissue(t.Context(), inquiryOf(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {
 		t.Errorf("%+v with %+v", o, o.Action)

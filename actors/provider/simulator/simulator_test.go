@@ -528,5 +528,5 @@ func TestALineWithoutAnAmountIsReadable(t *testing.T) {
 	b.expect("inquiry", b.inquire(1), pendingOutcome(5*time.Second))
 	b.advance(5 * time.Second)
 	b.expect("inquiry, later", b.inquire(1), chargedOutcome(1))
-	b.expect("refund of what nobody knows", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
+	b.expect("refund of a charge without an amount", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
 }

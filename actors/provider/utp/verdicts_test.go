@@ -169,20 +169,20 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
 		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
 		"given up":                       {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
-		"given up before":                {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
+		"rejected already":               {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
 		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
 		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
 		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
 		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
-		"on its way back":                {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
+		"refund in progress":             {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
 		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
 		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
 		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
-		"only the one before":            {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
-		"one more":                       {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
-		"one more is refused":            {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
-		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
-		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
+		"only the earlier refund":        {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
+		"another refund":                 {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
+		"another refund is refused":      {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
+		"another refund is not decided":  {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
+		"more than requested":            {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
 		r := open(t, respond(200, c.theirs))
 		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
@@ -213,8 +213,8 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 			w.Header().Set("x-idempotent-replay", "true")
 			respond(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
 		},
-		"refused, as it is done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
-		"a conflict with itself":         respond(409, `{"error":"conflict"}`),
+		"refused, because it was done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
+		"a conflict with the same request":     respond(409, `{"error":"conflict"}`),
 	} {
 		r := open(t, func(w http.ResponseWriter, r received, n int) {
 			if n == 1 {
