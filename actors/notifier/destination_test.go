@@ -30,8 +30,8 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	g.open()
 	f.quiesce()
 	r.wantOnce(t, firstOrg, ids)
-	if r.most > lastWorkerLimit {
-		t.Errorf("%d at once, want at most %d", r.most, lastWorkerLimit)
+	if r.maxUnanswered > lastWorkerLimit {
+		t.Errorf("%d at once, want at most %d", r.maxUnanswered, lastWorkerLimit)
 	}
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when all are told", got)
@@ -109,12 +109,12 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	waitFor(t, "all workers are busy", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.under == lastWorkerLimit
+		return r.unanswered == lastWorkerLimit
 	})
 	g.open()
 	f.quiesce()
-	if r.most != lastWorkerLimit {
-		t.Errorf("%d at once, want %d", r.most, lastWorkerLimit)
+	if r.maxUnanswered != lastWorkerLimit {
+		t.Errorf("%d at once, want %d", r.maxUnanswered, lastWorkerLimit)
 	}
 	if got := len(r.events()); got != len(ids)+1 {
 		t.Errorf("%d events came, want %d", got, len(ids)+1)
@@ -213,11 +213,11 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 	f.start()
 	for n := range order {
-		under := firstWorkerLimit
+		unanswered := firstWorkerLimit
 		if n == 0 {
-			under = 1 // until it has failed
+			unanswered = 1 // until it has failed
 		}
-		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+under, len(order)) })
+		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+unanswered, len(order)) })
 		g.releaseOne(t)
 	}
 	f.quiesce()

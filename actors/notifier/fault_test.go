@@ -108,8 +108,8 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	}
 }
 
-// The results in the Change during which a delivery log panicked are written by a later Change,
-// including those of deliveries that a destination had read from the store.
+// If a delivery log panics, the results that it has not written yet are written by a later Change, including
+// those of deliveries that a destination had read from the store.
 func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()

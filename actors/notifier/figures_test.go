@@ -307,10 +307,10 @@ func residentMiB(t *testing.T, pid int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kib := func(name string) int {
+	mebibytes := func(name string) int {
 		_, rest, _ := strings.Cut(string(text), name)
 		n, _ := strconv.Atoi(strings.Fields(rest)[0])
 		return n / 1024
 	}
-	return fmt.Sprintf("%d MiB resident, %d MiB of it anonymous", kib("VmRSS:"), kib("RssAnon:"))
+	return fmt.Sprintf("%d MiB resident, %d MiB of it anonymous", mebibytes("VmRSS:"), mebibytes("RssAnon:"))
 }

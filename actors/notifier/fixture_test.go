@@ -334,11 +334,11 @@ type receiver struct {
 	*httptest.Server
 	over chan struct{}
 
-	mu       sync.Mutex
-	arrivals []*arrival     // guarded by mu
-	perEvent map[string]int // guarded by mu: by event
-	under    int            // guarded by mu: requests without a response yet
-	most     int            // guarded by mu: maximum of under
+	mu            sync.Mutex
+	arrivals      []*arrival     // guarded by mu
+	perEvent      map[string]int // guarded by mu: by event
+	unanswered    int            // guarded by mu: requests without a response yet
+	maxUnanswered int            // guarded by mu: maximum of unanswered
 }
 
 // receive answers each notification with the status that answer returns, which may wait for the
@@ -384,14 +384,14 @@ func (r *receiver) arrived(a *arrival) {
 	r.perEvent[a.EventID]++
 	r.arrivals = append(r.arrivals, a)
 	a.nth, a.all = r.perEvent[a.EventID], len(r.arrivals)
-	r.under++
-	r.most = max(r.most, r.under)
+	r.unanswered++
+	r.maxUnanswered = max(r.maxUnanswered, r.unanswered)
 }
 
 func (r *receiver) answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.under--
+	r.unanswered--
 }
 
 func (r *receiver) got() []*arrival {

@@ -259,16 +259,16 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-	told, silent := 0, 0
+	withNotice, withoutNotice := 0, 0
 	for expect := uint64(0); expect < 2*maxToldEvents+10; {
 		step := posting.Step{Org: firstOrg, Source: source, Expect: expect, Record: []byte{1}}
 		for i := range 10 {
 			step.Events = append(step.Events, ledger.Event{Name: "a", To: "b"})
 			if expect++; expect > maxToldEvents { // the earlier events have no notices
 				step.Notices = append(step.Notices, posting.Notice{Event: i, Channel: posting.Webhook, To: to})
-				told++
+				withNotice++
 			} else {
-				silent++
+				withoutNotice++
 			}
 		}
 		f.submit(&posting.Change{Steps: []posting.Step{step}})
@@ -276,8 +276,8 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
 		rows, pages := f.walk(Query{Transaction: source.ID, Limit: limit})
-		if len(rows) != told || pages < (told+silent)/maxToldEvents {
-			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, told)
+		if len(rows) != withNotice || pages < (withNotice+withoutNotice)/maxToldEvents {
+			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, withNotice)
 		}
 	}
 }

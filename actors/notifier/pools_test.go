@@ -33,7 +33,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f := newFixture(t)
 	f.limits.slow = -time.Second // every response is too slow
-	first, second, brisk := newGate(), newGate(), newGate()
+	first, second, fullPool := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
 	r := receive(t, func(*arrival) int {
 		if g := closed.Load(); g != nil {
@@ -45,27 +45,27 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce()
 	closed.Store(first)
-	f.fillPool(brisk, f.quickPool.Go, maxQuickWorkers)
+	f.fillPool(fullPool, f.quickPool.Go, maxQuickWorkers)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
-	under := func() int {
+	unanswered := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.under
+		return r.unanswered
 	}
-	waitFor(t, "all permitted workers are busy", func() bool { return under() == firstWorkerLimit })
+	waitFor(t, "all permitted workers are busy", func() bool { return unanswered() == firstWorkerLimit })
 	first.open()
 	waitFor(t, "all notifications arrived", func() bool { return len(r.events()) == 1+len(ids) })
-	brisk.open()
+	fullPool.open()
 	f.quiesce()
-	if r.most != firstWorkerLimit {
-		t.Errorf("%d at once, want %d", r.most, firstWorkerLimit)
+	if r.maxUnanswered != firstWorkerLimit {
+		t.Errorf("%d at once, want %d", r.maxUnanswered, firstWorkerLimit)
 	}
 	f.limits.slow = patience
 	f.notifyOne(to)
 	f.quiesce() // this response was quick
 	closed.Store(second)
 	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
-	waitFor(t, "all workers are busy again", func() bool { return under() == lastWorkerLimit })
+	waitFor(t, "all workers are busy again", func() bool { return unanswered() == lastWorkerLimit })
 	second.open()
 	f.quiesce()
 }

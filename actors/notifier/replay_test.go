@@ -213,20 +213,20 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 // channel has requested is over.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
-		left string
-		at   time.Duration
+		reached string
+		at      time.Duration
 	}
 	var calls []call
 	f := newFixture(t, func(f *fixture) {
-		f.notifyOperators = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
+		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 			now := f.Clock.Now()
-			calls = append(calls, call{string(left), now.Sub(startTime)})
-			a := Attempt{At: ledger.MicrosOf(now), Failure: "two are left"}
+			calls = append(calls, call{string(reached), now.Sub(startTime)})
+			a := Attempt{At: ledger.MicrosOf(now), Failure: "some are left"}
 			switch len(calls) {
 			case 1:
-				return a, []byte("two"), time.Hour
+				return a, []byte("ann"), time.Hour
 			case 2:
-				return a, []byte("one"), time.Second
+				return a, []byte("ann, bob"), time.Second
 			}
 			return Attempt{At: ledger.MicrosOf(now)}, nil, 0
 		}
@@ -236,7 +236,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	f.restart()
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
-	want := []call{{"", 0}, {"two", time.Hour}, {"one", time.Hour + 2*time.Minute}}
+	want := []call{{"", 0}, {"ann", time.Hour}, {"ann, bob", time.Hour + 2*time.Minute}}
 	if fmt.Sprint(calls) != fmt.Sprint(want) {
 		t.Errorf("called with %v, want %v", calls, want)
 	}
@@ -399,7 +399,7 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	}
 }
 
-// Of two concurrent posts with one key, only one sends a bulletin.
+// Of concurrent posts with one key, only one sends a bulletin.
 func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	f := newFixture(t)
 	var posters sync.WaitGroup
@@ -446,7 +446,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var seen []string
-			startTime, g := make(chan struct{}), newGate()
+			begun, g := make(chan struct{}), newGate()
 			f := newFixture(t, func(f *fixture) {
 				f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 					mu.Lock()
@@ -458,7 +458,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 					case nth == 1 && !first:
 						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
 					case nth == 1 || nth == 2 && !first:
-						close(startTime)
+						close(begun)
 						g.wait()
 						return Attempt{At: at, Failure: "interrupted"}, append(reached, "bob"...), 0
 					}
@@ -471,7 +471,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 				f.quiesce()
 				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
 			}
-			receiveFrom(t, "under way", startTime)
+			receiveFrom(t, "under way", begun)
 			f.Service.Close()
 			g.open()
 			f.restart()

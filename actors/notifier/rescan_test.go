@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// countingLog is a log that counts its lines and passes each on.
+// countingLog is a log that counts its lines and passes each message to heard, if set.
 type countingLog struct {
 	n     atomic.Int64
 	heard func(message string)
@@ -154,7 +154,8 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// At start a row cannot be read; later it can be read again.
+// At start a row of marks cannot be read; later it can be read again. The search for notices of earlier runs is
+// repeated until then.
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -174,8 +175,8 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	}
 }
 
-// A Change of a delivery log is refused because of a claim that a caller put into it: the results in
-// the same Change are written again.
+// A Change of a delivery log is refused because of a claim that a caller put into it: the deliveries whose
+// results were in the same Change are made again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &heldLog{at: make(chan struct{}), gate: disk}
@@ -285,9 +286,9 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 type heldLog struct {
 	posting.Log
 	groups atomic.Int64
-	nth    atomic.Int64 // number of the group, from 1; 0: none
-	at     chan struct{}
-	gate   *gate
+	nth    atomic.Int64  // number of the group, from 1; 0: none
+	at     chan struct{} // closed when the group has come
+	gate   *gate         // the group continues when it is opened
 }
 
 func (l *heldLog) Apply(g *store.Group) error {
@@ -350,8 +351,8 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	}
 }
 
-// Of many notices that wait for an unknown destination, only the first keep their records in
-// memory.
+// Of many notices that wait for an unknown destination, only the first keep their records in memory. The other
+// records are read again when their notices are delivered.
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))

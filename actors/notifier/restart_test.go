@@ -18,7 +18,7 @@ import (
 	"mizan/posting/store"
 )
 
-// allRows returns the KVs, which a restart must not change.
+// allRows returns the organization's KVs, which a restart must not change.
 func (f *fixture) allRows() map[string]string {
 	f.t.Helper()
 	v := f.Journal.View()
@@ -143,20 +143,20 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// Once the cursor has passed settled notices of earlier processes, they are not read again.
+// The cursor moves up to the first notice that is not settled, and further once that notice is settled.
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
-	to, late := f.destinationOf(good), f.destinationOf(slow)
+	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
 		pages = append(pages, f.notifyOne(to).Booked) // a page each
 	}
 	f.quiesce()
-	f.notifyOne(late)
+	f.notifyOne(toSlow)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
-	waiting := f.notifyOne(late)
+	waiting := f.notifyOne(toSlow)
 	f.moveCursor(firstOrg)
 	waitFor(t, "the cursor has passed the settled pages", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
@@ -176,7 +176,7 @@ type image struct {
 	acked map[string]bool
 }
 
-// camera takes an image before each group is applied, and after the last.
+// camera takes an image before each group is applied.
 type camera struct {
 	posting.Log
 	take func()
@@ -188,7 +188,7 @@ func (c *camera) Apply(g *store.Group) error {
 }
 
 // After a kill at any group, the restarted notifier has sent every durable notice at least once,
-// with one id and the same data, and makes at most six attempts.
+// with one event_id and the same data, and has made at most six attempts for each.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	random := newRandom(t)
 	var mu sync.Mutex

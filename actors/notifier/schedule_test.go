@@ -210,7 +210,8 @@ func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	}
 }
 
-// Organizations are separate: none reads another's deliveries, and their ids are never equal.
+// Organizations are separate: none reads another's deliveries, and an event_id of one is never an event_id of
+// another.
 func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
@@ -221,7 +222,7 @@ func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	if r.count() != 2 || len(r.events()) != 2 {
 		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
 	}
-	if idInFirstOrg == idInSecondOrg { // on a clock that stands still they may be equal
+	if idInFirstOrg == idInSecondOrg { // the deliveries of two organizations may have equal IDs, because the clock stands still
 		if EventID(firstOrg, idInFirstOrg) == EventID(secondOrg, idInSecondOrg) {
 			t.Error("two organizations' events have one id")
 		}

@@ -36,7 +36,7 @@ func victimCalls(n uint64) []*actors.Call {
 	}
 }
 
-// answered identifies a call whose outcome was returned in the victim.
+// answered identifies a call of the victim whose outcome was returned before the kill.
 type answered struct {
 	n         uint64
 	operation actors.Operation

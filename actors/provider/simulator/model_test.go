@@ -19,11 +19,11 @@ import (
 type naive struct {
 	card, method string
 	hold         bool
-	status       string // none, charged, held, moving, lost, asked, refused, failed
+	status       string // none, charged, held, moving (slow), lost (its outcome), asked (the payer), refused, failed
 	reason       string
-	left         time.Duration // until moving or lost ends
-	backIn       time.Duration // until it is charged back; 0: never
-	back         []time.Time
+	left         time.Duration // time until a charge that is moving or lost settles
+	backIn       time.Duration // time until it is charged back; 0: never; below 0: it was charged back
+	back         []time.Time   // when it was charged back
 	amount       int
 	captured     int
 	refunded     int

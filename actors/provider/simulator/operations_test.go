@@ -101,6 +101,7 @@ type operationCase struct {
 func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }
 func outcomeCaseWithLater(o, becomes actors.Outcome) operationCase { return operationCase{o, &becomes} }
 
+// operationsGrid has the expected result of each operation in each of the situations.
 var operationsGrid = map[string]struct{ capture, void, refund, complete operationCase }{
 	"none":                  {outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound)},
 	"charged":               {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
@@ -125,7 +126,7 @@ var operationsGrid = map[string]struct{ capture, void, refund, complete operatio
 	"taken back":            {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(refusedOutcome("taken_back")), outcomeCase(chargedOutcome(1))},
 }
 
-// restarts are what happens between two steps; the outcomes must not depend on it.
+// restarts are what may happen between two steps; the outcomes must not depend on it.
 var restarts = map[string]func(b *bench){
 	"running":  func(*bench) {},
 	"reopened": (*bench).reopen,
