@@ -127,7 +127,7 @@ func (s *connections) removeIdle(l *connection) {
 		sameDestination[last] = nil
 		s.idle[l.to] = sameDestination[:last]
 	} else {
-		assert.That(sameDestination[0] == l, "a line that is neither the first nor the last to rest leaves")
+		assert.That(sameDestination[0] == l, "a connection that has been idle neither longest nor shortest leaves")
 		copy(sameDestination, sameDestination[1:])
 		sameDestination[last] = nil
 		s.idle[l.to] = sameDestination[:last]

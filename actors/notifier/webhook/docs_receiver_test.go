@@ -244,8 +244,8 @@ func (s *server) ask(method string, header http.Header, body []byte) int {
 	return answer.StatusCode
 }
 
-// storedBodies returns the bodies in the inbox, which may not exist yet. If marked is set, the inbox must also
-// have the mark of the subscription stream; it must have nothing else.
+// storedBodies returns the bodies in the inbox, which may not exist yet, and whether the inbox has the mark of the
+// subscription stream. The inbox must have nothing else.
 func (s *server) storedBodies() (bodies []string, marked bool) {
 	s.t.Helper()
 	files, err := os.ReadDir(s.inbox)

@@ -84,13 +84,13 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	t.Parallel()
 	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
-	now := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.Clock = now })
+	manualClock := clock.NewManual(startTime)
+	c := open(t, func(s *settings) { s.options.Clock = manualClock })
 	p := signedDelivery(r.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
 		at := startTime.Add(time.Duration(i) * 30 * time.Second)
-		if err := now.Set(at); err != nil {
+		if err := manualClock.Set(at); err != nil {
 			t.Fatal(err)
 		}
 		a := c.Deliver(p)

@@ -198,7 +198,7 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != stored {
 			t.Errorf("%s: kept %s", name, answered.Meta)
 		}
-		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than was asked for") {
+		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than requested") {
 			t.Errorf("%s: the operator reads %q", name, r.log)
 		}
 	}
