@@ -181,9 +181,9 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 				}
 			})
 		}
-		for most := r.IntN(200) + 20; ; runtime.Gosched() {
+		for wanted := r.IntN(200) + 20; ; runtime.Gosched() {
 			mu.Lock()
-			enough := len(answered) >= most
+			enough := len(answered) >= wanted
 			mu.Unlock()
 			if enough {
 				break

@@ -116,10 +116,10 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 				voids = append(voids, v)
 			}
 		}
-		won, answered := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
+		captured, voided := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
 		after := b.inquire(1).Verdict
-		if !(won == 1 && answered == 0 && after == payment.VerdictCharged || won == 0 && answered == each && after == payment.VerdictRefused) {
-			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, answered, after)
+		if !(captured == 1 && voided == 0 && after == payment.VerdictCharged || captured == 0 && voided == each && after == payment.VerdictRefused) {
+			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", captured, voided, after)
 		}
 		if n := len(b.logLines()); n != 1+2*each {
 			t.Fatalf("%d lines, want %d", n, 1+2*each)

@@ -76,7 +76,7 @@ func (b *bench) open() {
 	}
 }
 
-// reopen is a restart: memory is lost.
+// reopen restarts the simulator, whose memory is lost.
 func (b *bench) reopen() {
 	b.t.Helper()
 	if err := b.Close(); err != nil {
