@@ -246,17 +246,18 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
-		few := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
+		sampled := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // these batches are like those of an activation, after each of which a stop is tried; a full run tries these too
+			if sampled && n%4 != 0 && n != batches {
+				// A full run tries a stop after each batch of an activation and of a profit. The other batches are like those.
 				continue
 			}
 			c := step.from.copyIssue(t)
 			c.commitWithoutActor(step.action, step.body, n)
 			c.start()
 			c.Runtime.Quiesce()
-			if p, under := c.progress(); under {
-				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
+			if p, running := c.progress(); running {
+				t.Fatalf("%s after a stop at batch %d is still at %+v", step.action, n, p)
 			}
 			c.wantBalances(step.holders, step.paid, step.common)
 			c.Close()
@@ -269,14 +270,14 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 func TestRequestsDuringBatchesWait(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
-	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
+	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
 	first, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, under := first.Record.Progress(); !under || p.Doing != contract.Profit || p.Done != 0 {
+	if p, running := first.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
 	if _, err = c.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
@@ -314,19 +315,19 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
-	under := c.copyIssue(t)
-	under.commitWithoutActor(contract.Activate, "", 2)
-	under.OpenJournal()
+	interrupted := c.copyIssue(t)
+	interrupted.commitWithoutActor(contract.Activate, "", 2)
+	interrupted.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	under.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
+	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
 		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { done <- r })
 	var refusal *ledger.Refusal
 	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
-	if n := under.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
+	if n := interrupted.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
 		t.Errorf("%d contracts wait; want 1", n)
 	}
 }

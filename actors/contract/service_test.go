@@ -127,9 +127,9 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 		var faults *schema.Faults
 		switch {
 		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
-			t.Errorf("more than is left was taken: %v", r.err)
+			t.Errorf("a withdrawal of more than is left was not refused: %v", r.err)
 		case c.left != "" && (r.err != nil || o.balance(r.result) != c.left):
-			t.Errorf("it was not taken of what is left: %v", r.err)
+			t.Errorf("a withdrawal of what is left was refused: %v", r.err)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
 			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
-				t.Error("nothing was asked for, and it was made")
+				t.Error("a contract was made from an empty request")
 			}
 			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
 			if err != nil {

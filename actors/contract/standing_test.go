@@ -63,7 +63,7 @@ func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
-		t.Errorf("the answer is that of the activation: %s are owed", got)
+		t.Errorf("the activation answers that %s are owed, want 0", got)
 	}
 	o.wantOwed(a.ID, "300")
 }
@@ -133,7 +133,7 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 			}
 			at := contract.ReviewedAt.Get(made.Record.Values)
 			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, moved at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
 			}
 			if n := made.Record.Number(made.Stamp.Started, made.Stamp.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
@@ -153,7 +153,7 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	does := func(action contract.Action, body string) Result {
+	act := func(action contract.Action, body string) Result {
 		t.Helper()
 		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
 		if err != nil {
@@ -161,8 +161,8 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 		}
 		return r
 	}
-	submitted := does(contract.Submit, `{}`)
-	reviewed := does(contract.Pass, `{"approved_by":"the board"}`)
+	submitted := act(contract.Submit, `{}`)
+	reviewed := act(contract.Pass, `{"approved_by":"the board"}`)
 	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
 	if before == made.Stamp.Started || at < before || at > after {
 		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)

@@ -60,10 +60,10 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	if r, err := o.service.Read(o.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
-	// Each asset and each organization has its own room.
+	// Each asset, environment and organization has its own room.
 	for _, a := range []Act{o.venture(o.org, "USD", money.Prod), o.venture(o.org, "AED", money.Test), o.venture(uuid.New(), "AED", money.Prod)} {
 		if _, err := o.service.Act(a); err != nil {
-			t.Errorf("another's: %v", err)
+			t.Errorf("another asset, environment or organization has no room: %v", err)
 		}
 	}
 }

@@ -180,8 +180,7 @@ func (r *fakePlatform) question(operation actors.Operation, amount uint64) *acto
 	}
 }
 
-// theirs returns the other platform's transaction for our charge, in a status and with more
-// members.
+// theirs returns the other platform's transaction for our charge, in a status and with more members.
 func theirs(status string, members ...string) string {
 	return fmt.Sprintf(`{"id":"their-id","txid":%q,"type":"payment","status":%q,"amount":"1000","currency":"USD","scale":2,"new_field":{"a":[1]}%s}`,
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
@@ -227,9 +226,9 @@ func (r *fakePlatform) wantNoSecrets(o actors.Outcome) actors.Outcome {
 }
 
 // expectVerdict checks a verdict and whether it counts as a failure for the circuit breaker.
-func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, down bool) {
+func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, unreachable bool) {
 	r.t.Helper()
-	if o.Verdict != verdict || o.Unreachable != down {
-		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, down, r.log)
+	if o.Verdict != verdict || o.Unreachable != unreachable {
+		r.t.Errorf("the verdict is %v %q, unreachable %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, unreachable, r.log)
 	}
 }

@@ -25,7 +25,7 @@ var kills = []killed{
 // killDuring runs do, stops its request between the platforms and kills one of them.
 func (s *side) killDuring(k killed, method string, do func(*testkit.Client)) {
 	s.t.Helper()
-	stopped := s.via.next(method, k.answered)
+	stopped := s.via.stopNext(method, k.answered)
 	ended := make(chan struct{})
 	us := s.ourClient()
 	go func() { defer close(ended); do(us) }()
@@ -149,7 +149,7 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 // TestKillsUnderLoad kills either platform while many requests are in progress: nothing is lost,
 // and nothing is done twice.
 func TestKillsUnderLoad(t *testing.T) {
-	const many, until = 24, 6
+	const many, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
@@ -165,13 +165,13 @@ func TestKillsUnderLoad(t *testing.T) {
 				answered <- err == nil && a.Status == 201
 			}()
 		}
-		for range until {
+		for range answeredBefore {
 			<-answered
 		}
 		victim := s.victim(theirs)
 		victim.Kill()
 		s.revive(victim)
-		for range many - until {
+		for range many - answeredBefore {
 			<-answered
 		}
 		for i := range many {

@@ -100,11 +100,11 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 	r := open(t, respond(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
 	q := r.question(actors.Pay, 0)
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
-		t.Errorf("who lost the answer is told %+v", o.Action)
+		t.Errorf("a caller that lost the answer gets %+v", o.Action)
 	}
 	q.ActionKnown = true
 	if o := r.inquire(q); o.Action != nil || o.Verdict != payment.VerdictAction {
-		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
+		t.Errorf("a caller that knows the action gets %v %+v", o.Verdict, o.Action)
 	}
 }
 
@@ -164,25 +164,25 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		theirs          string
 		answered, asked payment.Verdict
 	}{
-		"captured":                       {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"still held":                     {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
-		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
-		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
-		"given up":                       {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
-		"rejected already":               {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
-		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
-		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
-		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
-		"refund in progress":             {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
-		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
-		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
-		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
-		"only the earlier refund":        {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
-		"another refund":                 {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
-		"another refund is refused":      {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
-		"another refund is not decided":  {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
-		"more than requested":            {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
+		"captured":                      {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"still held":                    {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
+		"capture refused":               {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
+		"the hold is gone":              {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
+		"voided":                        {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
+		"rejected already":              {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
+		"settled before the void":       {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
+		"not voided yet":                {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
+		"refunded":                      {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"refunded, no amount shown":     {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
+		"refund in progress":            {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
+		"refund refused":                {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
+		"refund not decided":            {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
+		"refund never arrived":          {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
+		"only the earlier refund":       {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
+		"another refund":                {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
+		"another refund is refused":     {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
+		"another refund is not decided": {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
+		"more than requested":           {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
 		r := open(t, respond(200, c.theirs))
 		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
