@@ -85,7 +85,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 		f.panicInLog()
 	}
 	if got := f.inMemory.Load(); got > 30 {
-		t.Errorf("offered %d times after 61 faults", got)
+		t.Errorf("offered %d times after 61 panics", got)
 	}
 	g.open()
 	waitFor(t, "nothing waits in memory any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
@@ -93,7 +93,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 }
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
-	f := &faults{byDestination: make(map[key]*panicRecord)}
+	f := &panics{byDestination: make(map[key]*panicRecord)}
 	a, b := key{org: firstOrg}, key{firstOrg, merchants, secondOrg}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
@@ -108,11 +108,11 @@ func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
 	f.searchStarted(a)
 	wants("after it has begun", a, 1, false)
 	f.searchStarted(a)
-	at = at.Add(forgetFault)
+	at = at.Add(forgetPanic)
 	wants("the third, at the last moment", a, 2, false)
 	f.searchStarted(a)
 	f.searchStarted(b)
-	at = at.Add(forgetFault + 1)
+	at = at.Add(forgetPanic + 1)
 	wants("after a long time", a, 0, false)
 	if len(f.byDestination) != 1 {
 		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))

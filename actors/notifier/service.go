@@ -86,7 +86,7 @@ type Service struct {
 	inMemory        atomic.Int64 // notices in memory, until they are tried or in the store
 	stopping        atomic.Bool
 	delivering      sync.RWMutex // read-locked by every delivery in progress
-	faults          faults
+	panics          panics
 	rescanned       atomic.Bool // a rescan has run, so duplicates are possible
 	bodies          sync.Pool
 
@@ -112,7 +112,7 @@ func New(o Options) (*Service, error) {
 		quickPool: rt.NewPool(min(workers, maxQuickWorkers)), failingPool: rt.NewPool(min(workers, maxFailingWorkers)), operatorWorkers: rt.NewPool(maxOperatorWorkers),
 		bodies: sync.Pool{New: func() any { return new([]byte) }},
 		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		faults: faults{byDestination: make(map[key]*panicRecord)},
+		panics: panics{byDestination: make(map[key]*panicRecord)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
 		return &destination{service: s, key: k, workerLimit: 1, pulled: make(map[ID]bool)}
