@@ -277,7 +277,7 @@ func (p *velocityActor) Idle() bool {
 	return true
 }
 
-// KeepUntil implements actors.Keeper: the actor stays while attempts count, because attempts that
+// KeepUntil implements actors.RetainedBehaviour: the actor stays while attempts count, because attempts that
 // are not durable yet are in memory only.
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()

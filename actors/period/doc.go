@@ -17,6 +17,6 @@
 //
 // Callers: api (Service), cmd (New).
 //
-// Rejected: marking a month as closing first and adding its hash later. Then nothing would have to be computed again, but a
-// kill would leave a month that is neither open nor closed and that must be resumed.
+// Rejected: marking a month as closing first and adding its hash later. Then nothing would have to be computed
+// again, but a kill would leave a month that is neither open nor closed and that must be resumed.
 package period
