@@ -15,7 +15,7 @@ import (
 type dispatcher struct {
 	mailboxes chan func()
 	dequeued  atomic.Uint64 // mailboxes that have left the queue
-	nonEmpty  chan struct{} // the queue is not empty
+	nonEmpty  chan struct{} // signals that the queue is not empty
 	closed    atomic.Bool   // no goroutine reads the queue any more
 	stop      chan struct{}
 	ended     sync.WaitGroup
@@ -75,7 +75,7 @@ func (d *dispatcher) Schedule(mailbox func()) {
 // Throughput implements actor.Dispatcher.
 func (d *dispatcher) Throughput() int { return throughput }
 
-// watch empties the queue if no permanent goroutine does.
+// watch gives every queued mailbox its own goroutine whenever the queue makes no progress for a while.
 func (d *dispatcher) watch() {
 	defer d.ended.Done()
 	timer := time.NewTimer(stalled)

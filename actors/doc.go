@@ -21,7 +21,7 @@
 //  8. An actor has work from its first message until it has handled all messages and has nothing outstanding. An
 //     actor without work that is kept in memory delays neither commands nor due work, and is not asked to stop
 //     before the time that it has named (RetainedBehaviour). The actors of Unbounded registries, such as webhooks to
-//     merchants who do not answer, delay neither.
+//     merchants who do not answer, delay neither commands nor due work, even while they have work.
 //  9. After a failure a poll, a record or a retry waits in real time, longer each time, so none can make the
 //     clock's loop spin.
 //

@@ -19,11 +19,11 @@ func (rt *Runtime) Processes() (n int) {
 // Kept returns the number of actors that are kept without work.
 func (rt *Runtime) Kept() int64 { return rt.kept.Load() }
 
-// Keep adds more to the count of actors that are kept without work.
+// Keep raises the count of actors that are kept without work, without making any.
 func (rt *Runtime) Keep(more int64) { rt.kept.Add(more) }
 
 // StopIdle asks idle actors to stop, as of a real time.
 func (r *Registry[K]) StopIdle(now time.Time) { r.stopIdle(now) }
 
-// Reclaim returns due work to the journal as if after had passed.
+// Reclaim returns due work to the journal as if a duration had passed.
 func (rt *Runtime) Reclaim(after time.Duration) { rt.reclaim(time.Now().Add(after)) }

@@ -55,8 +55,8 @@ func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 	})
 }
 
-// Committed panics after its Change is durable; Idle and Refuse, which handle no message, panic
-// too. The library must never see a panic, because it would start another actor.
+// Committed panics after its Change is durable; Idle, Failed and Refuse panic although they handle no
+// message. The library must never see a panic, because it would start another actor.
 func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 8)
@@ -183,10 +183,10 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 	}
 	f.Quiesce()
 	mustReturn(t, "the table is as it was", func() {
-		observation := time.NewTicker(time.Millisecond)
-		defer observation.Stop()
+		ticker := time.NewTicker(time.Millisecond)
+		defer ticker.Stop()
 		for f.Processes() != before {
-			<-observation.C
+			<-ticker.C
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	for _, keep := range []time.Duration{0, time.Hour} {
 		f := open(t, keep)
-		var order []int // of one actor, so only one goroutine at a time uses it
+		var order []int // only one actor appends to it, so only one goroutine at a time uses it
 		replies := make(chan error, 5_000)
 		for i := range 5_000 {
 			if i%10 == 0 {
@@ -263,7 +263,7 @@ func TestActorIsRemovedBeforeItsLastWorkEnds(t *testing.T) {
 	}
 }
 
-// Observers are not refused because of other observers that wait.
+// However many Observers wait for the end of a Change, none is refused.
 func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	f := open(t, 0)
 	f.gate = make(chan struct{})

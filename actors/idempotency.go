@@ -12,7 +12,7 @@ import (
 type Key struct {
 	Scope string   // the key's owner: PartnerKeyScope, UserKeyScope or AdminKeyScope
 	Text  string   // as it was sent, at most 255 characters
-	Hash  [32]byte // of the request that it came with: method, path and body
+	Hash  [32]byte // hash of the request that the key came with: of its method, path and body
 }
 
 // UserKeyScope is the scope of the keys of an organization's users.
@@ -27,8 +27,8 @@ func PartnerKeyScope(number int64) string { return "partner/" + strconv.FormatIn
 // IsZero tells whether there is no key.
 func (k *Key) IsZero() bool { return k.Text == "" }
 
-// Claim returns the claim of the key for the record that the request has made or changed. A replay
-// returns the extra bytes, at most a few hundred.
+// Claim returns the claim of the key for the record that the request has made or changed. It contains the
+// extra bytes, at most a few hundred, which Find returns for a repeated request.
 func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 	owner := make([]byte, 0, len(k.Hash)+1+len(s.ID)+len(extra))
 	owner = append(owner, k.Hash[:]...)
@@ -40,8 +40,8 @@ func (k *Key) Claim(org ledger.ID, s ledger.Source, extra []byte) ledger.Claim {
 // ClaimKey returns the key of the claim: scope and text.
 func (k *Key) ClaimKey() string { return k.Scope + "/" + k.Text }
 
-// Claimed returns the record that was made or changed with a key; owner is the claim's. The error is a
-// Conflict if the key was used for another request.
+// Claimed returns what the Owner of the key's claim says: the record that was made or changed with the key,
+// and the extra bytes. The error is a Conflict if the key was used for another request.
 func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	const op = "actors.Key"
 	head := len(k.Hash) + 1 + len(s.ID)
@@ -56,8 +56,8 @@ func (k *Key) Claimed(owner []byte) (s ledger.Source, extra []byte, err error) {
 	return s, owner[head:], nil
 }
 
-// Find looks up whether the key was used already. The error is a Conflict if it was used for
-// another request.
+// Find returns the record that an earlier request with the key has made or changed; false if the key was
+// not used yet. The error is a Conflict if it was used for another request.
 func (k *Key) Find(v *posting.View, org ledger.ID) (s ledger.Source, extra []byte, found bool, err error) {
 	owner, found, err := v.Claim(org, ledger.ClaimIdempotency, k.ClaimKey())
 	if err != nil || !found {

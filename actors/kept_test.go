@@ -13,9 +13,9 @@ import (
 
 // retainedBehaviour is a behaviour whose actor must be kept until a time.
 type retainedBehaviour struct {
-	until     atomic.Int64 // Micros
-	idleCalls atomic.Int64
-	panic     atomic.Bool
+	until          atomic.Int64 // Micros
+	keepUntilCalls atomic.Int64
+	panic          atomic.Bool
 }
 
 func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
@@ -28,7 +28,7 @@ func (k *retainedBehaviour) Receive(c *actors.Context, message any) {
 }
 
 func (k *retainedBehaviour) KeepUntil() ledger.Micros {
-	if k.idleCalls.Add(1); k.panic.Swap(false) {
+	if k.keepUntilCalls.Add(1); k.panic.Swap(false) {
 		panic("until")
 	}
 	return ledger.Micros(k.until.Load())
@@ -38,7 +38,7 @@ func (k *retainedBehaviour) Committed(*actors.Context, *posting.Change, posting.
 func (k *retainedBehaviour) Idle() bool                                                  { return true }
 func (k *retainedBehaviour) Failed(*actors.Context)                                      {}
 
-// retainedActors is a registry whose actors share one behaviour.
+// retainedActors returns a registry whose actors share one behaviour.
 func (f *fixture) retainedActors(keep time.Duration, k *retainedBehaviour) *actors.Registry[actors.RecordKey] {
 	return actors.NewRegistry(f.Runtime, "keeper", keep, func(actors.RecordKey) actors.Behaviour { return k })
 }
@@ -50,11 +50,11 @@ func (f *fixture) wantCounts(t *testing.T, what string, live, kept int64) {
 	}
 }
 
-// waitForActors waits until only left actors are left.
-func (f *fixture) waitForActors(t *testing.T, what string, left int64) {
+// waitForActors waits until a number of actors are kept without work.
+func (f *fixture) waitForActors(t *testing.T, what string, kept int64) {
 	t.Helper()
 	mustReturn(t, what, func() {
-		for f.Kept() != left {
+		for f.Kept() != kept {
 			runtime.Gosched()
 		}
 	})
@@ -91,10 +91,10 @@ func TestRetainedActorHasNoWork(t *testing.T) {
 	k.panic.Store(true)
 	registry.Tell(wideKey(3), call(nothing))
 	f.Quiesce()
-	f.wantCounts(t, "one whose behaviour has not said that it may rest", 1, 99)
+	f.wantCounts(t, "after a panic of KeepUntil", 1, 99)
 	registry.Tell(wideKey(3), call(nothing))
 	f.Quiesce()
-	f.wantCounts(t, "and one that has", 0, 100)
+	f.wantCounts(t, "after KeepUntil has returned", 0, 100)
 }
 
 func TestActorWithAChangeInProgressHasWork(t *testing.T) {
@@ -106,19 +106,19 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f.wantCounts(t, "before it is durable", 1, 0)
+	f.wantCounts(t, "before the first Change is durable", 1, 0)
 	f.gate <- struct{}{}
 	if err := <-replies; err != nil {
 		t.Fatal(err)
 	}
-	f.wantCounts(t, "with another", 1, 0)
+	f.wantCounts(t, "while the second Change is made durable", 1, 0)
 	close(f.gate)
 	f.Quiesce()
-	f.wantCounts(t, "after both", 0, 1)
+	f.wantCounts(t, "after both Changes", 0, 1)
 }
 
-// Actors that are only kept count against no bound: with many of them, commands are accepted and due
-// work is handled.
+// Actors that are only kept delay nothing: however many there are, commands are accepted and due work is
+// handled.
 func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")
@@ -150,7 +150,7 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	}
 }
 
-// Actors of an Unbounded registry count against no bound: with many of them at work, other commands are
+// Actors of an Unbounded registry delay nothing: however many of them have work, other commands are
 // accepted and due work is handled.
 func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	if testing.Short() {
@@ -213,9 +213,9 @@ func TestRetainedActorStaysUntilItsTime(t *testing.T) {
 	for range 10 {
 		registry.StopIdle(time.Now().Add(time.Hour))
 	}
-	registry.Tell(key(1), call(nothing)) // queued behind what the sweep has sent
+	registry.Tell(key(1), call(nothing)) // handled after whatever StopIdle has sent
 	f.Quiesce()
-	if n := k.idleCalls.Load(); n != 2 {
+	if n := k.keepUntilCalls.Load(); n != 2 {
 		t.Errorf("asked %d times by two messages", n)
 	}
 	f.wantCounts(t, "before the instant", 0, 1)
@@ -232,7 +232,7 @@ func TestActorWithoutARetentionTimeStopsWhenIdle(t *testing.T) {
 	f.registry.Tell(key(1), call(nothing))
 	f.Quiesce()
 	registry := f.retainedActors(time.Nanosecond, new(retainedBehaviour))
-	registry.Tell(key(2), call(nothing)) // it is kept at rest afterwards
+	registry.Tell(key(2), call(nothing)) // it stops at once, because it names no time and a nanosecond has passed
 	f.Quiesce()
-	f.wantCounts(t, "one has rested", 0, 1)
+	f.wantCounts(t, "only the probe is kept", 0, 1)
 }

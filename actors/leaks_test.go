@@ -27,7 +27,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		"actors beyond those that stay": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
+		"more actors than permanent goroutines": func(_ *actors.Runtime, r *actors.Registry[actors.RecordKey]) {
 			release := make(chan struct{})
 			for i := range 500 {
 				r.Tell(wideKey(i), stall{release})
@@ -35,9 +35,9 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 			close(release)
 		},
 	} {
-		for _, running := range []clock.Clock{clock.NewManual(start), clock.Real{}} {
+		for _, testClock := range []clock.Clock{clock.NewManual(start), clock.Real{}} {
 			before := goleak.IgnoreCurrent()
-			rt := actors.New(actors.Options{Clock: running, Journal: f.Journal, Log: f.Log})
+			rt := actors.New(actors.Options{Clock: testClock, Journal: f.Journal, Log: f.Log})
 			registry := actors.NewRegistry(rt, "probe", time.Hour, func(k actors.RecordKey) actors.Behaviour {
 				return &probe{fixture: f, key: k}
 			})
@@ -45,7 +45,7 @@ func TestAStoppedRuntimeLeavesNoGoroutine(t *testing.T) {
 			use(rt, registry)
 			mustReturn(t, name+": stopped", rt.Stop)
 			if err := goleak.Find(before); err != nil {
-				t.Errorf("%s, %T: %v", name, running, err)
+				t.Errorf("%s, %T: %v", name, testClock, err)
 			}
 		}
 	}

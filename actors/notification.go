@@ -28,9 +28,9 @@ type Address struct {
 // Addresses says where notifications of a partner's transactions go; actors/directory implements it.
 type Addresses interface {
 	// Recipient returns the destination of webhooks about a transaction at a terminal: the terminal or,
-	// for a transaction without one (the zero id), the partner's notification-only terminal of the
-	// environment. It returns false, so that no merchant is notified, unless that terminal or the
-	// partner has an address.
+	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
+	// environment. If neither that terminal nor the partner has an address, it returns false, and no
+	// merchant is notified.
 	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
 	// Address returns a destination's current address; false if it has none.
 	Address(org, to ledger.ID) (Address, bool)

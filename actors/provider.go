@@ -37,11 +37,11 @@ func (o Operation) String() string {
 // Call is one submission to a provider. Its intent is durable before the call.
 type Call struct {
 	Org       ledger.ID
-	Reference ledger.ID // the provider's reference of the charge: the transaction's id
+	Reference ledger.ID // the id by which the provider knows the charge: the transaction's id
 	Operation Operation
 	Request   ledger.ID // distinguishes the Complete, Capture, Void and Refund calls of a charge; zero for Pay and PayOut
 	Terminal  *directory.Terminal
-	Amount    money.Amount // what the payer pays, what arrives, what is captured or refunded; zero for Complete and Void
+	Amount    money.Amount // what the payer pays or the recipient gets, or what is captured or refunded; zero for Complete and Void
 	Asset     money.Asset  // the asset of Amount
 	Method    string       // the money_storage type
 	Hold      bool         // Pay and PayOut: authorise only; a Capture or a Void follows
@@ -68,7 +68,7 @@ type Call struct {
 type ChargeState struct {
 	Since       time.Time    // the charge was submitted no earlier than this
 	Charge      money.Amount // the amount that the charge was submitted with
-	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: none had
+	Meta        []byte       // Outcome.Meta of the last outcome that had one; nil: there was none
 	Returned    money.Amount // Refund: total of the earlier refunds
 	ActionKnown bool         // the payer's action is known, so an inquiry need not return it again
 }
@@ -94,7 +94,7 @@ type Outcome struct {
 	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: when to inquire; 0: after the provider time-out, or never for VerdictAction
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, or (VerdictAction) no inquiry
 	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 
@@ -136,7 +136,7 @@ const (
 // Provider is an adapter to one payment provider. Its methods run on a bounded pool, never on an
 // actor's goroutine, and may block until ctx ends.
 type Provider interface {
-	// Name returns the adapter's value of a terminal's provider field.
+	// Name returns the value of a terminal's provider field that selects this adapter.
 	Name() string
 	// Accepts tells whether the adapter can serve a money_storage type.
 	Accepts(operation Operation, method string) bool

@@ -20,7 +20,7 @@ const (
 // (to a panic, a terminal without a provider, a full pool), its record would wait forever.
 type dispatchedWork struct {
 	item  posting.Item
-	until time.Time
+	until time.Time // real time at which the work is returned to the journal
 }
 
 // noteDispatched records due work that was handed out.
@@ -72,10 +72,10 @@ func (rt *Runtime) schedule(after time.Duration, fn func()) {
 	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
 }
 
-// ScheduleRetry schedules one call of fn, by real time, after the wait that follows the given number of
-// failures: a second, then twice as long each time, up to a minute. It does not count as work in
-// progress: no call waits for it, and the end of the runtime drops it. fn must not block.
-func (rt *Runtime) ScheduleRetry(times int, fn func()) { rt.schedule(repeatAfter(times), fn) }
+// ScheduleRetry schedules one call of fn, in real time, after a failure that had the given number of failures
+// before it: after a second, doubled for each earlier failure, at most a minute. The scheduled call does
+// not count as work in progress: Quiesce and Stop do not wait for it, and Stop drops it. fn must not block.
+func (rt *Runtime) ScheduleRetry(earlier int, fn func()) { rt.schedule(repeatAfter(earlier), fn) }
 
 func (rt *Runtime) repeat(now time.Time) {
 	var due []func()
@@ -93,8 +93,8 @@ func (rt *Runtime) repeat(now time.Time) {
 	}
 }
 
-// repeatAfter returns the wait before the next try of something that has failed times times before.
-func repeatAfter(times int) time.Duration {
+// repeatAfter returns the wait after a failure that had the given number of failures before it.
+func repeatAfter(earlier int) time.Duration {
 	const doublings = 6 // 64 s: beyond lastRepeat
-	return min(firstRepeat<<min(times, doublings), lastRepeat)
+	return min(firstRepeat<<min(earlier, doublings), lastRepeat)
 }

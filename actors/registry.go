@@ -28,7 +28,7 @@ type Behaviour interface {
 }
 
 // RetainedBehaviour is a Behaviour whose memory is needed for some time even with nothing outstanding: its
-// actor is not stopped before the returned time, by the Runtime's clock. The registry calls
+// actor is not stopped before the time that KeepUntil returns, by the Runtime's clock. The registry calls
 // KeepUntil after each message, and only if it keeps idle actors.
 type RetainedBehaviour interface{ KeepUntil() ledger.Micros }
 
@@ -40,7 +40,7 @@ type Registry[K comparable] struct {
 	rt      *Runtime
 	name    string
 	keep    time.Duration // how long an idle actor is kept if there is room; 0: not at all
-	live    *atomic.Int64 // counter of its actors with work
+	live    *atomic.Int64 // the runtime's counter of actors with work to which its actors belong
 	produce func(K) Behaviour
 	seed    maphash.Seed
 	shards  [64]shard[K]
@@ -66,8 +66,8 @@ type actorEntry struct {
 	idle  bool          // it has no work and is only kept in memory
 }
 
-// NewRegistry makes a registry. Idle actors are kept for keep; beyond MaxKept in all registries
-// together they stop at once.
+// NewRegistry makes a registry. Idle actors are kept in memory for the duration keep, unless all registries
+// together already keep MaxKept actors: then an idle actor stops at once.
 func NewRegistry[K comparable](rt *Runtime, name string, keep time.Duration, produce func(K) Behaviour) *Registry[K] {
 	r := &Registry[K]{rt: rt, name: name, keep: keep, live: &rt.live, produce: produce, seed: maphash.MakeSeed()}
 	for i := range r.shards {
@@ -172,12 +172,12 @@ func (r *Registry[K]) keeps(c *actorEntry, until ledger.Micros) bool {
 // stopIdle asks actors that have been idle for too long whether they may stop, except those that must
 // be kept until a later time.
 func (r *Registry[K]) stopIdle(now time.Time) {
-	business := ledger.MicrosOf(r.rt.Clock.Now())
+	businessNow := ledger.MicrosOf(r.rt.Clock.Now())
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
 		for _, c := range s.entries {
-			if now.Sub(c.used) >= r.keep && !(c.idle && business < c.until) {
+			if now.Sub(c.used) >= r.keep && !(c.idle && businessNow < c.until) {
 				r.rt.system.Root.Send(c.pid, idleCheck{})
 			}
 		}

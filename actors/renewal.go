@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Renewal is a payment that a subscription starts, with the stored credential of the initial
-// payment and at its terminal. Its intent is durable before it starts.
+// Renewal is a payment that a subscription starts. It uses the stored credential and the terminal of the
+// subscription's initial payment. Its intent is durable before it starts.
 type Renewal struct {
 	Org          ledger.ID
 	ID           ledger.ID // the id of its future transaction: random, and chosen with the intent

@@ -30,9 +30,9 @@ var ErrReply = errors.New("the stored reply can't be read")
 
 var errNoReply = errors.New("it is no reply of this form")
 
-// SealReply returns the stored form of the reply to a request with a key: the form, and the plaintext
-// sealed for that form, the organization and the id. The id is derived from the key (by ReplyID of the
-// service that writes the reply). The error is the sealer's.
+// SealReply returns the bytes to store for the reply to a request with an idempotency key: the Form, then the
+// plaintext, which is sealed with the Form, the organization and the id as its context. The id is derived
+// from the key (by ReplyID of the service that writes the reply). The error is the sealer's.
 func SealReply(s Sealer, f Form, org, id ledger.ID, plaintext []byte) ([]byte, error) {
 	if s == nil {
 		return nil, errNoSealer
@@ -79,16 +79,16 @@ func ReplyRecord(v *posting.View, org ledger.ID, reply ledger.Source) (posting.R
 	return r, found, err
 }
 
-// EventBeforeReply returns the event directly before the reply's own event. It is the last event of the
-// record that the reply shows, so it has the times that the reply shows. last is the seq in the reply's
-// row. The result is false if the event at last is not the reply's own, or is the first one.
-func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, last uint64) (ledger.Event, bool, error) {
-	own, _, found, err := v.Event(org, last)
-	if err != nil || !found || own.Source != reply {
+// EventBeforeReply returns the event directly before the reply's own event, whose number replySeq is in the
+// reply's row. It is the last event of the record that the reply shows, so it has the times that the reply
+// shows. The result is false if the event at replySeq is not the reply's own, or is the first event.
+func EventBeforeReply(v *posting.View, org ledger.ID, reply ledger.Source, replySeq uint64) (ledger.Event, bool, error) {
+	replyEvent, _, found, err := v.Event(org, replySeq)
+	if err != nil || !found || replyEvent.Source != reply {
 		return ledger.Event{}, false, err
 	}
-	then, _, found, err := v.Event(org, last-1)
-	return then, found, err
+	before, _, found, err := v.Event(org, replySeq-1)
+	return before, found, err
 }
 
 // SealReply calls the function SealReply with the runtime's sealer. The error is a *ledger.Refusal.

@@ -19,8 +19,8 @@ import (
 
 // Bounds of the runtime.
 const (
-	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; commands beyond are refused
-	MaxKept    = 131_072 // actors without work, in all registries; beyond it only those that must be kept (RetainedBehaviour) stay
+	MaxLive    = 131_072 // actors with work, in all registries that are not Unbounded; further commands are refused
+	MaxKept    = 131_072 // actors without work, in all registries; further ones stay only if they must be kept (RetainedBehaviour)
 	MaxWaiting = 64      // messages that wait in one actor while its Change is made durable
 	MaxCalls   = 131_072 // jobs that wait for the pool
 	poolSize   = 1024    // concurrent jobs of the pool: calls of rails take seconds
@@ -139,9 +139,9 @@ func (rt *Runtime) Wake(kind ledger.Kind, fn func(Due)) { rt.wakers[kind] = fn }
 // Poll registers a poll.
 func (rt *Runtime) Poll(p Poll) { rt.polls = append(rt.polls, &poll{Poll: p}) }
 
-// Start dispatches what is due and continues to do so as time passes. It dispatches items that
-// resume accepts at once, whatever their due time: intents whose outcome is unknown. Accepted items for
-// which the pool has no room wait for their due times.
+// Start dispatches what is due and continues to do so as time passes. The function resume accepts the items
+// that are dispatched at once, whatever their due time: intents whose outcome is unknown. Accepted items
+// for which there is no room (overloaded) wait for their due times.
 func (rt *Runtime) Start(resume func(posting.Item) bool) {
 	for _, item := range rt.Journal.Due.All(resume) {
 		if rt.overloaded() {
@@ -243,7 +243,8 @@ func (rt *Runtime) Stop() {
 // ErrRealClock refuses to step a clock that runs by itself.
 var ErrRealClock = errors.New("the clock is real")
 
-// maintain runs in real time: it returns due work, runs repeats and stops idle actors.
+// maintain runs in real time: it returns lost due work to the journal, makes scheduled calls again, and asks
+// idle actors to stop.
 func (rt *Runtime) maintain() {
 	defer rt.stopped.Done()
 	ticker := time.NewTicker(min(time.Second, rt.handling))

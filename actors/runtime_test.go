@@ -32,10 +32,10 @@ type fixture struct {
 	clock    *clock.Manual
 	registry *actors.Registry[actors.RecordKey]
 	log      *bytes.Buffer
-	made     atomic.Int64
-	gate     chan struct{} // if set, groups wait here
-	seen     chan string
-	ignore   atomic.Bool // if set, due work changes nothing
+	made     atomic.Int64  // how many probes were made
+	gate     chan struct{} // if set, the journal's groups wait for it before they are written
+	seen     chan string   // which records were woken, and when
+	ignore   atomic.Bool   // if set, due work changes nothing
 }
 
 func open(t *testing.T, keep time.Duration) *fixture { return openAs(t, keep, 0) }

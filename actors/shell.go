@@ -27,15 +27,15 @@ type Context struct {
 	Runtime  *Runtime
 	self     *actor.PID
 	change   *posting.Change // the Change that is being made durable
-	orphan   bool            // the behaviour that submitted it was replaced
+	orphan   bool            // the behaviour that submitted change was replaced after a panic
 	expected int             // Expected messages still to come
 }
 
 // Expected is a message that Context.Expect announced.
 type Expected interface{ Expected() }
 
-// Observer is a Refusable that only waits for the results of other messages. An actor's queue has
-// room for all of them, because there are only as many as requests in progress.
+// Observer is a Refusable that only waits for the results of other messages. An actor's queue takes any
+// number of Observers, because there are at most as many as requests in progress.
 type Observer interface {
 	Refusable
 	Observes()
@@ -57,7 +57,7 @@ type repeated struct {
 // Now returns the business time.
 func (c *Context) Now() time.Time { return c.Runtime.Clock.Now() }
 
-// Commit submits a Change to the writer. Later messages wait until Committed.
+// Commit submits a Change to the writer. Later messages wait until Committed was called.
 func (c *Context) Commit(change *posting.Change) {
 	if c.change != nil {
 		panic("a Change is under way already")
@@ -102,8 +102,8 @@ func (c *Context) Committing() bool { return c.change != nil }
 // Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. A unit of work ends only after the actor was removed, if it may
-// be, so no actor is left when the wait for all work ends.
+// Receive implements actor.Actor. If the actor may be removed, it is removed before the message's unit of work
+// ends. So no actor without work is left when a wait for the end of all work returns.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:
@@ -129,8 +129,8 @@ func (s *shell[K]) Receive(ac actor.Context) {
 	}
 }
 
-// queue keeps a message until the Change in progress is durable. Only commands are bounded:
-// outcomes and due work are as many as their intents.
+// queue keeps a message until the Change in progress is durable. Only commands are bounded in number: there
+// cannot be more outcomes and due items than intents.
 func (s *shell[K]) queue(m any) {
 	_, observes := m.(Observer)
 	if refusable, ok := m.(Refusable); ok && !observes && len(s.waiting) >= MaxWaiting {

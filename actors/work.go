@@ -53,7 +53,8 @@ type pool struct {
 
 func newPool(size int) *pool { return &pool{size: size} }
 
-// add queues a job, and starts a goroutine for it if there are fewer than size.
+// add queues a job, and starts a goroutine if fewer than size are running. It returns false if the pool is
+// closed or too many jobs wait.
 func (p *pool) add(job func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

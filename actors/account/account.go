@@ -61,8 +61,8 @@ type admit struct {
 	answer            func(bool)
 }
 
-// Refuse implements actors.Refusable. An account that is too busy admits: the writer checks every
-// payout again, and Admit only saves it work.
+// Refuse implements actors.Refusable. If the account cannot answer, the amount is admitted: the writer
+// checks every payout again, and Admit only saves the writer work.
 func (m *admit) Refuse(error) { m.answer(true) }
 
 // LogValue implements slog.LogValuer.

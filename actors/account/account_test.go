@@ -30,8 +30,8 @@ func TestAmountUpToAvailableFundsAndOverdraftIsCovered(t *testing.T) {
 		{"0", "10", "0", "15", "5", true}, // below zero already
 		{"0", "10", "0", "15", "6", false},
 		{"0", "10", "0", "9", "0", false},
-		{largest, "0", "0", largest, largest, true}, // the sum is out of range
-		{"0", largest, "1", "0", "1", false},        // so are the debits
+		{largest, "0", "0", largest, largest, true}, // funds and overdraft add up to more than money.Max
+		{"0", largest, "1", "0", "1", false},        // so do the debits
 	} {
 		parse := money.MustParse
 		totals := ledger.Totals{CreditsPosted: parse(c.credits), DebitsPosted: parse(c.debits), DebitsPending: parse(c.held)}
@@ -50,10 +50,10 @@ func TestBusyAccountAdmits(t *testing.T) {
 	rt := w.Runtime
 	s := New(rt)
 	rt.Start(func(posting.Item) bool { return false })
-	of := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
+	accountKey := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
 	ask := func() []bool {
 		answers := make(chan bool, 3)
-		s.Admit(of.org, of.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
+		s.Admit(accountKey.org, accountKey.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
 		rt.Quiesce()
 		close(answers)
 		var all []bool
@@ -65,7 +65,7 @@ func TestBusyAccountAdmits(t *testing.T) {
 	if got := ask(); len(got) != 1 || got[0] {
 		t.Errorf("an empty account answered %v", got)
 	}
-	s.registry.Tell(of, "what is this") // the actor panics and is rebuilt
+	s.registry.Tell(accountKey, "what is this") // the actor panics and is rebuilt
 	if got := ask(); len(got) != 1 || got[0] {
 		t.Errorf("after a panic an empty account answered %v", got)
 	}

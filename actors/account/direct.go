@@ -18,15 +18,16 @@ func (s *Service) CountNow(org ledger.ID, partner int64, limits []*directory.Lim
 		return false
 	}
 	defer p.mu.Unlock()
-	return !p.unregistered && p.countsFar(limits, at, a)
+	return !p.unregistered && p.countIfFar(limits, at, a)
 }
 
-// countsFar counts an attempt if no limit that bounds it is near its bound.
-func (p *velocityActor) countsFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
+// countIfFar counts an attempt if the history of every limit that applies to it is loaded, and none of
+// these limits is nearly reached. It tells whether it has counted the attempt.
+func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) bool {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range limits {
-		subject, bounds := l.AppliesTo(a)
-		if !bounds {
+		subject, applies := l.AppliesTo(a)
+		if !applies {
 			continue
 		}
 		t := p.windows[l.ID]
@@ -51,8 +52,8 @@ func (p *velocityActor) register() {
 	}
 }
 
-// unregister undoes register. The caller holds the lock. Another actor may have registered
-// meanwhile.
+// unregister undoes register. The caller holds the lock. If another actor of the partner has registered
+// meanwhile, that one stays registered.
 func (p *velocityActor) unregister() {
 	p.unregistered = true
 	p.service.direct.CompareAndDelete(p.key, p)

@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// countNow counts directly and returns whether it did. The actor answers before it has finished its message,
-// so the test first waits for it.
+// countNow calls CountNow after the actor has finished its last message: the actor answers before that, and
+// until then holds the lock without which CountNow does not count.
 func (f *fixture) countNow(d time.Duration, a *directory.Attempt, limits ...*directory.Limit) bool {
 	f.Runtime.Quiesce()
 	return f.CountNow(org, 1, limits, startPlus(d), a)

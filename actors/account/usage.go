@@ -9,9 +9,10 @@ import (
 	"mizan/ledger/money"
 )
 
-// Usage returns how much of a limit a subject has used by the clock (directory.Payer.Subject; empty
-// for the scope of the partner). The error is a *ledger.Refusal, Unavailable if no answer came in
-// time.
+// Usage returns how much of a limit a subject has used at the clock's time. The subject comes from
+// directory.Payer.Subject; it is empty if the limit's scope is the partner. The error is a *ledger.Refusal
+// with Unavailable if no answer came before ctx ended or too many actors have work; else it says why the
+// store could not be read.
 func (s *Service) Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error) {
 	now := s.rt.Clock.Now()
 	switch {

@@ -23,11 +23,11 @@ type History func(org ledger.ID, partner int64, env money.Env, since ledger.Micr
 // Recall sets the History. Call it before the first attempt is counted.
 func (s *Service) Recall(h History) { s.history = h }
 
-// Count adds an attempt of a partner to the given velocity limits that bound it, and answers with
-// the first limit that it exceeds, or nil. The caller must pass all of the partner's limits. If a
-// limit is nearly reached and repeats is not nil, Count calls repeats first: an attempt that
-// repeats a stored one is refused with ClaimTaken and not counted. Count calls answer exactly once,
-// on the counting actor's goroutine.
+// Count adds an attempt of a partner to those of the given velocity limits that apply to it, and answers
+// with the first limit that the attempt exceeds, or nil. The caller must pass all of the partner's limits.
+// The function repeats, which may be nil, tells whether the attempt repeats a stored one. Count calls it
+// only if a limit is nearly reached, and then refuses a repetition with ClaimTaken and does not count it.
+// Count calls answer exactly once, on the counting actor's goroutine.
 func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt,
 	repeats func() (bool, error), answer func(breached *directory.Limit, err error)) {
 	m := &count{limits: limits, at: at, attempt: *a, repeats: repeats, answer: answer}
@@ -36,7 +36,7 @@ func (s *Service) Count(org ledger.ID, partner int64, limits []*directory.Limit,
 	}
 }
 
-// Uncount removes an attempt that proved to be a repetition.
+// Uncount removes a counted attempt that proved to be a repetition.
 func (s *Service) Uncount(org ledger.ID, partner int64, limits []*directory.Limit, at ledger.Micros, a *directory.Attempt) {
 	s.velocities.Tell(velocityKey{org, partner, a.Asset.Env}, &uncount{limits: limits, at: at, attempt: *a})
 }
@@ -56,12 +56,12 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// near is how close an attempt must be to a limit's bound for repetitions to be looked up before they
-// are counted. Further away, a repetition is counted and removed again before it can displace another
-// attempt.
+// near is the number of attempts left up to a limit from which on an attempt is looked up first and is not
+// counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
+// before it can displace another attempt.
 const near = 4_096
 
-// refuseRepetition refuses an attempt that repeats a stored one.
+// refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
 func (p *velocityActor) refuseRepetition(m *count) error {
 	if m.repeats == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
 		return a.window.within(a.subject, m.at)+near >= a.limit.MaxCount
@@ -90,7 +90,7 @@ type uncount struct {
 // LogValue implements slog.LogValuer.
 func (m *uncount) LogValue() slog.Value { return slog.StringValue("uncount") }
 
-// usageQuestion asks how many attempts of a subject count.
+// usageQuestion asks how many attempts of a subject count towards a limit.
 type usageQuestion struct {
 	limit   *directory.Limit
 	subject string
@@ -117,7 +117,8 @@ type velocityActor struct {
 	unregistered  bool           // CountNow must not use this actor: what it counted here would be lost
 }
 
-// appliedLimit is a limit that counts the current attempt, and the subject that it counts it for.
+// appliedLimit is a limit that counts the current attempt, with its window and the subject (such as a card)
+// to which the attempt is attributed.
 type appliedLimit struct {
 	limit   *directory.Limit
 	window  *window
@@ -136,8 +137,8 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 		m.answer(breached, err)
 	case *uncount:
 		for _, l := range m.limits {
-			subject, bounds := l.AppliesTo(&m.attempt)
-			if t := p.windows[l.ID]; t != nil && bounds {
+			subject, applies := l.AppliesTo(&m.attempt)
+			if t := p.windows[l.ID]; t != nil && applies {
 				t.uncount(subject, m.at)
 			}
 		}
@@ -159,7 +160,7 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.Limit, err error) {
 	p.appliedLimits = p.appliedLimits[:0]
 	for _, l := range m.limits {
-		if subject, bounds := l.AppliesTo(&m.attempt); bounds {
+		if subject, applies := l.AppliesTo(&m.attempt); applies {
 			p.appliedLimits = append(p.appliedLimits, appliedLimit{l, p.windows[l.ID], subject})
 		}
 	}
@@ -179,10 +180,10 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 	return breached, nil
 }
 
-// loadHistory completes the windows of the limits. It reads two sorts of windows from the store, all
-// together, because they may lack attempts: those of a new actor, and those of a changed limit, which
-// may have been off or may now count more. Attempts that are not durable yet are not in the store; they
-// are taken from the old windows.
+// loadHistory completes the windows of the limits. A window may lack attempts if the actor is new, or if
+// the limit was changed and therefore was off or counted fewer attempts before. All such windows are
+// read from the store together. Attempts that are not durable yet are not in the store; they are taken
+// from the old windows.
 func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
 	for i := range all {
@@ -219,18 +220,18 @@ func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*windo
 		err := p.loadHistory(one, now)
 		return one[0].window, err
 	}
-	on := *l
-	on.Active = true
-	read, err := p.readWindows([]*directory.Limit{&on}, now)
+	activeLimit := *l
+	activeLimit.Active = true
+	read, err := p.readWindows([]*directory.Limit{&activeLimit}, now)
 	if err != nil {
 		return nil, err
 	}
 	return read[0], nil
 }
 
-// readWindows makes the windows of limits at a time from the store.
+// readWindows returns the windows of limits as of a time, read from the store.
 func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros) ([]*window, error) {
-	// Attempts that are screened at the same time come in any order.
+	// Concurrent attempts arrive in any order, so attempts that are slightly too old are read too.
 	const disorder = ledger.Micros(time.Second / time.Microsecond)
 	windows, from := make([]*window, len(limits)), at
 	for i, l := range limits {
@@ -241,10 +242,10 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 		for i, l := range limits {
 			t := windows[i]
 			since := t.since(at) - disorder
-			if subject, bounds := l.AppliesTo(a); bounds && attemptedAt > since {
+			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
 				t.addPast(subject, attemptedAt)
 			}
-			more = more || booked > since && !t.noLongerMatters(booked)
+			more = more || booked > since && t.mayMatter(booked)
 		}
 		return more
 	})
@@ -276,7 +277,7 @@ func (p *velocityActor) Idle() bool {
 	return true
 }
 
-// KeepUntil implements actors.Keeper: the actor stays while attempts count, because attempts that
+// KeepUntil implements actors.RetainedBehaviour: the actor stays while attempts count, because attempts that
 // are not durable yet are in memory only.
 func (p *velocityActor) KeepUntil() ledger.Micros {
 	p.mu.Lock()

@@ -29,11 +29,11 @@ type fixture struct {
 	repeats func() (bool, error) // passed with every attempt
 
 	history []storedAttempt // the last booked first
-	reads   int             // of the history
+	reads   int             // how often the history was read
 	passed  int             // number of attempts that the history has returned
-	failed  error           // returned instead of the history
+	failed  error           // if not nil, returned instead of the history
 	panics  bool            // if set, the history panics
-	gate    chan struct{}
+	gate    chan struct{}   // if set, the history waits until it is closed
 }
 
 // storedAttempt is an attempt in the store.
@@ -87,7 +87,7 @@ func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micro
 // startPlus returns the time d after the start.
 func startPlus(d time.Duration) ledger.Micros { return ledger.MicrosOf(start.Add(d)) }
 
-// setClock moves the clock.
+// setClock moves the clock to a time after the start.
 func (f *fixture) setClock(d time.Duration) {
 	f.t.Helper()
 	if err := f.Clock.Set(start.Add(d)); err != nil {
@@ -95,10 +95,10 @@ func (f *fixture) setClock(d time.Duration) {
 	}
 }
 
-// velocityLimit returns a limit for partner 1, of a number of attempts per minute.
-func velocityLimit(most int64, scope directory.Scope) *directory.Limit {
+// velocityLimit returns a limit of partner 1 that allows a number of attempts per minute.
+func velocityLimit(allowed int64, scope directory.Scope) *directory.Limit {
 	return &directory.Limit{
-		ID: uuid.New(), Org: org, Partner: 1, Kind: directory.Velocity, Asset: usd, MaxCount: most, Window: time.Minute, Scope: scope, Active: true,
+		ID: uuid.New(), Org: org, Partner: 1, Kind: directory.Velocity, Asset: usd, MaxCount: allowed, Window: time.Minute, Scope: scope, Active: true,
 	}
 }
 
@@ -151,7 +151,7 @@ func (f *fixture) wantRefused(d time.Duration, a *directory.Attempt, limits ...*
 	}
 }
 
-// wantUsage checks a velocity limit's usage by the clock.
+// wantUsage checks a velocity limit's usage at the clock's time.
 func (f *fixture) wantUsage(l *directory.Limit, subject string, want int64, resets ledger.Micros) {
 	f.t.Helper()
 	u, err := f.Usage(context.Background(), l, subject)

@@ -79,9 +79,9 @@ func TestSubjectsTerminalsAndEnvironmentsAreCountedSeparately(t *testing.T) {
 	other := attemptWith("a")
 	other.Asset.Env = money.Test
 	f.wantAdmitted(0, other, &test)
-	theirs := *partner
-	theirs.Partner = 2
-	f.wantUsage(&theirs, "", 0, 0)
+	otherPartners := *partner
+	otherPartners.Partner = 2
+	f.wantUsage(&otherPartners, "", 0, 0)
 	f.wantUsage(card, "a", 2, startPlus(time.Minute))
 	f.wantUsage(card, "b", 1, startPlus(time.Minute))
 	f.wantUsage(card, "c", 1, startPlus(time.Minute))
@@ -98,8 +98,7 @@ func TestRepetitionIsUncounted(t *testing.T) {
 	f.wantRefused(3*time.Second, attemptWith(""), l)
 }
 
-// As many repetitions as there is slack may be uncounted at once, and the limit still counts as
-// reached.
+// Even after as many attempts as the slack were uncounted together, the limit still counts as reached.
 func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
 	const many = 2 + slack + 500
@@ -116,14 +115,14 @@ func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 // the window, and a subject that comes again and again keeps only the attempts that can count.
 func TestMemoryOfAWindowIsBounded(t *testing.T) {
 	l := newWindow(velocityLimit(5, directory.ScopeCard))
-	const subjects, aMinute = 200_000, 4_000
+	const subjects, perMinute = 200_000, 4_000
 	most := 0
 	for n := range subjects { // four thousand a minute
-		l.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/aMinute), 5)
+		l.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
 		most = max(most, len(l.subjects))
 	}
-	if most > 2*aMinute+2 {
-		t.Errorf("%d subjects were remembered, %d attempts count", most, aMinute)
+	if most > 2*perMinute+2 {
+		t.Errorf("%d subjects were remembered, %d attempts count", most, perMinute)
 	}
 
 	l = newWindow(velocityLimit(5, directory.ScopeCard))
@@ -167,8 +166,8 @@ func TestAnActorStaysWhileAttemptsCount(t *testing.T) {
 	}
 }
 
-// An actor that is only kept has no work; if it had, the actors of occasional partners would use up the
-// bound of actors with work.
+// An actor that is only kept counts as an actor without work. Otherwise the actors of partners with few
+// attempts would use up the permitted number of actors with work.
 func TestActorThatOnlyHoldsAttemptsHasNoWork(t *testing.T) {
 	f, l := newFixture(t), velocityLimit(1, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), l)
@@ -201,7 +200,7 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 	f.wantUsage(partner, "", 2, startPlus(90*time.Second))
 }
 
-// For a limit of a partner's scope, the history is read only as far as attempts can still count.
+// For a limit whose scope is the partner, the history is read only as far back as attempts can still count.
 func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 	for scope, most := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
 		f, l := newFixture(t), velocityLimit(3, scope)
@@ -223,19 +222,19 @@ func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 // if it had not been made.
 func TestUnreadableHistoryRefusesWithoutCounting(t *testing.T) {
 	f := newFixture(t)
-	known, young := velocityLimit(2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
+	known, newLimit := velocityLimit(2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), known)
 	f.failed = errors.New("the store can't be read")
-	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), known, young); len(got) != 1 || !errors.Is(got[0].err, f.failed) || got[0].breached != nil {
+	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), known, newLimit); len(got) != 1 || !errors.Is(got[0].err, f.failed) || got[0].breached != nil {
 		t.Errorf("answered %v", got)
 	}
-	if _, err := f.Usage(context.Background(), young, ""); !errors.Is(err, f.failed) {
+	if _, err := f.Usage(context.Background(), newLimit, ""); !errors.Is(err, f.failed) {
 		t.Errorf("usage: %v", err)
 	}
 	f.failed = nil
-	f.wantAdmitted(time.Second, attemptWith(""), known, young)
+	f.wantAdmitted(time.Second, attemptWith(""), known, newLimit)
 	f.wantRefused(2*time.Second, attemptWith(""), known)
-	f.wantAdmitted(2*time.Second, attemptWith(""), young)
+	f.wantAdmitted(2*time.Second, attemptWith(""), newLimit)
 }
 
 func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
@@ -246,7 +245,7 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 	}
 	f.panics = false
 	f.wantAdmitted(0, attemptWith(""), l)
-	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}} // it is durable by now
+	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}} // the admitted attempt, which is durable by now
 	f.velocities.Tell(velocityKey{org, 1, money.Prod}, "what is this")
 	f.wantAdmitted(time.Second, attemptWith(""), l)
 	f.wantRefused(time.Second, attemptWith(""), l)
@@ -262,7 +261,7 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f.wantAdmitted(0, attemptWith(""), l)           // never durable
 	f.wantAdmitted(time.Second, attemptWith(""), l) // durable later
 	f.history = []storedAttempt{{startPlus(20 * time.Second), startPlus(20 * time.Second), *attemptWith("")}, {startPlus(time.Second), startPlus(time.Second), *attemptWith("")}}
-	wider := *l // was off at 20 s
+	wider := *l // the limit was off at 20 s, so only the store has that attempt
 	wider.MaxCount = 5_000
 	f.setClock(30 * time.Second)
 	f.wantUsage(&wider, "", 3, startPlus(time.Minute))
@@ -270,14 +269,14 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	f.wantRefused(30*time.Second+time.Microsecond, attemptWith(""), velocityLimit(0, directory.ScopePartner))
 	f.wantRefused(30*time.Second, attemptWith(""), l) // screened before the limit was changed
 	f.wantAdmitted(30*time.Second, attemptWith(""), &wider)
-	if f.reads != reads+1 { // for the other limit
+	if f.reads != reads+1 { // one read, for the limit that allows no attempt
 		t.Errorf("the past was read %d times more", f.reads-reads)
 	}
 	f.wantUsage(&wider, "", 5, startPlus(time.Minute))
 	narrower := wider
 	narrower.MaxCount = 5
 	f.wantRefused(31*time.Second, attemptWith(""), &narrower)
-	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // both versions are known: nothing is read again
+	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // its window knows both versions, so nothing is read again
 	f.wantRefused(33*time.Second, attemptWith(""), l)       // the version two changes ago
 	f.wantRefused(34*time.Second, attemptWith(""), &narrower)
 	f.wantUsage(&narrower, "", 9, startPlus(time.Minute))
@@ -307,7 +306,7 @@ func TestUsageTimesOut(t *testing.T) {
 	close(f.gate)
 }
 
-// The window agrees with a list of all attempts that is searched each time, in any order of attempts.
+// In whatever order attempts arrive, the window counts like a list of all attempts that is searched each time.
 func TestWindowAgreesWithANaiveList(t *testing.T) {
 	seed := rand.Uint64()
 	if given := os.Getenv("MIZAN_SEED"); given != "" {
@@ -348,8 +347,8 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 	}
 }
 
-// A repetition takes no place that another attempt could need, and is not looked up before it could do
-// so.
+// Near the limit a repetition takes no place that another attempt could need, because it is looked up
+// first. Far from the limit it is not looked up.
 func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
 	f, wide, narrow := newFixture(t), velocityLimit(near+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
 	asked, taken := 0, true
@@ -357,7 +356,7 @@ func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
 		asked++
 		return taken, nil
 	}
-	f.wantAdmitted(0, attemptWith(""), wide) // one, and near are left
+	f.wantAdmitted(0, attemptWith(""), wide) // near + 1 attempts are left after it
 	f.wantAdmitted(0, attemptWith(""), wide)
 	if asked != 0 {
 		t.Errorf("asked %d times far from the limit", asked)

@@ -13,7 +13,7 @@ type window struct {
 	previous           *directory.Limit // the limit before its last change: attempts screened with it may still arrive
 	room               int              // maximum number of attempts kept per subject
 	subjects           map[string]*attempts
-	subjectsAfterSweep int           // number of subjects after the last sweep
+	subjectsAfterSweep int           // number of subjects after the last sweep (dropIdle)
 	dropIdleBy         ledger.Micros // latest time of the next sweep
 	oldest             ledger.Micros // while the store is read: the partner's oldest attempt that is kept; 0: there is room for more
 }
@@ -33,7 +33,7 @@ func newWindow(l *directory.Limit) *window {
 
 func roomFor(l *directory.Limit) int { return int(l.MaxCount) + slack }
 
-// since returns the time after which attempts count at now.
+// since returns the start of the window that ends now. Attempts after the start count.
 func (w *window) since(now ledger.Micros) ledger.Micros { return now - lengthOf(w.limit) }
 
 // count adds an attempt and tells whether the window then has more attempts than allowed.
@@ -56,7 +56,7 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 	return int64(s.within(w.since(at)))
 }
 
-// addPast adds an attempt from the store. These arrive nearly in reverse order, the last booked
+// addPast adds an attempt from the store. Stored attempts arrive nearly in reverse order, the last booked
 // first: addPast sorts them now and then, and sortAll at the end.
 func (w *window) addPast(subject string, at ledger.Micros) {
 	s := w.of(subject)
@@ -69,9 +69,9 @@ func (w *window) addPast(subject string, at ledger.Micros) {
 	}
 }
 
-// noLongerMatters tells whether attempts booked at that time or before cannot matter any more, because there is
-// only one subject and later attempts already fill its room.
-func (w *window) noLongerMatters(booked ledger.Micros) bool { return booked <= w.oldest }
+// mayMatter tells whether attempts that were booked at the given time or earlier can still matter. They
+// cannot once there is only one subject and later attempts fill its room.
+func (w *window) mayMatter(booked ledger.Micros) bool { return booked > w.oldest }
 
 // sortAll sorts every subject's attempts after the history was read.
 func (w *window) sortAll() {
@@ -104,8 +104,8 @@ func (w *window) add(s *attempts, at ledger.Micros) {
 	s.forget(w.since(w.since(s.newest())))
 }
 
-// merge adds attempts from an older window of the same limit that are missing in this one, which was
-// read from the store.
+// merge adds to w, which was just read from the store, the attempts that only an older window of the same
+// limit has.
 func (w *window) merge(old *window) {
 	for subject, remembered := range old.subjects {
 		s := w.of(subject)
@@ -152,8 +152,8 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 	return int64(n), s.at[len(s.at)-n] + lengthOf(w.limit)
 }
 
-// dropIdle removes subjects whose attempts have all left the window: when there are twice as many
-// subjects as after the last sweep, and once per window.
+// dropIdle removes subjects whose attempts have all left the window. Unless there are few subjects, it
+// sweeps when there are twice as many as after the last sweep, and at least once per window.
 func (w *window) dropIdle(now ledger.Micros) {
 	const few = 1_024
 	if n := len(w.subjects); n < few || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
@@ -178,8 +178,8 @@ func (s *attempts) newest() ledger.Micros {
 	return s.at[len(s.at)-1]
 }
 
-// within counts the attempts after since. Concurrent attempts may come out of order, so attempts
-// later than now count too.
+// within counts the attempts after since, even those that are later than the attempt under examination,
+// because concurrent attempts arrive in any order.
 func (s *attempts) within(since ledger.Micros) int {
 	i, _ := slices.BinarySearch(s.at, since+1)
 	return len(s.at) - i
@@ -194,7 +194,7 @@ func (s *attempts) add(at ledger.Micros, room int) {
 		s.at = slices.Insert(s.at, i, at)
 	}
 	if len(s.at) > room {
-		s.at = s.at[1:] // append moves what is left when the array is full
+		s.at = s.at[1:] // the array does not grow forever: append copies the rest when it is full
 	}
 }
 

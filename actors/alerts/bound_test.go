@@ -20,7 +20,7 @@ func TestDetectorsAreBounded(t *testing.T) {
 		rt:        &actors.Runtime{Clock: manual, Log: slog.New(slog.DiscardHandler)},
 		detectors: make(map[actors.RecordKey]*alerts.SpikeDetector),
 	}
-	hear := func(n int) bool {
+	recordFailures := func(n int) bool {
 		var key actors.RecordKey
 		binary.BigEndian.PutUint64(key.ID[:], uint64(n))
 		alarm := false
@@ -31,23 +31,23 @@ func TestDetectorsAreBounded(t *testing.T) {
 		return alarm
 	}
 	for n := range MaxDetectors {
-		if !hear(n) {
+		if !recordFailures(n) {
 			t.Fatalf("terminal %d raises no alarm", n)
 		}
 	}
-	if hear(MaxDetectors) || len(m.detectors) != MaxDetectors {
+	if recordFailures(MaxDetectors) || len(m.detectors) != MaxDetectors {
 		t.Errorf("%d terminals are counted", len(m.detectors))
 	}
 	if err := manual.Set(manual.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if hear(MaxDetectors) {
+	if recordFailures(MaxDetectors) {
 		t.Error("there was room")
 	}
 	if err := manual.Set(manual.Now().Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if !hear(MaxDetectors) || len(m.detectors) != 1 {
+	if !recordFailures(MaxDetectors) || len(m.detectors) != 1 {
 		t.Errorf("no room was made: %d terminals are counted", len(m.detectors))
 	}
 }

@@ -26,7 +26,7 @@ func (m *Monitor) nextSummaryAt() (time.Time, bool) {
 }
 
 // summarizeDays summarizes all days that are over. Without recipients it only stores them as
-// done, so that a later recipient gets no summaries of days before.
+// done, so that a later recipient gets no summaries of earlier days.
 func (m *Monitor) summarizeDays(now time.Time) error {
 	m.mu.Lock()
 	day, today := m.nextDay, ledger.DateOf(now)
@@ -129,8 +129,8 @@ func (m *Monitor) isOperational(org ledger.ID, t *directory.Terminal) bool {
 	return known && found && o.Active() && p.Active && t.Active && t.Type != directory.MerchantTerminal
 }
 
-// lastDayKey is the key of the platform organization's row with the last summarized day: its
-// number as four bytes, big-endian.
+// lastDayKey is the key of the platform organization's row with the last summarized day. The row's value
+// is the day's number as four bytes, big-endian.
 var lastDayKey = []byte("summaries")
 
 // loadLastDay reads the last summarized day.

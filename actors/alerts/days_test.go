@@ -12,6 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
+// day returns the beginning of a day of November 2026.
 func day(n int) time.Time { return time.Date(2026, 11, n, 0, 0, 0, 0, time.UTC) }
 
 func TestDayIsSummarizedAtTheFirstInstantOfTheNext(t *testing.T) {
@@ -106,7 +107,7 @@ func TestRestartSummarizesEachDayOnce(t *testing.T) {
 	}
 }
 
-// The first start stores the day before as summarized.
+// The first start stores the preceding day as summarized, so the day of the start itself is summarized later.
 func TestFirstDayIsSummarized(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
@@ -199,22 +200,21 @@ func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	p := f.partner("shop")
 	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notificationTerminal(p)
 	f.pay(p, good, "EUR", 100)
-	no := false
-	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = no }))
+	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(48 * time.Hour)
 	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
-		t.Errorf("one at work: %q", got)
+		t.Errorf("an operational terminal: %q", got)
 	}
 	if got := f.summaryDays(off); got != "2026-11-19" {
-		t.Errorf("one that was switched off: %q", got)
+		t.Errorf("a terminal that was switched off: %q", got)
 	}
 	if got := f.summaryDays(notices); got != "" {
-		t.Errorf("one that is for notifications only: %q", got)
+		t.Errorf("a terminal for notifications only: %q", got)
 	}
-	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = no }))
+	must(f.directory.PatchPartner(t.Context(), p.Org, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(24 * time.Hour)
 	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
-		t.Errorf("one of a partner that was switched off: %q", got)
+		t.Errorf("a terminal of a partner that was switched off: %q", got)
 	}
 }
 

@@ -9,8 +9,9 @@
 //     stored once all of its summaries are posted, so a restart goes on with the day after
 //     the stored one and skips none. Of more than MaxDays missed days only the last MaxDays
 //     are summarized.
-//  3. The first start stores the day before, and so does a day without recipients: operators
-//     get no summary of a day before the installation, the terminal or the recipient existed.
+//  3. The first start stores the preceding day as summarized. A day that ends without recipients is
+//     stored as summarized too. So operators get no summary of a day before the installation, the
+//     terminal or the recipient existed.
 //  4. A Change is made durable before a day is read, so everything booked on that day is
 //     durable too.
 //  5. A summary covers the transactions started on the day, in their state when it is read,

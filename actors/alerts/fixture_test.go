@@ -34,6 +34,7 @@ const patience = time.Minute
 
 var start = time.Date(2026, 11, 19, 10, 15, 30, 0, time.UTC)
 
+// Numbers of cards with which the simulator charges, rejects and fails a payment.
 const (
 	good     = "4242424242424242"
 	declined = "4000000000000002"
@@ -97,7 +98,7 @@ type fixture struct {
 	*testkit.World
 	t         *testing.T
 	recorder  *recorder
-	reaches   func(*directory.Notification) bool
+	reaches   func(*directory.Notification) bool // the Monitor's CanReach
 	simulator *simulator.Simulator
 	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
@@ -182,7 +183,7 @@ func (f *fixture) partnerOf(org ledger.ID, name string) *directory.Partner {
 
 const contacts = `{"tg_ids_to_notify":[-100123]}`
 
-// terminal returns a terminal for payments in one currency; empty: all.
+// terminal creates a terminal for payments in one currency or, if currency is empty, in all.
 func (f *fixture) terminal(p *directory.Partner, name, currency, merchantParams string) *directory.Terminal {
 	f.t.Helper()
 	params := `{}`

@@ -98,7 +98,7 @@ func (m *Monitor) Observe(org ledger.ID, from payment.Status, r *payment.Record)
 	}
 }
 
-// record counts an outcome of a terminal.
+// record counts an outcome of a terminal. It returns an alarm if the outcome raises one.
 func (m *Monitor) record(key actors.RecordKey, at ledger.Micros, failed bool) (alerts.Alarm, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,10 +134,10 @@ func (m *Monitor) evictIdle(at ledger.Micros) bool {
 
 // postSpike posts an alarm. If that fails, the next outcome raises it again.
 func (m *Monitor) postSpike(key actors.RecordKey, alarm alerts.Alarm, t *directory.Terminal) {
-	once := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
+	onceKey := fmt.Sprintf("spike/%s/%s", t.ID, alarm.At.Time().Truncate(alerts.SpikeWindow).Format(time.RFC3339))
 	body := alarm.Message(terminalOf(t)).Append(nil)
 	err := m.rt.Go(func() {
-		if err := m.notifier.Post(key.Org, t.ID, body, once); err != nil {
+		if err := m.notifier.Post(key.Org, t.ID, body, onceKey); err != nil {
 			m.postFailed(key, err)
 		}
 	})

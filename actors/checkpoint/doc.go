@@ -11,9 +11,9 @@
 //     and what comes after a missing or incomplete checkpoint is removed and made again. A checkpoint whose parts
 //     contradict its head is detected when the next one is computed from it, and is made again too.
 //  4. No request waits for a checkpoint and no answer depends on one: readers use the sums in the parts, and the
-//     accounts' pages where there is no checkpoint. What cannot be written because the queue or the disk is full
-//     is made later. If an organization has more accounts than a head has room for, it gets no further checkpoint
-//     before the next start.
+//     accounts' pages where there is no checkpoint. A checkpoint that cannot be written because the writer's
+//     queue or the disk is full is made later. If an organization has more accounts than a head has room for, it
+//     gets no further checkpoint before the next start.
 //  5. The maker searches for new events by real time, because real load books them. It runs on the runtime's pool and
 //     pauses at least fifty times as long as a run has taken, up to a minute, and a minute after a failure. It
 //     keeps a few numbers per organization in memory.

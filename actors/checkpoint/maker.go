@@ -13,11 +13,11 @@ import (
 	"mizan/posting/balances"
 )
 
-// How long a Maker waits between two runs, in doublings of a second.
+// Bounds of the wait between two runs of a Maker, in doublings of a second.
 const (
-	minDelay    = 2
-	maxDelay    = 6
-	delayFactor = 50 // multiple of the time that the run has taken
+	minDelay    = 2  // 4 s
+	maxDelay    = 6  // 64 s, of which ScheduleRetry waits 60
+	delayFactor = 50 // the wait is at least this many times as long as the run was, up to the maximum
 )
 
 // maxRemoved bounds the rows that one Change removes.
@@ -55,7 +55,7 @@ func (m *Maker) schedule(delay int) { m.rt.ScheduleRetry(delay, m.begin) }
 // begin runs MakeDue and schedules the next one.
 func (m *Maker) begin() {
 	err := m.rt.Go(func() {
-		started, delay := time.Now(), maxDelay // also after a panic
+		started, delay := time.Now(), maxDelay // maxDelay applies after an error or a panic
 		defer func() { m.schedule(delay) }()
 		err := m.MakeDue()
 		switch {
@@ -127,8 +127,9 @@ func (m *Maker) catchUp(org ledger.ID) error {
 	}
 }
 
-// makeNext makes the next checkpoint of an organization, if it is due.
-func (m *Maker) makeNext(org ledger.ID) (made bool, err error) {
+// makeNext makes the next checkpoint of an organization, if it is due. It returns true if it must be called
+// again, because it made a checkpoint or found the chain damaged.
+func (m *Maker) makeNext(org ledger.ID) (again bool, err error) {
 	view := m.rt.Journal.View()
 	defer view.Close()
 	b, known := m.bases[org]
@@ -170,9 +171,9 @@ func (m *Maker) makeNext(org ledger.ID) (made bool, err error) {
 	return err == nil, err
 }
 
-// verifyChain walks an organization's chain of checkpoints up to the first that is missing, lacks a part
-// or equals wrong, and removes what follows. It returns the last good checkpoint, without its
-// parts.
+// verifyChain walks an organization's chain of checkpoints up to the first checkpoint that is missing, lacks
+// a part or is known to be wrong (nil: none is). It removes the rows after the last good checkpoint, and
+// returns that checkpoint without its parts.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {

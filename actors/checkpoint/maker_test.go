@@ -175,7 +175,7 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	}
 }
 
-// Whatever is missing of the checkpoints, the first run after the next start restores it.
+// Whichever rows of checkpoints are missing or unreadable, the first run after the next start restores them.
 func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
 	f.bookDays(first, 8, 4)
@@ -188,16 +188,16 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	}
 	parts := keys[len(made):]
 	for name, spoil := range map[string][]posting.KV{
-		"all of them":                   deletionsOf(keys...),
-		"the first head":                deletionsOf(made[0]),
-		"a head between":                deletionsOf(made[3]),
-		"the last head":                 deletionsOf(made[6]),
-		"a part between":                deletionsOf(parts[3]),
-		"the last part":                 deletionsOf(parts[6]),
-		"all heads":                     deletionsOf(made...),
-		"all parts":                     deletionsOf(parts...),
-		"a head that cannot be read":    {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
-		"a part of what was never made": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
+		"all of them":                 deletionsOf(keys...),
+		"the first head":              deletionsOf(made[0]),
+		"a head in the middle":        deletionsOf(made[3]),
+		"the last head":               deletionsOf(made[6]),
+		"a part in the middle":        deletionsOf(parts[3]),
+		"the last part":               deletionsOf(parts[6]),
+		"all heads":                   deletionsOf(made...),
+		"all parts":                   deletionsOf(parts...),
+		"a head that cannot be read":  {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
+		"a part without a checkpoint": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
 		f.submit(&posting.Change{KVs: spoil})
 		if maps.Equal(f.rows(first), want) {
@@ -305,9 +305,9 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 	}
 }
 
-// addManyRows returns the rows of a checkpoint that has its own accounts and as many more as its head
-// has room for. The head states a small number, so that the next checkpoint is not due later because of
-// them.
+// addManyRows returns the rows that replace the first of the given checkpoints by one with as many further
+// accounts as its head has room for. The new head still states the old number of accounts, because with a
+// large number the next checkpoint would be due later.
 func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	t.Helper()
 	key := []byte(headKeys(rows)[0])
@@ -315,16 +315,16 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
-	write := func(w *store.CheckpointWriter, most int, keep func(part []byte)) (more int) {
-		err := store.DecodeCheckpointPart(own, func(key []byte, totals *ledger.Totals) (bool, error) {
+	firstPart := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
+	write := func(w *store.CheckpointWriter, maxMore int, keep func(part []byte)) (more int) {
+		err := store.DecodeCheckpointPart(firstPart, func(key []byte, totals *ledger.Totals) (bool, error) {
 			w.Add(key, totals)
 			return true, nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ; more < most && !w.Full(); more++ {
+		for ; more < maxMore && !w.Full(); more++ {
 			path := longPath(fmt.Sprintf("Q:%06d", more))
 			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
 				keep(part)
@@ -333,15 +333,15 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 		return more
 	}
 	const beyond = 200_000
-	most := write(new(store.CheckpointWriter), beyond, func([]byte) {}) - 1
-	if most == beyond-1 {
+	maxMore := write(new(store.CheckpointWriter), beyond, func([]byte) {}) - 1
+	if maxMore == beyond-1 {
 		t.Fatal("a head has room for any number")
 	}
 	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
 	keep := func(part []byte) {
 		all = append(all, posting.KV{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
 	}
-	write(w, most, keep)
+	write(w, maxMore, keep)
 	keep(w.Flush())
 	w.Head.Accounts = head.Accounts
 	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})

@@ -37,7 +37,7 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 		a.Key = actors.Key{}
 		return r
 	}
-	late := func(r Result, want string) {
+	wantDaysPastDue := func(r Result, want string) {
 		t.Helper()
 		if got := contract.FormatValue(column(t, r.Record, "days_past_due")); got != want {
 			t.Errorf("%s days past due, want %s", got, want)
@@ -46,7 +46,7 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	act(contract.OrderAsset, "", "")
 	act(contract.PurchaseAsset, `{"ownership_documents":["deed"]}`, "")
 	act(contract.DeliverAsset, "", "")
-	late(act(contract.Activate, "", ""), "0")
+	wantDaysPastDue(act(contract.Activate, "", ""), "0")
 	read := func() Result {
 		t.Helper()
 		view := o.Journal.View()
@@ -64,19 +64,19 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 		if err := o.Runtime.Advance(startTime.AddDate(0, 0, day.days)); err != nil {
 			t.Fatal(err)
 		}
-		late(read(), day.want)
+		wantDaysPastDue(read(), day.want)
 	}
-	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
+	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
 	if err := o.Runtime.Advance(startTime.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
-	late(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
-	late(read(), "10")
-	late(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // the first row
+	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
+	wantDaysPastDue(read(), "10")
+	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // it pays the overdue row
 }
 
-// A full contract is refused with a clear message and can still be closed, also with a key: its
-// records never exceed the writer's limit.
+// An action for which a contract has no room left is refused with a clear message. The contract can still be
+// closed, also with a key: its records never exceed the writer's limit.
 func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)

@@ -74,9 +74,9 @@ func (s *Service) addReply(change *posting.Change, key *actors.Key) error {
 	return nil
 }
 
-// maxReserved bounds how much bookings on due dates may add up to in an asset: half of an amount's
-// range. No command brings an account's total into the upper half (posting), so bookings on due dates,
-// which are never refused, fit there.
+// maxReserved bounds the sum of all bookings on due dates in an asset: half of an amount's range. Package
+// posting refuses commands that would bring an account's total into the upper half, so bookings on due
+// dates, which are never refused, have room there.
 var maxReserved = func() money.Amount {
 	half, err := money.Max.DivFloor(money.FromUint64(2))
 	assert.NoError(err)
@@ -85,8 +85,8 @@ var maxReserved = func() money.Amount {
 
 // reservation reserves room for bookings on due dates. The room is never released, because there is far
 // more room than money.
-func reservation(org ledger.ID, asset money.Asset, most money.Amount) ledger.CounterGuard {
-	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: most, Max: maxReserved, Refuse: ledger.OutOfRange}
+func reservation(org ledger.ID, asset money.Asset, amount money.Amount) ledger.CounterGuard {
+	return ledger.CounterGuard{Org: org, Key: "timed/" + asset.String(), Add: amount, Max: maxReserved, Refuse: ledger.OutOfRange}
 }
 
 // CountKey returns the key of the counters of a product's contracts in a reading. There is one counter
@@ -102,8 +102,8 @@ func Count(view *posting.View, org ledger.ID, p *contract.Product, reading *cont
 		if err != nil {
 			return 0, err
 		}
-		some, _ := counted.Uint64()
-		n += some
+		inEnv, _ := counted.Uint64()
+		n += inEnv
 	}
 	return n, nil
 }
@@ -167,14 +167,14 @@ func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err er
 // the event directly before the reply's own event. The error is actors.ErrReply, or the store's.
 func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, error) {
 	source := ledger.Source{Kind: ledger.Reply, ID: reply}
-	kept, found, err := actors.ReplyRecord(view, org, source)
+	stored, found, err := actors.ReplyRecord(view, org, source)
 	if err != nil {
 		return Result{}, err
 	}
 	if !found {
 		return Result{}, fmt.Errorf("%w: it is not there", actors.ErrReply)
 	}
-	id, form, err := openReply(s.rt.OpenReply(actors.ContractReply, org, reply, kept.Payload))
+	id, form, err := openReply(s.rt.OpenReply(actors.ContractReply, org, reply, stored.Payload))
 	if err != nil {
 		return Result{}, err
 	}
@@ -182,19 +182,19 @@ func (s *Service) readReply(view *posting.View, org, reply ledger.ID) (Result, e
 	if err != nil {
 		return Result{}, fmt.Errorf("%w: %w", actors.ErrReply, err)
 	}
-	now, found, err := Load(view, org, id)
+	current, found, err := Load(view, org, id)
 	if err != nil || !found {
 		return Result{}, errors.Join(err, unknown())
 	}
-	then, found, err := actors.EventBeforeReply(view, org, source, kept.Stamp.LastSeq)
+	before, found, err := actors.EventBeforeReply(view, org, source, stored.Stamp.LastSeq)
 	if err != nil {
 		return Result{}, err
 	}
-	if !found || then.Source.ID != id {
+	if !found || before.Source.ID != id {
 		return Result{}, fmt.Errorf("%w: it is not behind its contract", actors.ErrReply)
 	}
-	stamp := now.Stamp
-	stamp.Version, stamp.LastSeq, stamp.Updated = then.Version, then.Seq, then.Booked
+	stamp := current.Stamp
+	stamp.Version, stamp.LastSeq, stamp.Updated = before.Version, before.Seq, before.Booked
 	r := shownAt(record, stamp, stamp.Updated)
 	return r, Show(view, org, r.Record)
 }

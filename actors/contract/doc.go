@@ -2,8 +2,8 @@
 // the Change to the writer. One kind of actor serves all products.
 //
 // Invariants:
-//  1. A decision is made on the state that the writer has acknowledged. If the writer refuses a Change for its
-//     version, the decision is made again on the stored state.
+//  1. A decision is made on the state that the writer has acknowledged. If the writer refuses a Change because
+//     the record has a newer version, the decision is made again on the stored state.
 //  2. A caller gets a response when the Change is durable. A request with a key stores its reply in its
 //     own Change, and a repeated request gets that reply. A screening never changes, so the screening
 //     itself is its reply.
@@ -13,14 +13,14 @@
 //     are handled at once, even if the clock stands still.
 //  5. An actor stays only while a caller waits for it: the contract's state is in the store.
 //  6. The writer gives a contract its number, without gaps per organization and prefix.
-//  7. Due dates are never refused and bring no total out of range: the command that starts them reserves room in
-//     a counter of the asset, and is refused if there is none.
+//  7. Bookings on due dates are never refused and bring no total out of range: the command that starts the due
+//     dates reserves room in a counter of the asset, and is refused if there is no room.
 //  8. The rows of an issue's register of holders are written with the record, in one Change, and a decision reads
 //     them at the record's version.
-//  9. An action in batches continues by itself, one Change per batch. It is counted from its declaration to its
-//     last batch, and no month is closed meanwhile.
-//  10. A contract is shown as of the clock's day; a cached reply shows it as of the day of its own
-//     booking.
+//  9. An action in batches continues by itself, one Change per batch. A counter counts such actions from their
+//     declaration to their last batch, and no month is closed while it is above zero.
+//  10. A contract is shown as of the clock's day; a cached reply shows it as of the day on which the
+//     reply was booked.
 //
 // Callers: api (Service), cmd (New).
 //

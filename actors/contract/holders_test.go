@@ -21,7 +21,7 @@ import (
 	"mizan/posting/balances"
 )
 
-// manyHolders is more than fit into one group.
+// manyHolders is a number of holders whose rows do not fit into one group of the writer.
 const manyHolders = 1_600
 
 // holdersFixture is an issue with many holders over a real journal.
@@ -115,9 +115,9 @@ func (c *holdersFixture) do(action contract.Action, body string) Result {
 // copyIssue copies the issue to its own directory, with no service running.
 func (c *holdersFixture) copyIssue(t *testing.T) *holdersFixture {
 	t.Helper()
-	own := *c
-	own.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
-	return &own
+	copied := *c
+	copied.fixture = &fixture{World: c.Image().World(t), t: t, org: c.org}
+	return &copied
 }
 
 // commitWithoutActor makes an action and a number of its batches durable without the actor, as a kill between two
@@ -172,8 +172,9 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares all accounts with what was paid for each certificate, or for each holder if an
-// amount is per holder. It also checks the issue's totals over its holders' accounts of each kind.
+// wantBalances compares the balances of all accounts. Each holder of n certificates has paid(n) on the current
+// account, and 100 per certificate on an account whose path begins with holders (empty: on none). common
+// has the other accounts, in whose paths {c} stands for the contract's id.
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
@@ -245,17 +246,18 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
-		few := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
+		sampled := testing.Short() || step.action == contract.RedeemEarly || step.action == contract.Default
 		for n := range batches + 1 {
-			if few && n%4 != 0 && n != batches { // these batches are like those of an activation, after each of which a stop is tried; a full run tries these too
+			if sampled && n%4 != 0 && n != batches {
+				// A full run tries a stop after each batch of an activation and of a profit. The other batches are like those.
 				continue
 			}
 			c := step.from.copyIssue(t)
 			c.commitWithoutActor(step.action, step.body, n)
 			c.start()
 			c.Runtime.Quiesce()
-			if p, under := c.progress(); under {
-				t.Fatalf("%s after a stop behind batch %d is still at %+v", step.action, n, p)
+			if p, running := c.progress(); running {
+				t.Fatalf("%s after a stop at batch %d is still at %+v", step.action, n, p)
 			}
 			c.wantBalances(step.holders, step.paid, step.common)
 			c.Close()
@@ -264,18 +266,18 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 }
 
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
-// its progress.
+// the action's progress.
 func TestRequestsDuringBatchesWait(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	answer := c.do(contract.Activate, "")
-	if p, under := answer.Record.Progress(); !under || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
+	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
 	first, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, under := first.Record.Progress(); !under || p.Doing != contract.Profit || p.Done != 0 {
+	if p, running := first.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
 	if _, err = c.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
@@ -309,23 +311,23 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	}
 }
 
-// No month is closed while batches are in progress, whether or not due items are known.
+// No month is closed while batches are in progress, even if no actor runs that would continue them.
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	c := openIssue(t, contract.Secular)
 	c.Runtime.Quiesce()
-	under := c.copyIssue(t)
-	under.commitWithoutActor(contract.Activate, "", 2)
-	under.OpenJournal()
+	interrupted := c.copyIssue(t)
+	interrupted.commitWithoutActor(contract.Activate, "", 2)
+	interrupted.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	under.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
+	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
 		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { done <- r })
 	var refusal *ledger.Refusal
 	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
-	if n := under.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
+	if n := interrupted.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
 		t.Errorf("%d contracts wait; want 1", n)
 	}
 }

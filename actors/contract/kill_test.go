@@ -27,13 +27,13 @@ type placement struct {
 	t     *testing.T
 	s     *testkit.Server
 	d     *rand.Rand
-	base  string // of its address
+	base  string // path of the issue's address
 	held  map[string]int64
 	sold  int64
 	kills int
 }
 
-// actionBound is how long an action may take, in real time, because the machine may be busy.
+// actionBound is how long an action may take, in real time. It is long, because the machine may be busy.
 const actionBound = 10 * time.Minute
 
 func (p *placement) post(action, body, key string) (*testkit.Answer, error) {
@@ -230,7 +230,7 @@ func holders(t *testing.T) int {
 	return n
 }
 
-// place makes an issue in a family and subscribes everybody.
+// place makes an issue in a reading, religious or secular, and makes all its holders subscribe.
 func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
 	t.Helper()
 	p := &placement{t: t, s: s, d: d, held: make(map[string]int64)}

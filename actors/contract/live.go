@@ -17,7 +17,7 @@ type act struct {
 	done chan answer
 }
 
-// afterOverdue is an action that is carried out after overdue due dates are handled.
+// afterOverdue is an action that waits until the contract's overdue due dates are handled.
 type afterOverdue struct{ *act }
 
 type answer struct {
@@ -43,7 +43,7 @@ type contractActor struct {
 	stamp   posting.Stamp
 
 	decision contract.Decision // the decision that is being made durable
-	cause    any               // the message that caused the decision, to decide again
+	cause    any               // the message that caused the decision; it is decided again if the writer refuses
 }
 
 // Receive implements actors.Behaviour.
@@ -175,12 +175,12 @@ func (l *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		m.answer(answer{result: shownAt(l.record, l.stamp, l.stamp.Updated)})
 	}
 	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // while the clock stands still, nothing else would send it
+		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // while the clock stands still, nothing else would wake the contract
 	}
 }
 
-// refused decides again if the writer refused for the version. Every other refusal goes to the
-// caller.
+// refused decides again if the writer refused the Change because the record has a newer version. Every
+// other refusal goes to the caller.
 func (l *contractActor) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {

@@ -10,14 +10,14 @@ import (
 	"mizan/posting"
 )
 
-// RegisterRows is the first byte of the keys of registers of holders among the rows of actors. The
-// contract's id, the kind of row, and its number or the investor's id follow.
+// RegisterRows is the first byte of the key of each row of a register of holders (of a contract's
+// certificates). The contract's id, the kind of row, and a number or an investor's id follow.
 const RegisterRows = 'h'
 
 // RegisterRow is the kind of a register's row. It is stored: values never change their meaning.
 type RegisterRow byte
 
-// The rows of a register. Subscriptions and the numbers of investors never change.
+// The kinds of a register's rows. A SubscriptionRow and an InvestorRow never change.
 const (
 	SubscriptionRow RegisterRow = 's' // a subscription, by its number
 	HolderRow       RegisterRow = 'h' // a holder's position, by its number
@@ -35,7 +35,9 @@ func numberedKey(id ledger.ID, row RegisterRow, number int64) []byte {
 	return binary.BigEndian.AppendUint64(registerKey(id, row), uint64(number))
 }
 
-func investorKey(id, who ledger.ID) []byte { return append(registerKey(id, InvestorRow), who[:]...) }
+func investorKey(id, investor ledger.ID) []byte {
+	return append(registerKey(id, InvestorRow), investor[:]...)
+}
 
 // ParseRegisterKey parses the key of a register's row; false if the key belongs to no register.
 func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
@@ -52,8 +54,8 @@ func ParseRegisterKey(key []byte) (id ledger.ID, row RegisterRow, ok bool) {
 	return id, row, false
 }
 
-// registerRows returns the rows that a decision writes: a subscription, the position that it adds
-// to, and for a new holder the number.
+// registerRows returns the rows of the register that a decision writes: a subscription, the position of its
+// holder, and for a new holder the holder's number.
 func registerRows(org ledger.ID, d *contract.Decision) []posting.KV {
 	id, s, h := d.Record.ID, &d.Subscribed, &d.Position
 	if s.Number == 0 {
@@ -91,7 +93,7 @@ func Holders(view *posting.View, org, id ledger.ID, from int64, fn func(contract
 	})
 }
 
-// eachNumbered calls fn with the rows, and checks that they are numbered without gaps.
+// eachNumbered calls fn with the rows of one kind from a number on, and checks that the numbers have no gaps.
 func eachNumbered(view *posting.View, org, id ledger.ID, row RegisterRow, from int64, fn func(number int64, row []byte) (more bool, err error)) error {
 	next := from
 	return view.KVsAscending(org, registerKey(id, row), numberedKey(id, row, from), func(key, value []byte) (bool, error) {
@@ -108,8 +110,8 @@ func damagedRow(id ledger.ID, row RegisterRow, number int64) error {
 }
 
 // Position returns an investor's position in a contract; false if the investor has none.
-func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool, error) {
-	row, found, err := view.KV(org, investorKey(id, who))
+func Position(view *posting.View, org, id, investor ledger.ID) (contract.Holder, bool, error) {
+	row, found, err := view.KV(org, investorKey(id, investor))
 	if err != nil || !found {
 		return contract.Holder{}, false, err
 	}
@@ -122,13 +124,13 @@ func Position(view *posting.View, org, id, who ledger.ID) (contract.Holder, bool
 		return contract.Holder{}, false, err
 	}
 	h, err := contract.ReadHolder(number, row)
-	if !found || err != nil || h.Investor != who {
+	if !found || err != nil || h.Investor != investor {
 		return contract.Holder{}, false, damagedRow(id, HolderRow, number)
 	}
 	return h, true, nil
 }
 
-// InvestorNumber parses the number of an investor as a holder.
+// InvestorNumber parses the content of an InvestorRow: the investor's number as a holder.
 func InvestorNumber(row []byte) (number int64, ok bool) {
 	n, size := binary.Uvarint(row)
 	return int64(n), size == len(row) && n > 0 && n < 1<<62 && bytes.Equal(binary.AppendUvarint(nil, n), row)

@@ -17,19 +17,20 @@ import (
 // Screening is a stored screening.
 type Screening struct {
 	contract.Screening
-	Replay bool // it is the cached reply to the key's first request
+	Replay bool // an earlier request with the same key has made it
 }
 
 // screeningVersion is the first byte of a screening's payload; JSON follows.
 const screeningVersion = 1
 
-// Screen applies the rules to the input and stores both. With a key it does so once: the error is a
-// Conflict if the key was used for another request.
-func (s *Service) Screen(org ledger.ID, screened contract.ScreeningInput, key actors.Key) (Screening, error) {
+// Screen applies the screening rules to the input and stores the input with the result. With a key it does
+// so once: a repeated request gets the stored screening. The error is a Conflict if the key was used for
+// another request.
+func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (Screening, error) {
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
 	}
-	found := Screening{Screening: contract.NewScreening(uuid.New(), screened, ledger.MicrosOf(s.rt.Clock.Now()))}
+	found := Screening{Screening: contract.NewScreening(uuid.New(), input, ledger.MicrosOf(s.rt.Clock.Now()))}
 	body, err := json.Marshal(&found.Screening)
 	if err != nil {
 		return found, err
@@ -106,8 +107,8 @@ func FindScreening(view *posting.View, org, id ledger.ID) (*Screening, bool, err
 	return screening, err == nil, err
 }
 
-// screened refuses a contract whose screening does not exist.
-func (s *Service) screened(org ledger.ID, input schema.Input) error {
+// checkScreening refuses the input of a contract if it names a screening that does not exist.
+func (s *Service) checkScreening(org ledger.ID, input schema.Input) error {
 	raw, sent := input[contract.ScreeningID.Name]
 	var id ledger.ID
 	if !sent || json.Unmarshal(raw, &id) != nil || id == (ledger.ID{}) {

@@ -61,16 +61,16 @@ type Act struct {
 type Result struct {
 	Record *contract.Record
 	Stamp  posting.Stamp
-	Replay bool // it is the cached reply to the key's first request
+	Replay bool // it is the cached reply to an earlier request with the same key
 }
 
-// Create creates a contract. The error is a *schema.Faults or a *ledger.Refusal. Nothing was
-// stored, unless the code is Unavailable after the wait.
+// Create creates a contract. The error is a *schema.Faults, a *ledger.Refusal or the store's. After an error
+// nothing was stored, except that the contract may be stored later if no receipt came in time (Unavailable).
 func (s *Service) Create(c Create) (Result, error) {
 	if r, found, err := s.cachedReply(c.Org, &c.Key); found || err != nil {
 		return r, err
 	}
-	if err := s.screened(c.Org, c.Input); err != nil {
+	if err := s.checkScreening(c.Org, c.Input); err != nil {
 		return Result{}, err
 	}
 	d, err := contract.Open(contract.Proposal{
@@ -115,7 +115,7 @@ func refusedBy(r posting.Receipt) error {
 	return r.Err
 }
 
-// Act carries out an action on a contract. The error is as Create's; NotFound if the contract does
+// Act carries out an action on a contract. The errors are those of Create, and NotFound if the contract does
 // not exist in that product and reading.
 func (s *Service) Act(a Act) (Result, error) {
 	if r, found, err := s.cachedReply(a.Org, &a.Key); found || err != nil {
@@ -208,6 +208,6 @@ func ListOfPerson(p *contract.Product, reading *contract.Reading, who ledger.ID)
 	return ledger.NewList(ledger.Contract, listOfPerson, sum[:ledger.ListOwner]...)
 }
 
-// ShowsProduct tells whether a list of contracts is that of a product in a reading, which shows
-// each of its contracts. A contract is in the other lists for its environment and its parties.
+// ShowsProduct tells whether a list of contracts was made by ListOf. Every contract is in exactly one such
+// list. It is also in lists of its environment and of the persons who take part.
 func ShowsProduct(l ledger.List) bool { return l.Number() == listOfProduct }

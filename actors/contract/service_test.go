@@ -102,15 +102,15 @@ func (o *fixture) balance(r Result) string {
 func (o *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
 	o.t.Helper()
 	key := actors.RecordKey{Org: o.org, ID: id}
-	knows := &contractActor{service: o.service, key: key}
-	if !knows.load() {
+	staleActor := &contractActor{service: o.service, key: key}
+	if !staleActor.load() {
 		o.t.Fatal("there is no contract")
 	}
-	return actors.NewRegistry(o.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return knows }), key, knows
+	return actors.NewRegistry(o.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return staleActor }), key, staleActor
 }
 
-// Invariant 1: if the writer refuses a Change for its version, the decision is made again on the
-// stored state.
+// Invariant 1: if the writer refuses a Change because the record has a newer version, the decision is made
+// again on the stored state.
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 	o := openFixture(t)
 	id := o.openDeposit()
@@ -127,9 +127,9 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 		var faults *schema.Faults
 		switch {
 		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
-			t.Errorf("more than is left was taken: %v", r.err)
+			t.Errorf("a withdrawal of more than is left was not refused: %v", r.err)
 		case c.left != "" && (r.err != nil || o.balance(r.result) != c.left):
-			t.Errorf("it was not taken of what is left: %v", r.err)
+			t.Errorf("a withdrawal of what is left was refused: %v", r.err)
 		}
 	}
 }
@@ -156,15 +156,15 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, key, knows := o.withStaleActor(a.ID)
-	due := knows.stamp.Due
+	registry, key, staleActor := o.withStaleActor(a.ID)
+	due := staleActor.stamp.Due
 	if err := o.Runtime.Advance(due.Time()); err != nil { // the first row falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
 	m := &act{done: make(chan answer, 1), Act: a}
 	m.Action, m.Input = contract.PayRent, parseInput(t, `{"amount":"30"}`)
-	if err := registry.Command(key, m); err != nil { // queued behind it
+	if err := registry.Command(key, m); err != nil { // handled after the due date
 		t.Fatal(err)
 	}
 	r := <-m.done
@@ -194,7 +194,7 @@ func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
 	}
 }
 
-// Invariant 3: in another reading or product it is unknown.
+// Invariant 3: in another reading or product a contract is unknown.
 func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 	o := openFixture(t)
 	id := o.openDeposit()
@@ -221,7 +221,7 @@ func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
 	for _, org := range []ledger.ID{o.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
 			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
-				t.Error("nothing was asked for, and it was made")
+				t.Error("a contract was made from an empty request")
 			}
 			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
 			if err != nil {

@@ -23,7 +23,8 @@ func column(t *testing.T, r *contract.Record, name string) any {
 	return nil
 }
 
-// acquireAsset is a lease whose asset was bought, for 12 months at 100 each.
+// acquireAsset makes a lease for 12 months at 100 each, whose asset is bought. It returns the request to
+// activate the lease as of 100 days ago.
 func (o *fixture) acquireAsset() Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t,
@@ -40,7 +41,7 @@ func (o *fixture) acquireAsset() Act {
 	return a
 }
 
-// wantOwed waits until nothing is in progress, and checks what remains of a lease's due rows.
+// wantOwed waits until nothing is in progress, and checks how much of a lease's due rent is not paid.
 func (o *fixture) wantOwed(id ledger.ID, want string) {
 	o.t.Helper()
 	o.Runtime.Quiesce()
@@ -62,7 +63,7 @@ func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
-		t.Errorf("the answer is that of the activation: %s are owed", got)
+		t.Errorf("the activation answers that %s are owed, want 0", got)
 	}
 	o.wantOwed(a.ID, "300")
 }
@@ -106,8 +107,8 @@ func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
 	o.wantOwed(b.ID, "300")
 }
 
-// A decision's time is never before that of a booked event, and dates follow the clock: events are
-// booked some microseconds after the time that a standing clock shows.
+// While the clock stands still, events are booked some microseconds after the time that it shows. The time of
+// a decision is never before the time of an event that was booked earlier. Its dates are those of the clock.
 func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	o := openFixture(t)
 	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
@@ -132,7 +133,7 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 			}
 			at := contract.ReviewedAt.Get(made.Record.Values)
 			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, moved at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
 			}
 			if n := made.Record.Number(made.Stamp.Started, made.Stamp.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
@@ -142,8 +143,8 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 	}
 }
 
-// A review is signed no earlier than the events booked before it, if the clock stands still and events
-// are booked ahead of it.
+// If the clock stands still and events are booked ahead of it, the time of a review is still not before the
+// times of the events that were booked earlier.
 func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	o := openFixture(t)
 	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
@@ -152,7 +153,7 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	does := func(action contract.Action, body string) Result {
+	act := func(action contract.Action, body string) Result {
 		t.Helper()
 		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
 		if err != nil {
@@ -160,8 +161,8 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 		}
 		return r
 	}
-	submitted := does(contract.Submit, `{}`)
-	reviewed := does(contract.Pass, `{"approved_by":"the board"}`)
+	submitted := act(contract.Submit, `{}`)
+	reviewed := act(contract.Pass, `{"approved_by":"the board"}`)
 	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
 	if before == made.Stamp.Started || at < before || at > after {
 		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// venture is a funded partnership with a rent of 1. It reserves room for 120 rents, because it names no
-// term.
+// venture makes a funded partnership with a rent of 1, and returns the request to activate it. The activation
+// reserves room for 120 rents, because the partnership names no term.
 func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 	o.t.Helper()
 	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(o.t,
@@ -30,8 +30,8 @@ func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 	return a
 }
 
-// Invariant 7: due dates are never refused, so no total may leave its range because of one. A
-// command that starts a due date is refused if there is no room for what it may book.
+// Invariant 7: a booking on a due date is never refused, so it must not bring a total out of range. A command
+// that starts due dates is refused if there is no room for what they may book.
 func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	o := openFixture(t)
 	first := o.venture(o.org, "AED", money.Prod)
@@ -60,10 +60,10 @@ func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
 	if r, err := o.service.Read(o.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
-	// Each asset and each organization has its own room.
+	// Each asset, environment and organization has its own room.
 	for _, a := range []Act{o.venture(o.org, "USD", money.Prod), o.venture(o.org, "AED", money.Test), o.venture(uuid.New(), "AED", money.Prod)} {
 		if _, err := o.service.Act(a); err != nil {
-			t.Errorf("another's: %v", err)
+			t.Errorf("another asset, environment or organization has no room: %v", err)
 		}
 	}
 }

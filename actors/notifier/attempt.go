@@ -22,7 +22,7 @@ func (s *Service) deliver(k key, batch []pendingNotice) {
 		s.inMemory.Add(-1)
 		m.tries = append(m.tries, attemptedNotice{notice: p.notice, stored: p.stored, replayRequests: p.replayRequests, report: r})
 	}
-	defer func() { // also after a panic: the actor waits for the message, and the panic counts as an attempt
+	defer func() { // runs after a panic too: the actor waits for the message, and the panic counts as an attempt
 		if trying {
 			onReport(s.unwritten(batch[next].reached))
 		}
@@ -61,8 +61,8 @@ func (s *Service) unwritten(reached []byte) report {
 	return report{Attempt: Attempt{At: ledger.MicrosOf(s.rt.Clock.Now()), Failure: "could not be written"}, reached: reached}
 }
 
-// attempt makes one attempt to deliver. It returns false if the end of the process interrupted it,
-// so that it does not count.
+// attempt makes one attempt to deliver. It returns false if the end of the process interrupted the attempt, which
+// then does not count.
 func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, made bool) {
 	startTime := time.Now()
 	r, made = s.try(k, n, reached)

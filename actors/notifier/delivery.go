@@ -51,8 +51,7 @@ type Delivery struct {
 	replayRequests int    // number of requests to deliver it again
 }
 
-// gaps are the times from a failure to the next attempt (specification, "Delivery", 3). The sixth
-// attempt has no gap after it.
+// gaps are the times from a failed attempt to the next one. No gap follows the sixth attempt, which is the last.
 var gaps = [...]time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 // MaxAttempts is how often a delivery is tried before it is parked.

@@ -48,7 +48,7 @@ type deliveryLog struct {
 	org     ledger.ID
 
 	queued      []entry          // what to write next, in order
-	newest      map[ID]*Delivery // as submitted, until it is durable
+	newest      map[ID]*Delivery // deliveries as the submitted Change leaves them, until it is durable
 	writing     *draft           // the draft that is being made durable
 	count       int              // results since the cursor was last moved
 	postingKeys map[string]bool  // keys of bulletins that are not durable yet
@@ -267,15 +267,15 @@ func (o *deliveryLog) marked(d *draft, n *posting.Notice) bool {
 	if !o.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
-	there := d.pageMarks[n.Page]
-	if there == nil {
-		there = o.marksOf(d, n.Page)
-		d.pageMarks[n.Page] = there
+	markedIDs := d.pageMarks[n.Page]
+	if markedIDs == nil {
+		markedIDs = o.marksOf(d, n.Page)
+		d.pageMarks[n.Page] = markedIDs
 	}
-	return there[idOf(n)]
+	return markedIDs[idOf(n)]
 }
 
-// marksOf returns the marks of a page, including the draft's.
+// marksOf returns the ids of a page's marks, in the store and in the draft.
 func (o *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 	view := o.service.rt.Journal.View()
 	defer view.Close()
@@ -283,18 +283,17 @@ func (o *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 	if err != nil {
 		panic(err)
 	}
-	there := make(map[ID]bool, len(marked))
+	markedIDs := make(map[ID]bool, len(marked))
 	for id := range marked {
-		there[id] = true
+		markedIDs[id] = true
 	}
 	if row := d.marks[page]; row != nil {
-		_ = eachMark(page, row.row, func(m mark) { there[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
+		_ = eachMark(page, row.row, func(m mark) { markedIDs[m.ID] = true }) // the draft has written the row itself, so parsing cannot fail
 	}
-	return there
+	return markedIDs
 }
 
-// put writes a delivery's own row, and moves the delivery between the rows of waiting and of parked
-// ones.
+// put writes a delivery's own row, and replaces the row that says that the delivery waits or is parked.
 func (o *deliveryLog) put(d *draft, next, before *Delivery) {
 	k := next.key(o.org)
 	if before != nil {

@@ -13,8 +13,8 @@ import (
 type (
 	// noticesOffered has notices whose events are durable.
 	noticesOffered struct{ notices []posting.Notice }
-	// deliveriesDue says that deliveries that wait in the store are due; the earliest became due at
-	// this instant.
+	// deliveriesDue says that deliveries that wait in the store are due: the earliest became due at the
+	// instant at.
 	deliveriesDue struct{ at ledger.Micros }
 	// resultsStored has deliveries whose results are now in the store.
 	resultsStored struct{ ids []ID }
@@ -33,16 +33,16 @@ func (workerReport) Expected() {}
 // pendingNotice is a notice that is being delivered. It counts as waiting in memory until it is tried.
 type pendingNotice struct {
 	notice         posting.Notice
-	stored         bool // it was read from the store, where it has a row
-	replayRequests int  // the delivery's replayRequests when it was read
-	reached        []byte
+	stored         bool   // it was read from the store, where it has a row
+	replayRequests int    // the delivery's replayRequests when it was read
+	reached        []byte // the operators whom earlier attempts have reached
 }
 
 // destination is the actor of one destination: it decides what is tried, and when.
 type destination struct {
 	service          *Service
 	key              key
-	window           int  // workers at once
+	workerLimit      int  // number of workers that may deliver at once
 	storeChecked     bool // checkStore has run
 	lastAcknowledged bool // the last attempt was acknowledged
 	slow             bool // an attempt took long, whether or not it was acknowledged
@@ -52,7 +52,7 @@ type destination struct {
 	fresh     []pendingNotice // never tried
 	due       []pendingNotice // read from the store
 	freshNext bool            // alternates: the next batch comes from fresh if there is any, even if due deliveries wait
-	pulled    map[ID]bool     // read from the store, until their results are there
+	pulled    map[ID]bool     // deliveries that were read from the store and whose results are not stored yet
 	moreDue   bool            // the store may have more deliveries that are due
 	readUpTo  []byte          // row up to which due deliveries were read; nil: none was read
 }
@@ -152,9 +152,9 @@ func (d *destination) take(notices []posting.Notice) {
 		room = 0
 	}
 	room = min(max(room, 0), len(notices))
-	lean := !d.quick() || s.inMemory.Load() > s.limits.atHand
+	withoutRecords := !d.quick() || s.inMemory.Load() > s.limits.atHand
 	for i := range notices[:room] {
-		if lean && len(d.fresh) >= maxFailing {
+		if withoutRecords && len(d.fresh) >= maxFailing {
 			notices[i].About = nil
 		}
 		d.fresh = append(d.fresh, pendingNotice{notice: notices[i]})
@@ -174,11 +174,11 @@ func (d *destination) onDelivered(m *workerReport) {
 	}
 	switch {
 	case failed:
-		d.lastAcknowledged, d.lastFailed, d.slow, d.window = false, true, slow, firstWindow
+		d.lastAcknowledged, d.lastFailed, d.slow, d.workerLimit = false, true, slow, firstWorkerLimit
 	case slow:
-		d.lastAcknowledged, d.lastFailed, d.slow, d.window = true, false, true, firstWindow
+		d.lastAcknowledged, d.lastFailed, d.slow, d.workerLimit = true, false, true, firstWorkerLimit
 	case len(m.tries) > 0:
-		d.lastAcknowledged, d.lastFailed, d.slow, d.window = true, false, false, max(d.window, firstWindow)
+		d.lastAcknowledged, d.lastFailed, d.slow, d.workerLimit = true, false, false, max(d.workerLimit, firstWorkerLimit)
 	}
 	if len(m.tries) > 0 {
 		d.service.logs.Tell(d.key.org, outcomes{m.tries})
@@ -220,11 +220,11 @@ func (d *destination) shed() {
 func (d *destination) readBounds() (batch, low int) {
 	switch {
 	case d.service.inMemory.Load() > d.service.limits.inMemory:
-		return d.window, 1
+		return d.workerLimit, 1
 	case d.quick():
 		return 128, 32
 	}
-	return 2 * d.window, d.window
+	return 2 * d.workerLimit, d.workerLimit
 }
 
 // pull reads due deliveries from the store, the earliest first, a bounded number at a time. It
@@ -295,7 +295,7 @@ func (s *Service) wrongRow(org ledger.ID, row []byte) {
 
 // start gives waiting notices to workers, alternately from fresh and from due.
 func (d *destination) start(c *actors.Context) {
-	for !d.awaitsWorker && c.Expecting() < d.window && len(d.fresh)+len(d.due) > 0 {
+	for !d.awaitsWorker && c.Expecting() < d.workerLimit && len(d.fresh)+len(d.due) > 0 {
 		batch, workers := d.batch(), d.service.quickPool
 		switch {
 		case d.key.class == operators:
@@ -303,8 +303,8 @@ func (d *destination) start(c *actors.Context) {
 		case d.slow:
 			workers = d.service.failingPool
 		}
-		if d.quick() && len(d.fresh)+len(d.due) > maxBatch*d.window {
-			d.window = min(d.window+1, lastWindow)
+		if d.quick() && len(d.fresh)+len(d.due) > maxBatch*d.workerLimit {
+			d.workerLimit = min(d.workerLimit+1, lastWorkerLimit)
 		}
 		if err := workers.Go(func() { d.service.deliver(d.key, batch) }); err != nil {
 			d.requeue(batch)
@@ -327,7 +327,7 @@ func (d *destination) batch() []pendingNotice {
 	d.freshNext = !d.freshNext
 	n := 1
 	if d.quick() {
-		n = min(maxBatch, max(1, len(*from)/d.window))
+		n = min(maxBatch, max(1, len(*from)/d.workerLimit))
 	}
 	batch := (*from)[:n:n]
 	if *from = (*from)[n:]; len(*from) == 0 {

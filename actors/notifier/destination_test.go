@@ -19,19 +19,19 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
 	const n = 3_000
 	ids := f.notifyMany(f.destinationOf(r), n)
-	waitFor(t, "one under way, the rest in the store", func() bool {
-		return r.count() == 1 && len(f.rows(here, rowRetries)) >= n-maxUntried-1
+	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
+		return r.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one in progress, and two read from the store
 	if got := f.inMemory.Load(); got > room+maxWritten {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
-	waitFor(t, "no more in memory than there is room for", func() bool { return f.inMemory.Load() <= room })
+	waitFor(t, "memory has no more notices than it has room for", func() bool { return f.inMemory.Load() <= room })
 	g.open()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
-	if r.most > lastWindow {
-		t.Errorf("%d at once, want at most %d", r.most, lastWindow)
+	r.wantOnce(t, firstOrg, ids)
+	if r.maxUnanswered > lastWorkerLimit {
+		t.Errorf("%d at once, want at most %d", r.maxUnanswered, lastWorkerLimit)
 	}
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when all are told", got)
@@ -39,7 +39,7 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	for _, id := range []ID{ids[0], ids[n/2], ids[n-1]} {
 		f.wantDelivery(id, Delivered, 1)
 	}
-	if got := f.rows(here, rowRetries); len(got) != 0 {
+	if got := f.rows(firstOrg, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }
@@ -63,8 +63,8 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	failing.Store("now", true)
 	const n = 2_000
 	ids := f.notifyMany(to, n)
-	waitFor(t, "in memory", func() bool { return f.inMemory.Load() == n })
-	if got := f.rows(here, rowRetries); len(got) != 0 {
+	waitFor(t, "all notices are in memory", func() bool { return f.inMemory.Load() == n })
+	if got := f.rows(firstOrg, rowRetries); len(got) != 0 {
 		t.Errorf("%d wait in the store while there is room in memory", len(got))
 	}
 	g.open()
@@ -76,7 +76,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when each had its attempt", got)
 	}
-	if got := len(f.rows(here, rowRetries)); got != n {
+	if got := len(f.rows(firstOrg, rowRetries)); got != n {
 		t.Errorf("%d wait in the store, want %d", got, n)
 	}
 	failing.Delete("now")
@@ -86,7 +86,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 			t.Errorf("event %s came %d times", event, times)
 		}
 	}
-	if got := f.rows(here, rowRetries); len(got) != 0 {
+	if got := f.rows(firstOrg, rowRetries); len(got) != 0 {
 		t.Errorf("%d deliveries still wait", len(got))
 	}
 }
@@ -105,23 +105,23 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce()
 	blocked.Store("now", true)
-	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
-	waitFor(t, "the window is open", func() bool {
+	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
+	waitFor(t, "all workers are busy", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.under == lastWindow
+		return r.unanswered == lastWorkerLimit
 	})
 	g.open()
 	f.quiesce()
-	if r.most != lastWindow {
-		t.Errorf("%d at once, want %d", r.most, lastWindow)
+	if r.maxUnanswered != lastWorkerLimit {
+		t.Errorf("%d at once, want %d", r.maxUnanswered, lastWorkerLimit)
 	}
 	if got := len(r.events()); got != len(ids)+1 {
 		t.Errorf("%d events came, want %d", got, len(ids)+1)
 	}
 }
 
-// A hundred receivers have failed and hang. The others get all of their notifications while those hang.
+// A hundred receivers have failed and hang. The other receivers get all of their notifications meanwhile.
 // The test counts and does not measure time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	const dead, alive, each = 100, 50, 20
@@ -140,18 +140,18 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	for range alive {
 		known = append(known, f.destinationOf(good))
 	}
-	f.notify(here, posting.Webhook, all...)
+	f.notify(firstOrg, posting.Webhook, all...)
 	f.quiesce()
-	for range firstWindow + 3 {
-		f.notify(here, posting.Webhook, all...)
+	for range firstWorkerLimit + 3 {
+		f.notify(firstOrg, posting.Webhook, all...)
 	}
-	waitFor(t, "all of them hang", func() bool { return hanging.count() == dead*(1+firstWindow) })
+	waitFor(t, "all attempts hang", func() bool { return hanging.count() == dead*(1+firstWorkerLimit) })
 	var ids []ID
 	for range each {
-		ids = append(ids, f.notify(here, posting.Webhook, known...)...)
+		ids = append(ids, f.notify(firstOrg, posting.Webhook, known...)...)
 	}
-	waitFor(t, "the others have theirs", func() bool { return len(good.events()) == len(ids) })
-	good.wantOnce(t, here, ids)
+	waitFor(t, "the other destinations have all their notifications", func() bool { return len(good.events()) == len(ids) })
+	good.wantOnce(t, firstOrg, ids)
 }
 
 // Many notices to many destinations at once, on the machine's clock.
@@ -173,7 +173,7 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 		}
 		tellers.Go(func() {
 			for _, n := range batches {
-				booked := f.notify(here, posting.Webhook, to[:n]...)
+				booked := f.notify(firstOrg, posting.Webhook, to[:n]...)
 				mu.Lock()
 				ids = append(ids, booked...)
 				mu.Unlock()
@@ -182,17 +182,17 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	}
 	soon(t, "booked", tellers.Wait)
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 	for _, id := range ids[:50] {
 		f.wantDelivery(id, Delivered, 1)
 	}
 	f.restart()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 }
 
-// All attempts fail, so that the window does not grow: due deliveries are tried strictly in the
-// order of their due times, four at a time.
+// All attempts fail, so that the number of workers does not grow: due deliveries are tried strictly in the order
+// of their due times, four at a time.
 func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	f := newFixture(t)
 	random := newRandom(t)
@@ -200,7 +200,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	to := f.destinationOf(dead)
 	var order []string
 	for range 300 {
-		order = append(order, EventID(here, f.notifyOne(to)).String())
+		order = append(order, EventID(firstOrg, f.notifyOne(to)).String())
 		f.quiesce() // tried at this time
 		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
@@ -213,11 +213,11 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 	f.start()
 	for n := range order {
-		under := firstWindow
+		unanswered := firstWorkerLimit
 		if n == 0 {
-			under = 1 // until it has failed
+			unanswered = 1 // until it has failed
 		}
-		waitFor(t, "the next ones", func() bool { return r.count() == min(n+under, len(order)) })
+		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+unanswered, len(order)) })
 		g.releaseOne(t)
 	}
 	f.quiesce()
@@ -227,7 +227,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 	// Four workers begin together, so their requests may arrive in any order.
 	for n := range got {
-		if !slices.Contains(order[max(0, n-firstWindow):min(n+firstWindow, len(order))], got[n]) {
+		if !slices.Contains(order[max(0, n-firstWorkerLimit):min(n+firstWorkerLimit, len(order))], got[n]) {
 			t.Fatalf("arrival %d is none of those that are due around it", n)
 		}
 	}
@@ -236,7 +236,7 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 	}
 }
 
-// Fresh and due notices take turns: neither waits for the end of the other.
+// Fresh and due notices take turns: neither kind waits until all of the other kind are tried.
 func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
@@ -251,25 +251,25 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	second := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
 	f.addresses.set(to, actors.Address{URL: second.URL})
 	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
-	waitFor(t, "the due ones are under way", func() bool { return second.count() == firstWindow })
+	waitFor(t, "attempts of due notices are in progress", func() bool { return second.count() == firstWorkerLimit })
 	fresh := f.notifyMany(to, 20)
 	var events []string
 	for _, id := range fresh {
-		events = append(events, EventID(here, id).String())
+		events = append(events, EventID(firstOrg, id).String())
 	}
-	waitFor(t, "in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
+	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
 	seen := 0
 	for seen < len(fresh) {
 		all := second.count()
 		g.releaseOne(t)
-		waitFor(t, "the next one", func() bool { return second.count() > all })
+		waitFor(t, "another attempt arrives", func() bool { return second.count() > all })
 		seen = 0
 		for _, a := range second.got() {
 			if slices.Contains(events, a.EventID) {
 				seen++
 			}
 		}
-		if second.count() > 3*len(fresh)+2*firstWindow {
+		if second.count() > 3*len(fresh)+2*firstWorkerLimit {
 			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", seen, second.count(), len(old))
 		}
 	}
@@ -296,16 +296,16 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 	for range dead {
 		all = append(all, f.destinationOf(hanging))
 	}
-	f.notify(here, posting.Webhook, all...)
+	f.notify(firstOrg, posting.Webhook, all...)
 	f.quiesce()
 	f.stop()
 	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	f.start()
-	waitFor(t, "as many hang as may", func() bool { return hanging.count() == dead+maxFailingWorkers })
+	waitFor(t, "the failing destinations use all their workers", func() bool { return hanging.count() == dead+maxFailingWorkers })
 	f.notifyOne(f.destinationOf(good))
-	waitFor(t, "the other one has its own", func() bool { return good.count() == 1 })
+	waitFor(t, "the other destination has its notification", func() bool { return good.count() == 1 })
 	if got := hanging.count(); got != dead+maxFailingWorkers {
 		t.Errorf("%d have answered meanwhile", got-dead-maxFailingWorkers)
 	}

@@ -6,14 +6,14 @@
 // whose workers deliver a few at a time. The actor of the organization's delivery log writes down the results.
 //
 // Invariants:
-//  1. Only durable events are notified, and every durable event is: a notice that is neither marked nor
-//     delivered nor parked is tried, also after a kill.
+//  1. Only durable events are notified, and every notice of a durable event is tried, also after a kill, until the
+//     store has its acknowledgement or the delivery is parked.
 //  2. A delivery is identified by the booked time of its event and its channel; its event_id is computed from
 //     these, is the same at every attempt and finds the delivery.
 //  3. The sixth attempt is the last until someone requests the delivery again; the time until the next
 //     attempt counts from the previous failure, by the business clock.
 //  4. Destinations do not wait for each other: an unknown one has one worker, a failing or slow one at most four
-//     from their own pool, a quick one up to sixteen.
+//     from a pool that only such destinations use, and a quick one up to sixteen.
 //  5. A destination's state is kept for a minute; after a restart, waiting deliveries in the store mark it as
 //     failing.
 //  6. At most 64 fresh notices of a failing destination and 65,536 of all wait in memory; the others wait in the
@@ -31,12 +31,12 @@
 //  12. A panic may cause duplicate notifications but loses none; the search for lost notices is delayed more with
 //     each repetition.
 //  13. A wrong row blocks nothing but itself.
-//  14. The cursor never goes back.
+//  14. The cursor, the page before which all notices are marked or have rows of their own, never goes back.
 //  15. A request that the writer may refuse, because it claims an Idempotency-Key, is alone in its Change.
 //  16. A page of a list reads a bounded number of rows; it finds waiting and parked deliveries by their own rows,
 //     not among the delivered ones.
 //
-// Callers: cmd (New, Resume, Close), api (everything else), snapshots (ReadFrom and the forms of rows).
+// Callers: cmd (New, Resume, Close), api (everything else), snapshots (the forms of rows).
 //
 // Rejected: a record and a journal event per delivery, with a timer, as elsewhere in Mizan; it cost more than
 // the payment that it reported. Also rejected: notifying from the transaction's actor; one dead receiver would

@@ -41,7 +41,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, f.inMemory.Load())
 	}
 	f.advance(30 * time.Second)
-	r.wantOnce(t, here, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
+	r.wantOnce(t, firstOrg, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
@@ -63,7 +63,7 @@ func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	id := f.notify(here, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 }
@@ -71,7 +71,7 @@ func TestPanicOfTheOperatorsSenderCostsAnAttempt(t *testing.T) {
 // panicInLog sends a delivery log a command that panics.
 func (f *fixture) panicInLog() {
 	f.t.Helper()
-	if err := f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
+	if err := f.writeLog(firstOrg, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") }); err == nil {
 		f.t.Error("a fault is no error")
 	}
 }
@@ -92,7 +92,7 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	for range 4 {
 		f.panicInLog()
 	}
-	waitFor(t, "all are told, the last after a rest", func() bool {
+	waitFor(t, "all notifications arrived, the last one after a delay", func() bool {
 		f.quiesce()
 		return !slices.ContainsFunc(ids, func(id ID) bool { return f.delivery(id).State != Delivered })
 	})
@@ -103,13 +103,13 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
-	if got := len(f.rows(here, rowRetries)); got != 0 {
+	if got := len(f.rows(firstOrg, rowRetries)); got != 0 {
 		t.Errorf("%d wait in the store", got)
 	}
 }
 
-// The results in the Change during which a delivery log panicked are written by a later Change,
-// including those of deliveries that a destination had read from the store.
+// If a delivery log panics, the results that it has not written yet are written by a later Change, including
+// those of deliveries that a destination had read from the store.
 func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
@@ -128,16 +128,16 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
-			d.put(here, []byte("z"), []byte{1})
+			d.put(firstOrg, []byte("z"), []byte{1})
 			return nil
 		})
 	}()
 	receiveFrom(t, "the delivery log is busy", busy)
 	go func() {
-		_ = f.writeLog(here, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
+		_ = f.writeLog(firstOrg, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
 	g.open() // the retry's result reaches the delivery log after the panic
 	close(release)
@@ -158,7 +158,7 @@ func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	to := f.destinationOf(r)
 	ids := f.notifyMany(to, 1_500)
 	waitFor(t, "under way", func() bool { return r.count() > 0 })
-	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
+	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
 	g.open()
 	f.quiesce()
 	f.advance(time.Minute)
@@ -184,7 +184,7 @@ func TestDuplicateAcknowledgementKeepsOtherMarks(t *testing.T) {
 		n := posting.Notice{Channel: id.Channel, To: to, Booked: id.Booked, Page: page, Source: f.delivery(id).Source}
 		f.rescan(uuid.New(), nil) // after a rescan duplicates are possible
 		f.quiesce()
-		f.logs.Tell(here, outcomes{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
+		f.logs.Tell(firstOrg, outcomes{[]attemptedNotice{{notice: n, report: report{Attempt: Attempt{At: id.Booked, Status: 200}}}}})
 		f.quiesce()
 	}
 	for _, id := range ids {

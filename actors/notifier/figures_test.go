@@ -23,8 +23,8 @@ import (
 	"mizan/posting/store"
 )
 
-// figures skips a test that only measures; docs/benchmarks.md has the commands.
-func figures(t *testing.T) {
+// skipUnlessMeasuring skips a test that only measures; docs/benchmarks.md has the commands that run it.
+func skipUnlessMeasuring(t *testing.T) {
 	t.Helper()
 	if os.Getenv("MIZAN_FIGURES") == "" || os.Getenv(testkit.BinaryVariable) == "" {
 		t.Skip("MIZAN_FIGURES=1 and " + testkit.BinaryVariable + "=bin/mizan measure")
@@ -64,16 +64,17 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))].Round(10 * time.Microsecond)
 }
 
-// clocks records when creates got their responses and when their notifications arrived, by txid.
-type clocks struct {
+// deliveryTimes records, by txid, when creates got their responses and when their notifications arrived.
+type deliveryTimes struct {
 	mu       sync.Mutex
 	answered map[string]time.Time // guarded by mu
 	arrived  map[string]time.Time // guarded by mu
 	hanging  int                  // guarded by mu
 }
 
-// sink hangs for the first hang addresses and acknowledges all others.
-func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
+// sink returns a server that acknowledges at all its addresses except the first ones, hang in number, at which it
+// never responds.
+func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 	over := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -106,9 +107,9 @@ func (c *clocks) sink(t *testing.T, hang int) *httptest.Server {
 // TestFigureHangingDestinations measures, with 100 of 1,000 destinations hanging, how long after a
 // create's response the notifications of the other 900 arrive.
 func TestFigureHangingDestinations(t *testing.T) {
-	figures(t)
+	skipUnlessMeasuring(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
-	c := &clocks{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
+	c := &deliveryTimes{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
 	sink := c.sink(t, hang)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
 	admin := apiClient{s.Admin(), t}
@@ -126,8 +127,8 @@ func TestFigureHangingDestinations(t *testing.T) {
 	c.report(t, hang)
 }
 
-// load sends rate creates per second, each at its scheduled time, however long the others take.
-func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
+// load sends creates at a rate per second, each at its scheduled time, however long the others take.
+func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations, rate int, long time.Duration) {
 	var clients sync.WaitGroup
 	tick := time.NewTicker(time.Second / time.Duration(rate))
 	defer tick.Stop()
@@ -157,7 +158,7 @@ func (c *clocks) load(t *testing.T, client *testkit.Client, destinations, rate i
 }
 
 // report waits for the last notifications and reports how long they took.
-func (c *clocks) report(t *testing.T, hang int) {
+func (c *deliveryTimes) report(t *testing.T, hang int) {
 	good := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -174,7 +175,7 @@ func (c *clocks) report(t *testing.T, hang int) {
 		}
 		return delays, missing
 	}
-	waitFor(t, "the last ones", func() bool { _, missing := good(); return missing == 0 })
+	waitFor(t, "the last notifications arrive", func() bool { _, missing := good(); return missing == 0 })
 	delays, _ := good()
 	slices.Sort(delays)
 	c.mu.Lock()
@@ -198,7 +199,7 @@ func load() string {
 // TestFigureAMillionRetries measures how long a start with a million waiting deliveries takes, how
 // much memory it uses, and whether due deliveries come first.
 func TestFigureAMillionRetries(t *testing.T) {
-	figures(t)
+	skipUnlessMeasuring(t)
 	const waiting, due, others = 1_000_000, 100_000, 1_000
 	events := make(chan string, 2*due)
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -237,8 +238,8 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}
 }
 
-// plantRetries writes deliveries of the only transaction that failed once. Some are due, in the order
-// that is returned; the others are due later.
+// plantRetries writes deliveries that wait after one failed attempt, all of them for the store's only transaction.
+// Some are due, in the order that is returned; the others are due later.
 func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
 	t.Helper()
 	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
@@ -306,10 +307,10 @@ func residentMiB(t *testing.T, pid int) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kib := func(name string) int {
+	mebibytes := func(name string) int {
 		_, rest, _ := strings.Cut(string(text), name)
 		n, _ := strconv.Atoi(strings.Fields(rest)[0])
 		return n / 1024
 	}
-	return fmt.Sprintf("%d MiB resident, %d MiB of it anonymous", kib("VmRSS:"), kib("RssAnon:"))
+	return fmt.Sprintf("%d MiB resident, %d MiB of it anonymous", mebibytes("VmRSS:"), mebibytes("RssAnon:"))
 }

@@ -31,8 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 var (
-	here      = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
-	there     = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	firstOrg  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	secondOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
 	startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 	quiet     = slog.New(slog.DiscardHandler)
 )
@@ -197,14 +197,14 @@ func (f *fixture) notify(org ledger.ID, channel posting.Channel, to ...ledger.ID
 // notifyOne books one event with a webhook notice.
 func (f *fixture) notifyOne(to ledger.ID) ID {
 	f.t.Helper()
-	return f.notify(here, posting.Webhook, to)[0]
+	return f.notify(firstOrg, posting.Webhook, to)[0]
 }
 
 // notifyMany books n events with webhook notices.
 func (f *fixture) notifyMany(to ledger.ID, n int) (ids []ID) {
 	f.t.Helper()
 	for chunk := range slices.Chunk(slices.Repeat([]ledger.ID{to}, n), 500) {
-		ids = append(ids, f.notify(here, posting.Webhook, chunk...)...)
+		ids = append(ids, f.notify(firstOrg, posting.Webhook, chunk...)...)
 	}
 	return ids
 }
@@ -218,7 +218,7 @@ func (f *fixture) destinationOf(r *receiver) ledger.ID {
 
 func (f *fixture) delivery(id ID) *Delivery {
 	f.t.Helper()
-	d, err := f.Read(here, id)
+	d, err := f.Read(firstOrg, id)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -250,11 +250,11 @@ func (f *fixture) rows(org ledger.ID, kind byte) (keys [][]byte) {
 	return keys
 }
 
-// wantRows checks how many rows of each kind there are, as "e1 r1".
+// wantRows checks how many rows of each kind there are.
 func (f *fixture) wantRows(want map[byte]int) {
 	f.t.Helper()
 	for _, kind := range []byte{rowMarks, rowKept, rowRetries, rowParked, rowPosted, rowNotices} {
-		if got := len(f.rows(here, kind)); got != want[kind] {
+		if got := len(f.rows(firstOrg, kind)); got != want[kind] {
 			f.t.Errorf("%d rows of kind %c, want %d", got, kind, want[kind])
 		}
 	}
@@ -313,13 +313,13 @@ func (f *fixture) plant(org ledger.ID, row, value []byte) {
 	f.submit(&posting.Change{MustRecord: true, KVs: []posting.KV{{Org: org, Key: row, Value: value}}})
 }
 
-// removedBefore stores the time before which deliveries were removed.
+// removedBefore stores a time as the one before which deliveries were removed.
 func (f *fixture) removedBefore(before ledger.Micros) {
 	f.t.Helper()
 	view := f.Journal.View()
 	defer view.Close()
 	d := newDraft()
-	if err := d.removedBefore(view, here, before); err != nil {
+	if err := d.removedBefore(view, firstOrg, before); err != nil {
 		f.t.Fatal(err)
 	}
 	d.change.MustRecord = true
@@ -334,17 +334,17 @@ type receiver struct {
 	*httptest.Server
 	over chan struct{}
 
-	mu       sync.Mutex
-	arrivals []*arrival     // guarded by mu
-	of       map[string]int // guarded by mu: by event
-	under    int            // guarded by mu: requests without a response yet
-	most     int            // guarded by mu: maximum of under
+	mu            sync.Mutex
+	arrivals      []*arrival     // guarded by mu
+	perEvent      map[string]int // guarded by mu: by event
+	unanswered    int            // guarded by mu: requests without a response yet
+	maxUnanswered int            // guarded by mu: maximum of unanswered
 }
 
 // receive answers each notification with the status that answer returns, which may wait for the
 // gates. The gates are opened at the end of the test.
 func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
-	r := &receiver{of: make(map[string]int), over: make(chan struct{})}
+	r := &receiver{perEvent: make(map[string]int), over: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		a := &arrival{header: q.Header}
 		body, err := io.ReadAll(q.Body)
@@ -381,17 +381,17 @@ func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver 
 func (r *receiver) arrived(a *arrival) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.of[a.EventID]++
+	r.perEvent[a.EventID]++
 	r.arrivals = append(r.arrivals, a)
-	a.nth, a.all = r.of[a.EventID], len(r.arrivals)
-	r.under++
-	r.most = max(r.most, r.under)
+	a.nth, a.all = r.perEvent[a.EventID], len(r.arrivals)
+	r.unanswered++
+	r.maxUnanswered = max(r.maxUnanswered, r.unanswered)
 }
 
 func (r *receiver) answered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.under--
+	r.unanswered--
 }
 
 func (r *receiver) got() []*arrival {

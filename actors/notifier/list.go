@@ -90,17 +90,17 @@ type listing struct {
 	q          *Query
 	oldest     ledger.Micros // deliveries booked earlier are only listed while they are pending
 	removed    ledger.Micros // of deliveries booked earlier, only rows of their own are left
-	from       ID            // included
-	top        ID            // not included
-	readDownTo ID            // everything from this position on was looked at
+	from       ID            // the oldest delivery that may be listed
+	top        ID            // all listed deliveries are older than this
+	readDownTo ID            // everything newer, and this delivery, was looked at
 	untried    bool          // the search is among the pending deliveries without a row of their own
 
 	found     []*Delivery
 	last      Position // of the last delivery found
 	next      Position
 	pageEnded bool // the page is full, or a bound was reached
-	pages     int
-	looked    int
+	pages     int  // pages of notices that were read
+	looked    int  // rows that were looked at
 }
 
 func (l *listing) search() error {
@@ -112,10 +112,10 @@ func (l *listing) search() error {
 	case l.q.State == Parked:
 		return l.listIndexed(rowParked)
 	}
-	if err := l.overPages(); err != nil {
+	if err := l.listPages(); err != nil {
 		return err
 	}
-	return l.downTo(l.from, nil, nil)
+	return l.listDownTo(l.from, nil, nil)
 }
 
 // end ends the page before the list's end.
@@ -143,12 +143,12 @@ func (l *listing) pending() error {
 		}
 		l.untried, l.readDownTo, l.last = true, l.top, Position{Untried: true}
 	}
-	return l.overUntried()
+	return l.listUntried()
 }
 
-// overUntried lists pending deliveries without a row of their own. It stops at the cursor, before
+// listUntried lists pending deliveries without a row of their own. It stops at the cursor, before
 // which every notice is marked or kept.
-func (l *listing) overUntried() error {
+func (l *listing) listUntried() error {
 	settled, err := readCursor(l.view, l.org)
 	if err != nil {
 		return err
@@ -194,8 +194,8 @@ func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	return err
 }
 
-// overPages lists the deliveries of pages of notices.
-func (l *listing) overPages() error {
+// listPages lists the deliveries of pages of notices.
+func (l *listing) listPages() error {
 	return l.view.NoticePages(l.org, l.readDownTo.Booked, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if l.pages++; l.pages > maxListedPages {
 			l.end(l.readDownTo)
@@ -207,15 +207,15 @@ func (l *listing) overPages() error {
 		}
 		marked, err := readMarks(l.view, l.org, page)
 		if err == nil {
-			err = l.downTo(first, notices, marked)
+			err = l.listDownTo(first, notices, marked)
 		}
 		return !l.pageEnded && first != l.from && page > l.removed, err
 	})
 }
 
-// downTo lists deliveries down to first: those with rows of their own, and those of the page's
+// listDownTo lists deliveries down to first: those with rows of their own, and those of the page's
 // notices that have none.
-func (l *listing) downTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
+func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
 	for !l.pageEnded && first.compare(l.readDownTo) < 0 {
 		if l.looked >= maxListedRows {
 			l.end(l.readDownTo)
@@ -259,7 +259,7 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 }
 
 // unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
-// first. It returns whole = false if there are more.
+// first. If there are more, whole is false.
 func (l *listing) unlistedKept(first ID) (kept []*Delivery, whole bool, err error) {
 	whole = true
 	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
@@ -299,7 +299,7 @@ func (l *listing) listIndexed(kind byte) error {
 		return err
 	}
 	if !whole {
-		return l.downTo(l.from, nil, nil)
+		return l.listDownTo(l.from, nil, nil)
 	}
 	slices.SortFunc(ids, func(a, b ID) int { return b.compare(a) })
 	for _, id := range ids[:min(len(ids), l.q.Limit+1)] {
@@ -315,8 +315,8 @@ func (l *listing) listIndexed(kind byte) error {
 	return nil
 }
 
-// indexedIDs returns the deliveries that rows of the kind name and the query selects. It returns
-// whole = false if there are too many rows.
+// indexedIDs returns the deliveries that rows of the kind name and the query selects. If there
+// are too many rows, whole is false.
 func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.q.To; to != (ledger.ID{}) {

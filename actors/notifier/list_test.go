@@ -17,7 +17,7 @@ import (
 func (f *fixture) walk(q Query) (rows []*Delivery, pages int) {
 	f.t.Helper()
 	for {
-		page, next, err := f.List(here, q)
+		page, next, err := f.List(firstOrg, q)
 		if err != nil {
 			f.t.Fatal(err)
 		}
@@ -40,11 +40,11 @@ func shown(d *Delivery) string {
 	return fmt.Sprintf("%d/%v %v to %v of %v, %d attempts, next %d, %q", d.Booked, d.Channel, d.State, d.To, d.Source.ID, len(d.Attempts), d.Next, d.body)
 }
 
-func allShown(all []*Delivery) (countingLog []string) {
+func allShown(all []*Delivery) (texts []string) {
 	for _, d := range all {
-		countingLog = append(countingLog, shown(d))
+		texts = append(texts, shown(d))
 	}
-	return countingLog
+	return texts
 }
 
 // For every query and page length a list has exactly the deliveries that match when each is read by
@@ -62,9 +62,9 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		case 0:
 			add(f.notifyMany(to, 1+random.IntN(20))...)
 		case 1:
-			add(f.notify(here, posting.Operators, to)...)
+			add(f.notify(firstOrg, posting.Operators, to)...)
 		case 2:
-			if err := f.Post(here, to, []byte("b"), fmt.Sprint(i)); err != nil {
+			if err := f.Post(firstOrg, to, []byte("b"), fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		case 3:
@@ -72,7 +72,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		case 4:
 			if len(ids) > 0 {
 				f.quiesce()
-				if _, err := f.Replay(here, ids[random.IntN(len(ids))], nil); err != nil {
+				if _, err := f.Replay(firstOrg, ids[random.IntN(len(ids))], nil); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -89,7 +89,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 		}
 	}
 	for _, id := range ids {
-		d, err := f.Read(here, id)
+		d, err := f.Read(firstOrg, id)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	}
 }
 
-// One request looks at a bounded number of rows, and returns where to continue.
+// One call of List looks at a bounded number of rows, and returns where to continue.
 func TestListReadsABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -161,8 +161,8 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 			if err != nil {
 				f.t.Fatal(err)
 			}
-			c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row},
-				posting.KV{Org: here, Key: keyParked(d.key(here), d.ID), Value: []byte{}})
+			c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row},
+				posting.KV{Org: firstOrg, Key: keyParked(d.key(firstOrg), d.ID), Value: []byte{}})
 		}
 		f.submit(c)
 	}
@@ -188,16 +188,16 @@ func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 		want []ID
 	}{
 		"pending":            {Query{State: Pending, Limit: 10}, waiting},
-		"pending there":      {Query{State: Pending, Limit: 10, To: bad}, waiting},
-		"pending elsewhere":  {Query{State: Pending, Limit: 10, To: other}, nil},
+		"pending at one":     {Query{State: Pending, Limit: 10, To: bad}, waiting},
+		"pending at another": {Query{State: Pending, Limit: 10, To: other}, nil},
 		"the newest pending": {Query{State: Pending, Limit: 2}, waiting[3:]},
-		"pending for long":   {Query{State: Pending, Limit: 10, Until: waiting[2].Booked}, waiting[:3]},
-		"pending since":      {Query{State: Pending, Limit: 10, From: waiting[2].Booked}, waiting[2:]},
+		"pending, older":     {Query{State: Pending, Limit: 10, Until: waiting[2].Booked}, waiting[:3]},
+		"pending, newer":     {Query{State: Pending, Limit: 10, From: waiting[2].Booked}, waiting[2:]},
 		"parked":             {Query{State: Parked, Limit: 10}, parked},
-		"parked there":       {Query{State: Parked, Limit: 10, To: bad}, parked[1:]},
+		"parked at one":      {Query{State: Parked, Limit: 10, To: bad}, parked[1:]},
 		"the newest parked":  {Query{State: Parked, Limit: 1}, parked[1:]},
 	} {
-		rows, _, err := f.List(here, c.q)
+		rows, _, err := f.List(firstOrg, c.q)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 	}
 }
 
-// If more deliveries wait than a list reads keys of, it reads their own rows in order.
+// If more deliveries wait than the number of keys that List reads, List reads the deliveries' own rows in order.
 func TestNewestOfTooManyWaitingDeliveriesAreListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -247,7 +247,7 @@ func TestPendingDeliveriesAreFoundByTheirOwnRows(t *testing.T) {
 	if _, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 2 {
 		t.Errorf("%d requests before the cursor has moved", pages)
 	}
-	f.moveCursor(here)
+	f.moveCursor(firstOrg)
 	f.quiesce()
 	if rows, pages := f.walk(Query{State: Pending, Limit: 10}); pages != 1 || len(rows) != 0 {
 		t.Errorf("%d rows in %d requests", len(rows), pages)
@@ -259,16 +259,16 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-	told, silent := 0, 0
+	withNotice, withoutNotice := 0, 0
 	for expect := uint64(0); expect < 2*maxToldEvents+10; {
-		step := posting.Step{Org: here, Source: source, Expect: expect, Record: []byte{1}}
+		step := posting.Step{Org: firstOrg, Source: source, Expect: expect, Record: []byte{1}}
 		for i := range 10 {
 			step.Events = append(step.Events, ledger.Event{Name: "a", To: "b"})
 			if expect++; expect > maxToldEvents { // the earlier events have no notices
 				step.Notices = append(step.Notices, posting.Notice{Event: i, Channel: posting.Webhook, To: to})
-				told++
+				withNotice++
 			} else {
-				silent++
+				withoutNotice++
 			}
 		}
 		f.submit(&posting.Change{Steps: []posting.Step{step}})
@@ -276,8 +276,8 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
 		rows, pages := f.walk(Query{Transaction: source.ID, Limit: limit})
-		if len(rows) != told || pages < (told+silent)/maxToldEvents {
-			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, told)
+		if len(rows) != withNotice || pages < (withNotice+withoutNotice)/maxToldEvents {
+			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, withNotice)
 		}
 	}
 }
@@ -287,7 +287,7 @@ func TestAListOfAnotherOrganizationIsEmpty(t *testing.T) {
 	f := newFixture(t)
 	f.notifyOne(uuid.New())
 	f.quiesce()
-	rows, next, err := f.List(there, Query{Limit: 10})
+	rows, next, err := f.List(secondOrg, Query{Limit: 10})
 	if len(rows) != 0 || next != (Position{}) || err != nil {
 		t.Errorf("%d rows, %v, %v", len(rows), next, err)
 	}
@@ -308,10 +308,10 @@ func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	if len(rows) != 1 || rows[0].ID != waiting {
 		t.Errorf("shown are %v", allShown(rows))
 	}
-	if _, err := f.Read(here, over); !ledger.IsRefusal(err, ledger.NotFound) {
+	if _, err := f.Read(firstOrg, over); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)
 	}
-	if d, err := f.Read(here, waiting); err != nil || d.State != Pending {
+	if d, err := f.Read(firstOrg, waiting); err != nil || d.State != Pending {
 		t.Errorf("what waits: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ type draft struct {
 	pageMarks      map[ledger.Micros]map[ID]bool // marks of pages that were looked up, including the draft's own marks
 	kept           map[ID]*Delivery              // deliveries as the Change leaves them
 	callbacks      []func(error)
-	release        map[key][]ID  // deliveries that destinations have read from the store
+	release        map[key][]ID  // deliveries that destinations have read from the store; the destinations learn that the results are stored
 	postponedCount int           // number of notices that wait in memory until the Change is durable
 	postedKeys     []string      // keys of bulletins
 	cursor         ledger.Micros // the cursor's new page; 0: it does not move
@@ -48,8 +48,8 @@ func (d *draft) mark(m *mark) {
 		d.marks[m.page] = row
 	}
 	row.row = appendMark(row.row, m)
-	if there := d.pageMarks[m.page]; there != nil {
-		there[m.ID] = true
+	if markedIDs := d.pageMarks[m.page]; markedIDs != nil {
+		markedIDs[m.ID] = true
 	}
 }
 

@@ -22,7 +22,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	g := newGate()
 	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
-	waitFor(t, "told by a worker for those that have failed", func() bool { return r.count() == 2 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 2 })
 	g.open()
 	f.quiesce()
 	f.wantDelivery(fresh, Delivered, 1)
@@ -33,7 +33,7 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f := newFixture(t)
 	f.limits.slow = -time.Second // every response is too slow
-	first, second, brisk := newGate(), newGate(), newGate()
+	first, second, fullPool := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
 	r := receive(t, func(*arrival) int {
 		if g := closed.Load(); g != nil {
@@ -45,27 +45,27 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce()
 	closed.Store(first)
-	f.fillPool(brisk, f.quickPool.Go, maxQuickWorkers)
-	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
-	under := func() int {
+	f.fillPool(fullPool, f.quickPool.Go, maxQuickWorkers)
+	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
+	unanswered := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return r.under
+		return r.unanswered
 	}
-	waitFor(t, "as many are under way as may", func() bool { return under() == firstWindow })
+	waitFor(t, "all permitted workers are busy", func() bool { return unanswered() == firstWorkerLimit })
 	first.open()
-	waitFor(t, "all are told", func() bool { return len(r.events()) == 1+len(ids) })
-	brisk.open()
+	waitFor(t, "all notifications arrived", func() bool { return len(r.events()) == 1+len(ids) })
+	fullPool.open()
 	f.quiesce()
-	if r.most != firstWindow {
-		t.Errorf("%d at once, want %d", r.most, firstWindow)
+	if r.maxUnanswered != firstWorkerLimit {
+		t.Errorf("%d at once, want %d", r.maxUnanswered, firstWorkerLimit)
 	}
 	f.limits.slow = patience
 	f.notifyOne(to)
 	f.quiesce() // this response was quick
 	closed.Store(second)
-	f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
-	waitFor(t, "the window is open again", func() bool { return under() == lastWindow })
+	f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
+	waitFor(t, "all workers are busy again", func() bool { return unanswered() == lastWorkerLimit })
 	second.open()
 	f.quiesce()
 }
@@ -86,9 +86,9 @@ func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 		}
 	}
 	id := f.notifyOne(f.destinationOf(r))
-	waitFor(t, "it has found no room", func() bool { return f.Runtime.Outstanding() == jobs })
+	waitFor(t, "the destination has found no worker", func() bool { return f.Runtime.Outstanding() == jobs })
 	g.open()
-	waitFor(t, "told", func() bool { return r.count() == 1 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }

@@ -13,7 +13,7 @@ const (
 	removalRetry = time.Hour       // after a run that has failed for some organization
 	firstRemoval = time.Minute     // after a start
 	maxRemoved   = 512             // rows that one Change removes
-	maxPassed    = 16 * maxRemoved // rows that it looks at and does not remove
+	maxPassed    = 16 * maxRemoved // rows that one Change looks at; most of them may stay
 )
 
 // nextRemoval returns when the next retention run starts.
@@ -21,8 +21,8 @@ func (s *Service) nextRemoval() (time.Time, bool) {
 	return time.UnixMicro(s.removalDue.Load()), true
 }
 
-// removeExpired removes deliveries of every organization that are older than the retention. Deliveries
-// that are not settled stay, however old they are. A failure in one organization does not affect the
+// removeExpired removes deliveries of every organization that are older than the retention. Pending
+// deliveries stay, however old they are. A failure in one organization does not affect the
 // others. It is logged and the run is repeated after removalRetry; it is not returned, because that
 // would make the move of the clock fail.
 func (s *Service) removeExpired(now time.Time) error {
@@ -106,7 +106,7 @@ func (r *removal) remove(row []byte) {
 	r.rows++
 }
 
-// removeOld removes rows from before an instant, as many as one Change takes.
+// removeOld removes rows that are older than an instant, as many as one Change takes.
 func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgress) (*removalProgress, error) {
 	r := &removal{log: o, draft: d, view: o.service.rt.Journal.View(), before: before}
 	defer r.view.Close()

@@ -26,7 +26,7 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 	for _, r := range []*receiver{good, later, dead} {
 		old = append(old, f.notifyMany(f.destinationOf(r), 3)...)
 	}
-	if err := f.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+	if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(20 * 24 * time.Hour)
@@ -37,12 +37,12 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 			t.Errorf("%v is %v", id, d.State)
 		}
 	}
-	if got := len(f.rows(here, rowKept)); got != 3+3+1+1 {
+	if got := len(f.rows(firstOrg, rowKept)); got != 3+3+1+1 {
 		t.Errorf("%d have rows of their own", got)
 	}
 	f.advance(2 * 24 * time.Hour)
 	for _, id := range old {
-		_, err := f.Read(here, id)
+		_, err := f.Read(firstOrg, id)
 		wantCode(t, err, ledger.NotFound)
 	}
 	f.wantDelivery(fresh, Delivered, 2)
@@ -66,7 +66,7 @@ func TestLastPageStaysIfNoPageFollows(t *testing.T) {
 		f.restart()
 		f.advance(month)
 	}
-	_, err := f.Read(here, id)
+	_, err := f.Read(firstOrg, id)
 	wantCode(t, err, ledger.NotFound)
 	if got := r.count(); got != MaxAttempts {
 		t.Errorf("%d requests, want %d", got, MaxAttempts)
@@ -84,13 +84,13 @@ func TestPendingDeliveriesAreNotRemoved(t *testing.T) {
 	f.wantDelivery(id, Pending, 5)
 	f.restart()
 	f.advance(time.Hour)
-	if got := r.events()[EventID(here, id).String()]; got != MaxAttempts {
+	if got := r.events()[EventID(firstOrg, id).String()]; got != MaxAttempts {
 		t.Errorf("%d attempts, want %d", got, MaxAttempts)
 	}
 	f.advance(48 * time.Hour)
-	_, err := f.Read(here, id)
+	_, err := f.Read(firstOrg, id)
 	wantCode(t, err, ledger.NotFound)
-	if got := len(f.rows(here, rowRetries)); got != 0 {
+	if got := len(f.rows(firstOrg, rowRetries)); got != 0 {
 		t.Errorf("%d deliveries wait", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestRetentionRemovesMoreThanOneChangeHolds(t *testing.T) {
 		f.notifyOne(to) // a page each
 	}
 	f.advance(2 * 24 * time.Hour)
-	if n := len(f.rows(here, rowParked)); n != 2*maxRemoved+10 {
+	if n := len(f.rows(firstOrg, rowParked)); n != 2*maxRemoved+10 {
 		t.Fatalf("%d are parked", n)
 	}
 	f.advance(month)
@@ -131,16 +131,16 @@ func TestRetentionWithoutOldRowsWritesNothing(t *testing.T) {
 func TestBulletinsKeyIsKeptAsLongAsTheBulletin(t *testing.T) {
 	f := newFixture(t)
 	for day := range 32 {
-		if err := f.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+		if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 			t.Fatal(err)
 		}
 		f.quiesce()
-		if n := len(f.rows(here, rowKept)); n != 1 {
+		if n := len(f.rows(firstOrg, rowKept)); n != 1 {
 			t.Fatalf("day %d: %d bulletins", day, n)
 		}
 		f.advance(24 * time.Hour)
 	}
-	if first := readID(f.rows(here, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(startTime) {
+	if first := readID(f.rows(firstOrg, rowKept)[0][1:]).Booked; first <= ledger.MicrosOf(startTime) {
 		t.Error("the first one is still there")
 	}
 }
@@ -151,25 +151,25 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = time.Hour })
 	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
-	tells := func() {
+	notifyBoth := func() {
 		for range 2 { // two pages, so that the first can be removed when it is old
-			f.notify(here, posting.Webhook, to)
-			f.notify(there, posting.Webhook, to)
+			f.notify(firstOrg, posting.Webhook, to)
+			f.notify(secondOrg, posting.Webhook, to)
 			f.quiesce()
 		}
 	}
-	tells()
-	f.plant(here, []byte{rowCursor}, []byte{1})
+	notifyBoth()
+	f.plant(firstOrg, []byte{rowCursor}, []byte{1})
 	f.advance(2 * 24 * time.Hour)
-	tells()
+	notifyBoth()
 	f.advance(24 * time.Hour)
-	if here, there := len(f.rows(here, rowNotices)), len(f.rows(there, rowNotices)); here != 4 || there != 2 && there != 1 {
-		t.Errorf("%d pages of the one and %d of the other are left", here, there)
+	if one, other := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); one != 4 || other != 2 && other != 1 {
+		t.Errorf("%d pages of the one and %d of the other are left", one, other)
 	}
-	f.plant(here, []byte{rowCursor}, nil)
+	f.plant(firstOrg, []byte{rowCursor}, nil)
 	f.advance(removalRetry)
-	if here, there := len(f.rows(here, rowNotices)), len(f.rows(there, rowNotices)); here != there {
-		t.Errorf("%d pages of the one and %d of the other are left", here, there)
+	if one, other := len(f.rows(firstOrg, rowNotices)), len(f.rows(secondOrg, rowNotices)); one != other {
+		t.Errorf("%d pages of the one and %d of the other are left", one, other)
 	}
 }
 
@@ -177,24 +177,24 @@ func TestFailedRetentionDoesNotAffectOtherOrganizations(t *testing.T) {
 func TestRetentionSkipsUnreadableRows(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.retention = 10 * time.Hour })
 	id := f.notifyOne(f.destinationOf(receive(t, alwaysStatus(500))))
-	f.plant(here, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
+	f.plant(firstOrg, keyKept(ID{id.Booked - 1, posting.Bulletin}), []byte{0xff})
 	f.advance(2 * 24 * time.Hour)
 	f.notifyOne(uuid.New()) // a later page, so that the first one can be removed
 	f.advance(2 * 24 * time.Hour)
-	_, err := f.Read(here, id)
+	_, err := f.Read(firstOrg, id)
 	wantCode(t, err, ledger.NotFound)
 	if _, found := f.allRows()[string(keyKept(id))]; found {
 		t.Error("what is behind it is still there")
 	}
 }
 
-// Neither a move of the cursor that arrives late with an older page, nor one in the same Change,
-// moves it back.
+// A request to move the cursor to an older page does nothing, whether it comes in a later Change or in the same
+// one.
 func TestTheCursorNeverGoesBack(t *testing.T) {
 	f := newFixture(t)
 	ask := func(to ...ledger.Micros) {
 		t.Helper()
-		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
 				if err := o.passCursor(d, page); err != nil {
 					return err
@@ -210,7 +210,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 		want ledger.Micros
 	}{{[]ledger.Micros{5}, 5}, {[]ledger.Micros{3}, 5}, {[]ledger.Micros{9, 7, 8}, 9}, {[]ledger.Micros{9}, 9}} {
 		ask(step.to...)
-		if c, err := f.cursor(here); c != step.want || err != nil {
+		if c, err := f.cursor(firstOrg); c != step.want || err != nil {
 			t.Errorf("after %d the cursor is at %d, want %d (%v)", step.to, c, step.want, err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.KVs = append(c.KVs, posting.KV{Org: here, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
+		if c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
 			f.submit(c)
 			c = &posting.Change{MustRecord: true}
 		}
@@ -235,7 +235,7 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	var steps []*removalProgress
 	for at := new(removalProgress); at.more(); steps = append(steps, at) {
 		from := *at
-		if err := f.writeLog(here, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
+		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
 			at, err = o.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {

@@ -25,12 +25,12 @@ type Keep[T any] func(change *posting.Change, done T) error
 // Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
 // error is a *ledger.Refusal.
-func (s *Service) Replay(org ledger.ID, id ID, kept Keep[*Delivery]) (*Delivery, error) {
+func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
 	err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 		next, err := o.replay(d, id, now)
-		if err == nil && kept != nil && len(d.change.KVs) > 0 {
-			err = kept(&d.change, next)
+		if err == nil && keep != nil && len(d.change.KVs) > 0 {
+			err = keep(&d.change, next)
 		}
 		done <- next
 		return err
@@ -87,7 +87,7 @@ func (o *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros)
 // terminal, due now: those whose events were booked no earlier than from and no later than until
 // (0: no upper bound). It returns their number. It uses as many Changes as needed; Keep is called for
 // the last one.
-func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept Keep[int]) (replayed int, err error) {
+func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, keep Keep[int]) (replayed int, err error) {
 	if until == 0 {
 		until = 1<<63 - 1
 	}
@@ -99,8 +99,8 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kep
 		done := make(chan step, 1)
 		err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
 			n, next, err := o.replayParked(d, to, from, until, *at, now)
-			if err == nil && kept != nil && next == nil && replayed+n > 0 {
-				err = kept(&d.change, replayed+n)
+			if err == nil && keep != nil && next == nil && replayed+n > 0 {
+				err = keep(&d.change, replayed+n)
 			}
 			done <- step{n, next}
 			return err
@@ -174,11 +174,11 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		}
 		view := s.rt.Journal.View()
 		defer view.Close()
-		_, there, err := view.KV(org, row)
+		_, used, err := view.KV(org, row)
 		if err != nil {
 			panic(err)
 		}
-		if there {
+		if used {
 			return nil
 		}
 		o.postingKeys[string(row)] = true
@@ -197,8 +197,8 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 // TestType is the type of a test notification.
 const TestType = "transaction.test"
 
-// Test sends a notification without content to the address of a terminal's notifications, signed like
-// those, and returns the result. The test is neither stored nor tried again. It returns false if no
+// Test sends a notification without content to the address of a terminal's notifications, signed like a
+// notification, and returns the result. The test is neither stored nor tried again. It returns false if no
 // address is set.
 func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool) {
 	address, set := s.addresses.Address(org, to)

@@ -17,7 +17,7 @@ import (
 // replay requests a delivery again.
 func (f *fixture) replay(id ID) {
 	f.t.Helper()
-	if _, err := f.Replay(here, id, nil); err != nil {
+	if _, err := f.Replay(firstOrg, id, nil); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -53,7 +53,7 @@ func TestReplayOfAWaitingDelivery(t *testing.T) {
 	if want := ledger.MicrosOf(f.Clock.Now().Add(30 * time.Second)); d.Next != want {
 		t.Errorf("the next attempt is at %d, want %d: it was the first since then", d.Next, want)
 	}
-	if got := len(f.rows(here, rowRetries)); got != 1 {
+	if got := len(f.rows(firstOrg, rowRetries)); got != 1 {
 		t.Errorf("it waits %d times", got)
 	}
 }
@@ -91,16 +91,17 @@ func TestUnknownDeliveryIsNotFound(t *testing.T) {
 	for name, other := range map[string]ID{
 		"another instant": {id.Booked + 1, id.Channel}, "another channel": {id.Booked, posting.Stream}, "nothing": {},
 	} {
-		_, err := f.Read(here, other)
+		_, err := f.Read(firstOrg, other)
 		wantCode(t, err, ledger.NotFound)
-		if _, err = f.Replay(here, other, nil); err == nil {
+		if _, err = f.Replay(firstOrg, other, nil); err == nil {
 			t.Errorf("%s can be asked for", name)
 		}
 		wantCode(t, err, ledger.NotFound)
 	}
 }
 
-// More deliveries than one Change holds, of one terminal and one time window, and no others.
+// ReplayParked makes all parked deliveries of one terminal and one time window due, even if one Change cannot hold
+// them, and no others.
 func TestReplayParked(t *testing.T) {
 	f := newFixture(t)
 	dead := receive(t, alwaysStatus(500))
@@ -112,11 +113,11 @@ func TestReplayParked(t *testing.T) {
 	f.advance(time.Second)
 	late := f.notifyMany(to, 7)
 	f.advance(24 * time.Hour)
-	if got := len(f.rows(here, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
+	if got := len(f.rows(firstOrg, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
 		t.Fatalf("%d are parked", got)
 	}
 	before := dead.count()
-	n, err := f.ReplayParked(here, to, ids[0].Booked, ids[len(ids)-1].Booked, nil)
+	n, err := f.ReplayParked(firstOrg, to, ids[0].Booked, ids[len(ids)-1].Booked, nil)
 	if n != len(ids) || err != nil {
 		t.Errorf("%d are asked for again, want %d (%v)", n, len(ids), err)
 	}
@@ -130,11 +131,11 @@ func TestReplayParked(t *testing.T) {
 	for _, id := range []ID{early[9], foreign[0], late[0]} {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
-	n, err = f.ReplayParked(here, to, 0, 0, nil)
+	n, err = f.ReplayParked(firstOrg, to, 0, 0, nil)
 	if n != len(early)+len(late) || err != nil {
 		t.Errorf("%d are left to be asked for, want %d (%v)", n, len(early)+len(late), err)
 	}
-	if n, err = f.ReplayParked(there, other, 0, 0, nil); n != 0 || err != nil {
+	if n, err = f.ReplayParked(secondOrg, other, 0, 0, nil); n != 0 || err != nil {
 		t.Errorf("another organization asks for %d (%v)", n, err)
 	}
 }
@@ -145,7 +146,7 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	r := receive(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	keepReply := func(c *posting.Change, d *Delivery) error {
 		if d.ID != id || d.State != Pending {
 			t.Errorf("given %v", d)
@@ -153,11 +154,11 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 		c.Claims = append(c.Claims, claim)
 		return nil
 	}
-	if _, err := f.Replay(here, id, keepReply); err != nil {
+	if _, err := f.Replay(firstOrg, id, keepReply); err != nil {
 		t.Fatal(err)
 	}
 	f.quiesce()
-	_, err := f.Replay(here, id, keepReply)
+	_, err := f.Replay(firstOrg, id, keepReply)
 	wantCode(t, err, ledger.ClaimTaken)
 	f.quiesce()
 	if r.count() != 2 {
@@ -165,7 +166,7 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	}
 	f.wantDelivery(id, Delivered, 2)
 	failed := fmt.Errorf("not kept")
-	if _, err = f.Replay(here, id, func(*posting.Change, *Delivery) error { return failed }); err != failed {
+	if _, err = f.Replay(firstOrg, id, func(*posting.Change, *Delivery) error { return failed }); err != failed {
 		t.Errorf("error %v, want the keeper's", err)
 	}
 	f.replay(id)
@@ -177,7 +178,7 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 	var got []string
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(org, to ledger.ID, body, _ []byte) (Attempt, []byte, time.Duration) {
-			got = append(got, fmt.Sprintf("%v %s", org == here, body)) // one at a time: one key after the other
+			got = append(got, fmt.Sprintf("%v %s", org == firstOrg, body)) // needs no lock, because only one bulletin is sent at a time
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now()), Status: 200}, nil, 0
 		}
 	})
@@ -189,18 +190,18 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 		}
 		f.quiesce()
 	}
-	post(here, "first", "a")
-	post(here, "again", "a")
-	post(there, "theirs", "a")
+	post(firstOrg, "first", "a")
+	post(firstOrg, "again", "a")
+	post(secondOrg, "theirs", "a")
 	f.restart()
-	post(here, "after a restart", "a")
-	post(here, "second", "b")
+	post(firstOrg, "after a restart", "a")
+	post(firstOrg, "second", "b")
 	want := []string{"true first", "false theirs", "true second"}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("told %q, want %q", got, want)
 	}
 	f.wantRows(map[byte]int{rowKept: 2, rowPosted: 2})
-	for _, key := range f.rows(here, rowKept) {
+	for _, key := range f.rows(firstOrg, rowKept) {
 		d := f.wantDelivery(readID(key[1:]), Delivered, 1)
 		if d.Channel != posting.Bulletin || d.To != to {
 			t.Errorf("%+v", d)
@@ -212,30 +213,30 @@ func TestABulletinIsPostedOnceForItsKey(t *testing.T) {
 // channel has requested is over.
 func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 	type call struct {
-		left string
-		at   time.Duration
+		reached string
+		at      time.Duration
 	}
 	var calls []call
 	f := newFixture(t, func(f *fixture) {
-		f.notifyOperators = func(_, _ ledger.ID, _, left []byte) (Attempt, []byte, time.Duration) {
+		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 			now := f.Clock.Now()
-			calls = append(calls, call{string(left), now.Sub(startTime)})
-			a := Attempt{At: ledger.MicrosOf(now), Failure: "two are left"}
+			calls = append(calls, call{string(reached), now.Sub(startTime)})
+			a := Attempt{At: ledger.MicrosOf(now), Failure: "some are left"}
 			switch len(calls) {
 			case 1:
-				return a, []byte("two"), time.Hour
+				return a, []byte("ann"), time.Hour
 			case 2:
-				return a, []byte("one"), time.Second
+				return a, []byte("ann, bob"), time.Second
 			}
 			return Attempt{At: ledger.MicrosOf(now)}, nil, 0
 		}
 	})
-	id := f.notify(here, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.quiesce()
 	f.restart()
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
-	want := []call{{"", 0}, {"two", time.Hour}, {"one", time.Hour + 2*time.Minute}}
+	want := []call{{"", 0}, {"ann", time.Hour}, {"ann, bob", time.Hour + 2*time.Minute}}
 	if fmt.Sprint(calls) != fmt.Sprint(want) {
 		t.Errorf("called with %v, want %v", calls, want)
 	}
@@ -243,7 +244,7 @@ func TestRetryGoesToUnreachedOperatorsOnly(t *testing.T) {
 
 func TestDeliveryToOperatorsFailsWithoutASender(t *testing.T) {
 	f := newFixture(t)
-	id := f.notify(here, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	d := f.wantDelivery(id, Parked, MaxAttempts)
 	if d.Attempts[0].Failure != "nothing is configured to tell operators by" {
@@ -256,7 +257,7 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	event, a, set := f.Test(here, to)
+	event, a, set := f.Test(firstOrg, to)
 	if !set || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
 		t.Errorf("%+v, set: %v", a, set)
 	}
@@ -266,7 +267,7 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 		t.Errorf("%d requests", len(all))
 	}
 	f.wantRows(nil)
-	if _, _, set = f.Test(here, uuid.New()); set {
+	if _, _, set = f.Test(firstOrg, uuid.New()); set {
 		t.Error("a terminal without an address was tried")
 	}
 }
@@ -304,10 +305,10 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f.removedBefore(f.delivery(waiting).Next)
 	before := r.count() + later.count()
 	for _, id := range []ID{parked, delivered} {
-		_, err := f.Replay(here, id, nil)
+		_, err := f.Replay(firstOrg, id, nil)
 		wantCode(t, err, ledger.NotFound)
 	}
-	if n, err := f.ReplayParked(here, to, 0, 0, nil); n != 0 || err != nil {
+	if n, err := f.ReplayParked(firstOrg, to, 0, 0, nil); n != 0 || err != nil {
 		t.Errorf("%d are asked for again (%v)", n, err)
 	}
 	f.quiesce()
@@ -324,7 +325,7 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	f := newFixture(t)
 	to := f.destinationOf(receive(t, alwaysStatus(500)))
-	k := key{here, merchants, to}
+	k := key{firstOrg, merchants, to}
 	const n = maxReplayed + 44
 	c := &posting.Change{MustRecord: true}
 	var rows [][]byte
@@ -335,7 +336,7 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		rows = append(rows, keyParked(k, d.ID))
-		c.KVs = append(c.KVs, posting.KV{Org: here, Key: rows[i], Value: []byte{}}, posting.KV{Org: here, Key: keyKept(d.ID), Value: row})
+		c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: rows[i], Value: []byte{}}, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row})
 	}
 	f.submit(c)
 	type step struct {
@@ -344,10 +345,10 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	}
 	ask := func(at parkedRow) (made step) {
 		t.Helper()
-		err := f.writeLogAlone(here, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
+		err := f.writeLogAlone(firstOrg, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
 			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been replayed
-			d.put(here, []byte("z"), []byte{1})
+			d.put(firstOrg, []byte("z"), []byte{1})
 			return err
 		})
 		if err != nil {
@@ -364,8 +365,8 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	}
 	f.limits.changeBytes = 1 // each delivery takes more
 	calls := 0
-	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
-	got, err := f.ReplayParked(here, to, 0, ledger.MicrosOf(f.Clock.Now())+2, func(c *posting.Change, all int) error {
+	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	got, err := f.ReplayParked(firstOrg, to, 0, ledger.MicrosOf(f.Clock.Now())+2, func(c *posting.Change, all int) error {
 		calls++
 		if c.Claims = append(c.Claims, claim); len(c.KVs) != 3 || all != 3 {
 			t.Errorf("%d rows in the last Change of %d", len(c.KVs), all)
@@ -381,11 +382,11 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	f := newFixture(t)
 	for i := range 5 {
-		if err := f.Post(here, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
+		if err := f.Post(firstOrg, uuid.New(), []byte("b"), fmt.Sprint(i%3)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := f.writeLog(here, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
+	if err := f.writeLog(firstOrg, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
 		if len(o.postingKeys) != 0 {
 			t.Errorf("%d keys are remembered", len(o.postingKeys))
 		}
@@ -393,24 +394,24 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if got := len(f.rows(here, rowPosted)); got != 3 {
+	if got := len(f.rows(firstOrg, rowPosted)); got != 3 {
 		t.Errorf("%d keys are in the store, want 3", got)
 	}
 }
 
-// Of two concurrent posts with one key, only one sends a bulletin.
+// Of concurrent posts with one key, only one sends a bulletin.
 func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 	f := newFixture(t)
 	var posters sync.WaitGroup
 	for range 20 {
 		posters.Go(func() {
-			if err := f.Post(here, uuid.New(), []byte("b"), "key"); err != nil {
+			if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	soon(t, "posted", posters.Wait)
-	if got := len(f.rows(here, rowKept)); got != 1 {
+	if got := len(f.rows(firstOrg, rowKept)); got != 1 {
 		t.Errorf("%d bulletins", got)
 	}
 }
@@ -432,7 +433,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 			return Attempt{At: at}, nil, 0
 		}
 	})
-	id := f.notify(here, posting.Operators, uuid.New())[0]
+	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
 	if want := []string{"", "ann", "ann"}; !slices.Equal(seen, want) {
@@ -445,7 +446,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
 			var seen []string
-			startTime, g := make(chan struct{}), newGate()
+			begun, g := make(chan struct{}), newGate()
 			f := newFixture(t, func(f *fixture) {
 				f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 					mu.Lock()
@@ -457,7 +458,7 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 					case nth == 1 && !first:
 						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
 					case nth == 1 || nth == 2 && !first:
-						close(startTime)
+						close(begun)
 						g.wait()
 						return Attempt{At: at, Failure: "interrupted"}, append(reached, "bob"...), 0
 					}
@@ -465,12 +466,12 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 				}
 			})
 			t.Cleanup(g.open)
-			id := f.notify(here, posting.Operators, uuid.New())[0]
+			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 			if !first {
 				f.quiesce()
 				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
 			}
-			receiveFrom(t, "under way", startTime)
+			receiveFrom(t, "under way", begun)
 			f.Service.Close()
 			g.open()
 			f.restart()
@@ -507,7 +508,7 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
 		f.replay(id)
 		g.open()
-		waitFor(t, "the next one follows", func() bool { return r.count() == tries+2 })
+		waitFor(t, "the next attempt follows", func() bool { return r.count() == tries+2 })
 		f.quiesce()
 		f.wantDelivery(id, Delivered, tries+2)
 	}

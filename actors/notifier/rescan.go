@@ -17,7 +17,7 @@ var errPanicked = errors.New("it panicked")
 type search struct {
 	org  ledger.ID
 	only *key          // only this destination; nil: all
-	from ledger.Micros // page that it has reached; 0: start at the cursor
+	from ledger.Micros // page that the search has reached; 0: it starts at the cursor
 	upTo ledger.Micros // the last page that it looks at
 
 	afterPanic bool // a panic caused it, so it also looks for deliveries that wait in the store
@@ -33,9 +33,9 @@ func (l *search) key() key {
 	return key{org: l.org}
 }
 
-// faults counts consecutive panics that lose what is in memory. The search after a repeated panic is
+// panics counts consecutive panics that lose what is in memory. The search after a repeated panic is
 // delayed, because each search may cause duplicate notifications.
-type faults struct {
+type panics struct {
 	mu            sync.Mutex
 	byDestination map[key]*panicRecord // guarded by mu
 }
@@ -46,23 +46,23 @@ type panicRecord struct {
 	scheduled bool      // a search is scheduled and has not begun
 }
 
-// forgetFault is the time after which an earlier panic no longer counts.
-const forgetFault = 10 * time.Minute
+// forgetPanic is the time after which an earlier panic no longer counts.
+const forgetPanic = 10 * time.Minute
 
 // add records a panic. It returns how many consecutive panics came before it, and whether a search is
 // already scheduled, which will also find what this panic has lost.
-func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for other, one := range f.byDestination {
-		if !one.scheduled && now.Sub(one.last) > forgetFault {
-			delete(f.byDestination, other)
+func (p *panics) add(k key, now time.Time) (times int, scheduled bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for other, one := range p.byDestination {
+		if !one.scheduled && now.Sub(one.last) > forgetPanic {
+			delete(p.byDestination, other)
 		}
 	}
-	one := f.byDestination[k]
+	one := p.byDestination[k]
 	if one == nil {
 		one = new(panicRecord)
-		f.byDestination[k] = one
+		p.byDestination[k] = one
 	} else if !one.scheduled {
 		one.times++
 	}
@@ -72,10 +72,10 @@ func (f *faults) add(k key, now time.Time) (times int, scheduled bool) {
 }
 
 // searchStarted records that the search has begun: a later panic needs another search.
-func (f *faults) searchStarted(k key) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if one := f.byDestination[k]; one != nil {
+func (p *panics) searchStarted(k key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if one := p.byDestination[k]; one != nil {
 		one.scheduled = false
 	}
 }
@@ -89,7 +89,7 @@ func (s *Service) rescan(org ledger.ID, only *key) {
 	}
 	s.rescanned.Store(true)
 	l := &search{org: org, only: only, upTo: lastPage, afterPanic: true}
-	switch times, scheduled := s.faults.add(l.key(), time.Now()); {
+	switch times, scheduled := s.panics.add(l.key(), time.Now()); {
 	case scheduled:
 	case times == 0:
 		s.search(l)
@@ -108,7 +108,7 @@ func (s *Service) search(l *search) {
 			}
 		}()
 		if l.afterPanic && !l.begun {
-			s.faults.searchStarted(l.key())
+			s.panics.searchStarted(l.key())
 		}
 		l.begun = true
 		if err = s.offerUnsettled(l); err == nil && l.afterPanic {
@@ -125,7 +125,7 @@ func (s *Service) searchLater(l *search, err error) {
 		return
 	}
 	s.rt.Log.Error("notices of a journal cannot be read, and are looked for again", "organization", l.org.String(), "error", err)
-	s.rescanned.Store(true) // some notices of the page that it has reached may have been offered
+	s.rescanned.Store(true) // some notices of the page that the search has reached may have been offered already
 	times := l.times
 	l.times++
 	s.rt.ScheduleRetry(times, func() { s.search(l) })

@@ -16,7 +16,7 @@ import (
 	"mizan/posting/store"
 )
 
-// countingLog is a log that counts its lines and passes each on.
+// countingLog is a log that counts its lines and passes each message to heard, if set.
 type countingLog struct {
 	n     atomic.Int64
 	heard func(message string)
@@ -42,7 +42,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
 	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(r)
-	k := key{here, merchants, to}
+	k := key{firstOrg, merchants, to}
 	behind := f.notifyOne(to)
 	f.quiesce()
 	due := ledger.MicrosOf(startTime.Add(10 * time.Second))
@@ -51,13 +51,13 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.plant(here, keyKept(damaged), []byte{0xff})
-	f.plant(here, keyKept(other), row)
+	f.plant(firstOrg, keyKept(damaged), []byte{0xff})
+	f.plant(firstOrg, keyKept(other), row)
 	for _, id := range []ID{missing, damaged, other} {
-		f.plant(here, keyRetry(k, due, id), []byte{})
+		f.plant(firstOrg, keyRetry(k, due, id), []byte{})
 	}
-	f.plant(here, keyDue(k, due+1), []byte{}) // without an id
-	f.restart()                               // the start finds them, and sets the timer
+	f.plant(firstOrg, keyDue(k, due+1), []byte{}) // without an id
+	f.restart()                                   // the start finds them, and sets the timer
 	f.advance(30 * time.Second)
 	f.wantDelivery(behind, Delivered, 2)
 	fresh := f.notifyOne(to)
@@ -71,8 +71,8 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	}
 }
 
-// While a receiver is slow, its organization's delivery log panics again and again: its notice is offered
-// again at once, then after longer and longer waits.
+// While a receiver is slow, its organization's delivery log panics again and again: after the first panic the
+// receiver's notice is offered again at once, then after longer and longer waits.
 func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
@@ -85,16 +85,16 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 		f.panicInLog()
 	}
 	if got := f.inMemory.Load(); got > 30 {
-		t.Errorf("offered %d times after 61 faults", got)
+		t.Errorf("offered %d times after 61 panics", got)
 	}
 	g.open()
-	waitFor(t, "nothing is offered any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
+	waitFor(t, "nothing waits in memory any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
 	f.wantDelivery(id, Delivered, 1)
 }
 
 func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
-	f := &faults{byDestination: make(map[key]*panicRecord)}
-	a, b := key{org: here}, key{here, merchants, there}
+	f := &panics{byDestination: make(map[key]*panicRecord)}
+	a, b := key{org: firstOrg}, key{firstOrg, merchants, secondOrg}
 	at := startTime
 	wants := func(what string, k key, times int, asked bool) {
 		t.Helper()
@@ -108,11 +108,11 @@ func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
 	f.searchStarted(a)
 	wants("after it has begun", a, 1, false)
 	f.searchStarted(a)
-	at = at.Add(forgetFault)
+	at = at.Add(forgetPanic)
 	wants("the third, at the last moment", a, 2, false)
 	f.searchStarted(a)
 	f.searchStarted(b)
-	at = at.Add(forgetFault + 1)
+	at = at.Add(forgetPanic + 1)
 	wants("after a long time", a, 0, false)
 	if len(f.byDestination) != 1 {
 		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))
@@ -129,8 +129,8 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
-	f.destinations.Tell(key{here, merchants, to}, "no message of ours")
-	waitFor(t, "told", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
+	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
+	waitFor(t, "the notification arrives", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 }
 
 // If the pool is full at start, the search for notices of earlier runs waits until it has room.
@@ -149,12 +149,13 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	}
 	f.restart()
 	g.open()
-	waitFor(t, "told", func() bool { return r.count() == 1 })
+	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// At start a row cannot be read; later it can be read again.
+// At start a row of marks cannot be read; later it can be read again. The search for notices of earlier runs is
+// repeated until then.
 func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -163,19 +164,19 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 	f.Service.Close()
 	ids := []ID{f.notifyOne(to), f.notifyOne(to)}
 	row := ids[1].append(keyMarks(ids[1].Booked))
-	f.plant(here, row, []byte{0xff})
+	f.plant(firstOrg, row, []byte{0xff})
 	f.restart()
 	f.quiesce()
-	f.plant(here, row, nil)
-	waitFor(t, "told", func() bool { return len(r.events()) == 2 })
+	f.plant(firstOrg, row, nil)
+	waitFor(t, "the notification arrives", func() bool { return len(r.events()) == 2 })
 	f.quiesce()
 	for _, id := range ids {
 		f.wantDelivery(id, Delivered, 1)
 	}
 }
 
-// A Change of a delivery log is refused because of a claim that a caller put into it: the results in
-// the same Change are written again.
+// A Change of a delivery log is refused because of a claim that a caller put into it: the deliveries whose
+// results were in the same Change are made again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
 	log := &heldLog{at: make(chan struct{}), gate: disk}
@@ -184,34 +185,34 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
-	claim := ledger.Claim{Org: here, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
+	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
-		d.put(here, []byte("z"), []byte{1})
+		d.put(firstOrg, []byte("z"), []byte{1})
 		return nil
 	}
-	if err := f.writeLogAlone(here, claims); err != nil {
+	if err := f.writeLogAlone(firstOrg, claims); err != nil {
 		t.Fatal(err)
 	}
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
-		d.put(here, []byte("z"), []byte{2})
+		d.put(firstOrg, []byte("z"), []byte{2})
 		return nil
 	}}
-	f.logs.Tell(here, before)
+	f.logs.Tell(firstOrg, before)
 	receiveFrom(t, "being written", log.at)
 	slow.open()
 	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
 	refused := &logCommand{done: make(chan error, 1), decide: claims}
-	f.logs.Tell(here, refused)
+	f.logs.Tell(firstOrg, refused)
 	disk.open()
 	if err := receiveFrom(t, "written", before.done); err != nil {
 		t.Error(err)
 	}
 	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
-	waitFor(t, "told again", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
+	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := r.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
 	}
@@ -285,9 +286,9 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 type heldLog struct {
 	posting.Log
 	groups atomic.Int64
-	nth    atomic.Int64 // number of the group, from 1; 0: none
-	at     chan struct{}
-	gate   *gate
+	nth    atomic.Int64  // number of the group, from 1; 0: none
+	at     chan struct{} // closed when the group has come
+	gate   *gate         // the group continues when it is opened
 }
 
 func (l *heldLog) Apply(g *store.Group) error {
@@ -312,16 +313,16 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	t.Cleanup(g.open) // before the fixture is stopped
 	f.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
-	ids := f.notify(here, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
+	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
 	receiveFrom(t, "what becomes of them is being written", at)
 	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
 	}
 	g.open()
-	waitFor(t, "in the store, but for those under way", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
+	waitFor(t, "all notices are in the store, except those in progress", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
 	slow.open()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
@@ -339,19 +340,19 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	for range destinations {
 		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
 	}
-	waitFor(t, "the rest is in the store", func() bool {
-		return len(f.rows(here, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
+	waitFor(t, "the other notices are in the store", func() bool {
+		return len(f.rows(firstOrg, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	g.open()
 	f.quiesce()
-	r.wantOnce(t, here, ids)
+	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d wait in memory", got)
 	}
 }
 
-// Of many notices that wait for an unknown destination, only the first keep their records in
-// memory.
+// Of many notices that wait for an unknown destination, only the first keep their records in memory. The other
+// records are read again when their notices are delivered.
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
@@ -367,7 +368,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	to, c := f.destinationOf(r), new(posting.Change)
 	for range 200 {
 		c.Steps = append(c.Steps, posting.Step{
-			Org: here, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
+			Org: firstOrg, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Record: []byte{1},
 			Events:  []ledger.Event{{Name: "a", To: "b"}},
 			Notices: []posting.Notice{{Channel: posting.Webhook, To: to, About: "its record"}},
 		})

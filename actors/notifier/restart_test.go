@@ -18,13 +18,13 @@ import (
 	"mizan/posting/store"
 )
 
-// allRows returns the KVs, which a restart must not change.
+// allRows returns the organization's KVs, which a restart must not change.
 func (f *fixture) allRows() map[string]string {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
 	rows := make(map[string]string)
-	err := v.KVsAscending(here, nil, nil, func(key, value []byte) (bool, error) {
+	err := v.KVsAscending(firstOrg, nil, nil, func(key, value []byte) (bool, error) {
 		rows[string(key)] = string(value)
 		return true, nil
 	})
@@ -143,27 +143,27 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 	f.wantDelivery(id, Delivered, 1)
 }
 
-// Once the cursor has passed settled notices of earlier processes, they are not read again.
+// The cursor moves up to the first notice that is not settled, and further once that notice is settled.
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
 	g := newGate()
 	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
-	to, late := f.destinationOf(good), f.destinationOf(slow)
+	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
 		pages = append(pages, f.notifyOne(to).Booked) // a page each
 	}
 	f.quiesce()
-	f.notifyOne(late)
+	f.notifyOne(toSlow)
 	waitFor(t, "under way", func() bool { return slow.count() == 1 })
-	waiting := f.notifyOne(late)
-	f.moveCursor(here)
-	waitFor(t, "the cursor", func() bool { c, err := f.cursor(here); return err == nil && c > pages[2] && c < waiting.Booked })
+	waiting := f.notifyOne(toSlow)
+	f.moveCursor(firstOrg)
+	waitFor(t, "the cursor has passed the settled pages", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
 	g.open()
 	f.quiesce()
-	f.moveCursor(here)
+	f.moveCursor(firstOrg)
 	f.quiesce()
-	if c, err := f.cursor(here); err != nil || c != waiting.Booked {
+	if c, err := f.cursor(firstOrg); err != nil || c != waiting.Booked {
 		t.Errorf("the cursor is at %d, want the last page, %d (%v)", c, waiting.Booked, err)
 	}
 }
@@ -176,7 +176,7 @@ type image struct {
 	acked map[string]bool
 }
 
-// camera takes an image before each group is applied, and after the last.
+// camera takes an image before each group is applied.
 type camera struct {
 	posting.Log
 	take func()
@@ -188,7 +188,7 @@ func (c *camera) Apply(g *store.Group) error {
 }
 
 // After a kill at any group, the restarted notifier has sent every durable notice at least once,
-// with one id and the same data, and makes at most six attempts.
+// with one event_id and the same data, and has made at most six attempts for each.
 func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	random := newRandom(t)
 	var mu sync.Mutex
@@ -229,7 +229,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
 	for range 4 {
 		for range 1 + random.IntN(6) {
-			f.notify(here, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
+			f.notify(firstOrg, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
 		}
 		f.advance(time.Duration(random.IntN(200)) * time.Second)
 	}
@@ -274,9 +274,9 @@ func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arriv
 	}
 	v := second.Journal.View()
 	defer v.Close()
-	err := v.NoticesAscending(here, 0, func(n *posting.Notice) (bool, error) {
+	err := v.NoticesAscending(firstOrg, 0, func(n *posting.Notice) (bool, error) {
 		d := second.delivery(idOf(n))
-		event := EventID(here, d.ID).String()
+		event := EventID(firstOrg, d.ID).String()
 		if d.State == Pending || (d.State == Delivered) != i.acked[event] || len(d.Attempts) > MaxAttempts {
 			t.Errorf("event %s ends %v after %d attempts, acknowledged: %v", event, d.State, len(d.Attempts), i.acked[event])
 		}

@@ -96,12 +96,12 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 	return ledger.Micros(binary.BigEndian.Uint64(value)), nil
 }
 
-// unsettled calls fn with the notices of pages from from to upTo that are neither marked nor kept,
+// unsettled reads the pages in [from, upTo] and calls fn with their notices that are neither marked nor kept,
 // until fn returns false. It returns the page that it has reached, and whether there are more.
 func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	pages, on := 0, true
+	pages, wanted := 0, true
 	var marked map[ID]mark
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
@@ -125,13 +125,13 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 		if err != nil || kept {
 			return err == nil, err
 		}
-		on = fn(n)
-		return on, nil
+		wanted = fn(n)
+		return wanted, nil
 	})
-	return next, more && on, err
+	return next, more && wanted, err
 }
 
-// moveCursor moves an organization's cursor in the background.
+// moveCursor moves an organization's cursor as far as possible, in the background.
 func (s *Service) moveCursor(org ledger.ID) {
 	job := func() {
 		if err := s.advanceCursor(org); err != nil {

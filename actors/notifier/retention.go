@@ -18,7 +18,7 @@ func RetentionSource(org ledger.ID) ledger.Source {
 	return ledger.Source{Kind: ledger.Retention, ID: ledger.DerivedID(org, "deliveries")}
 }
 
-// RetentionLegal tells whether an event may be one of the record of RetentionSource.
+// RetentionLegal tells whether an event may be an event of the record of RetentionSource.
 func RetentionLegal(e *ledger.Event) bool {
 	return e.Name == removeDeliveries && e.From == "" && e.To == "" && e.Entry == nil
 }

@@ -21,12 +21,12 @@ import (
 // key says when it is due, or that it is parked. A million waiting deliveries cost neither memory nor
 // time at start: memory holds one instant per destination.
 const (
-	rowMarks   = 'd' // d<page><id of the first>: acknowledged first attempts
+	rowMarks   = 'd' // d<page><id of the first mark>: acknowledged first attempts of notices of the page
 	rowKept    = 'e' // e<id>: a delivery whose first attempt failed or was postponed
-	rowRetries = 'r' // r<class><to><next><id>: waiting deliveries, empty
-	rowParked  = 'p' // p<class><to><id>: parked deliveries, empty
+	rowRetries = 'r' // r<class><to><next><id>: a delivery that waits; the value is empty
+	rowParked  = 'p' // p<class><to><id>: a parked delivery; the value is empty
 	rowCursor  = 'c' // every notice on an earlier page is marked or kept
-	rowPosted  = 'i' // i<key>: a bulletin's key, with its id
+	rowPosted  = 'i' // i<key>: the key with which a bulletin was posted; the value is the bulletin's id
 	rowNotices = 'n' // n<page>: written by the journal's writer
 )
 
@@ -65,11 +65,11 @@ func readID(b []byte) ID {
 // Its last 62 bits are a hash of the organization and the id; its first 60 are the booked
 // microsecond, masked with a hash of those 62 bits. So a delivery can be found by its event_id
 // without a row, and the event_id of one organization names nothing in another.
-func EventID(org ledger.ID, of ID) (id ledger.ID) {
-	sum := sha256.Sum256(of.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
+func EventID(org ledger.ID, delivery ID) (id ledger.ID) {
+	sum := sha256.Sum256(delivery.append(append(make([]byte, 0, len(org)+idSize), org[:]...)))
 	copy(id[8:], sum[:8])
 	id[8] = id[8]&0x3f | 0x80
-	hidden := uint64(of.Booked) ^ eventMask(org, id[8:])
+	hidden := uint64(delivery.Booked) ^ eventMask(org, id[8:])
 	binary.BigEndian.PutUint64(id[:8], hidden>>12<<16|4<<12|hidden&0xfff)
 	return id
 }
@@ -108,14 +108,14 @@ func keyWaiting(kind byte, k key) []byte {
 	return append(append(make([]byte, 0, 64), kind, byte(k.class)), k.to[:]...)
 }
 
-const waitingHead = 2 + 16
+const waitingHead = 2 + 16 // length of the keys that keyWaiting returns
 
 func keyRetry(k key, next ledger.Micros, id ID) []byte {
 	return id.append(binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(next)))
 }
 
-// keyDue returns the key at which a destination's waiting deliveries begin that are due at the given
-// time or later.
+// keyDue returns the key from which on the rows of a destination's waiting deliveries are due at the given time or
+// later.
 func keyDue(k key, at ledger.Micros) []byte {
 	return binary.BigEndian.AppendUint64(keyWaiting(rowRetries, k), uint64(at))
 }

@@ -51,7 +51,7 @@ func TestEventIDFindsItsDeliveryInItsOrganizationOnly(t *testing.T) {
 func TestTheChannelsOfOneEventHaveDifferentIDs(t *testing.T) {
 	seen := make(map[ledger.ID]posting.Channel)
 	for _, c := range channels {
-		event := EventID(here, ID{1, c})
+		event := EventID(firstOrg, ID{1, c})
 		if before, ok := seen[event]; ok {
 			t.Errorf("channels %v and %v have one id", before, c)
 		}
@@ -69,7 +69,7 @@ func TestForeignIDsFindNoDelivery(t *testing.T) {
 			t.Fatalf("with bit %d flipped it leads to %v", bit, got)
 		}
 	})
-	if _, ok := OfEvent(here, ledger.ID{}); ok {
+	if _, ok := OfEvent(firstOrg, ledger.ID{}); ok {
 		t.Error("the nil UUID is an event's")
 	}
 }
@@ -151,7 +151,7 @@ func TestKeyOfAWaitingDeliveryIsParsed(t *testing.T) {
 			t.Fatal("a delivery that is due later does not sort behind")
 		}
 	})
-	if _, _, _, ok := parseRetry(here, keyParked(key{here, merchants, there}, ID{1, 1})); ok {
+	if _, _, _, ok := parseRetry(firstOrg, keyParked(key{firstOrg, merchants, secondOrg}, ID{1, 1})); ok {
 		t.Error("a parked delivery's key is taken for one that waits")
 	}
 }
@@ -176,6 +176,6 @@ func FuzzRows(f *testing.F) {
 		if err == nil && (d.State < Pending || d.State > Parked) {
 			t.Errorf("a delivery in state %d is read", d.State)
 		}
-		parseRetry(here, row)
+		parseRetry(firstOrg, row)
 	})
 }

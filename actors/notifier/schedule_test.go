@@ -14,7 +14,7 @@ import (
 	"mizan/posting"
 )
 
-// gapsWanted are the specification's gaps ("Delivery", 3).
+// gapsWanted are the times from each failed attempt to the next one.
 var gapsWanted = []time.Duration{30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour, 6 * time.Hour}
 
 const microsecond = time.Microsecond
@@ -24,7 +24,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	r := receive(t, alwaysStatus(200))
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	r.wantOnce(t, here, []ID{id})
+	r.wantOnce(t, firstOrg, []ID{id})
 	d := f.wantDelivery(id, Delivered, 1)
 	if a := d.Attempts[0]; a.At != ledger.MicrosOf(startTime) || a.Status != 200 || a.Failure != "" {
 		t.Errorf("attempt %+v", a)
@@ -32,8 +32,7 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 	f.wantRows(map[byte]int{rowMarks: 1, rowNotices: 1})
 }
 
-// The clock stands one microsecond before each due time and then reaches it: the attempt is made then,
-// and not earlier.
+// The clock stops one microsecond before each due time and then moves to it: only then is the attempt made.
 func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
@@ -96,7 +95,7 @@ func TestAcknowledgedAttemptIsTheLast(t *testing.T) {
 	}
 }
 
-// signature is the specification's: HMAC-SHA256 in hex over `<timestamp>.<body>`.
+// signature returns the expected signature: HMAC-SHA256 in hex over `<timestamp>.<body>`.
 func signature(secret string, a *arrival) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	_, _ = mac.Write([]byte(a.header.Get("x-webhook-timestamp") + "." + a.body))
@@ -114,7 +113,7 @@ func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 	}
 	var seconds []int64
 	for n, a := range all {
-		if a.EventID != EventID(here, id).String() || a.header.Get("x-webhook-event-id") != a.EventID || string(a.Data) != string(all[0].Data) {
+		if a.EventID != EventID(firstOrg, id).String() || a.header.Get("x-webhook-event-id") != a.EventID || string(a.Data) != string(all[0].Data) {
 			t.Errorf("attempt %d: event %s with %s", n+1, a.EventID, a.Data)
 		}
 		if a.header.Get("x-webhook-timestamp") != fmt.Sprint(a.Timestamp) || a.header.Get("x-webhook-signature") != signature("s", a) {
@@ -187,7 +186,7 @@ func TestRemovedAddressFailsTheAttempt(t *testing.T) {
 func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
-	id := f.notify(here, posting.Stream, f.destinationOf(r))[0]
+	id := f.notify(firstOrg, posting.Stream, f.destinationOf(r))[0]
 	f.advance(30 * time.Second)
 	f.wantDelivery(id, Pending, 2)
 	for _, a := range r.got() {
@@ -211,30 +210,31 @@ func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	}
 }
 
-// Organizations are separate: none reads another's deliveries, and their ids are never equal.
+// Organizations are separate: none reads another's deliveries, and an event_id of one is never an event_id of
+// another.
 func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
 	to := f.destinationOf(r)
-	mine := f.notify(here, posting.Webhook, to)[0]
-	theirs := f.notify(there, posting.Webhook, to)[0]
+	idInFirstOrg := f.notify(firstOrg, posting.Webhook, to)[0]
+	idInSecondOrg := f.notify(secondOrg, posting.Webhook, to)[0]
 	f.quiesce()
 	if r.count() != 2 || len(r.events()) != 2 {
 		t.Errorf("%d requests of %d events", r.count(), len(r.events()))
 	}
-	if mine == theirs { // on a clock that stands still they may be equal
-		if EventID(here, mine) == EventID(there, theirs) {
+	if idInFirstOrg == idInSecondOrg { // the deliveries of two organizations may have equal IDs, because the clock stands still
+		if EventID(firstOrg, idInFirstOrg) == EventID(secondOrg, idInSecondOrg) {
 			t.Error("two organizations' events have one id")
 		}
 	}
 	f.advance(time.Second)
-	only := f.notify(there, posting.Webhook, to)[0]
+	only := f.notify(secondOrg, posting.Webhook, to)[0]
 	f.quiesce()
-	_, err := f.Read(here, only)
+	_, err := f.Read(firstOrg, only)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Replay(here, only, nil)
+	_, err = f.Replay(firstOrg, only, nil)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Read(there, only)
+	_, err = f.Read(secondOrg, only)
 	if err != nil {
 		t.Error(err)
 	}

@@ -18,8 +18,8 @@ const (
 	maxQueue           = 8_192           // waiting notices of one quick destination
 	maxUntried         = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxFailing         = 64              // waiting notices of a destination that has failed
-	firstWindow        = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
-	lastWindow         = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
+	firstWorkerLimit   = 4               // workers for a destination once it has answered or failed; an unknown one has one worker
+	lastWorkerLimit    = 16              // the most workers, for a destination that answers quickly and has more waiting notices than its workers can take
 	maxBatch           = 32              // notices that one worker takes to a quick destination
 	slowAnswer         = time.Second     // a receiver that takes longer is slow: its worker returns the rest of the batch, and it gets no more workers than a failing one
 	maxQuickWorkers    = 512             // workers for quick and unknown destinations: at most this, and at most half of Options.Connections
@@ -86,7 +86,7 @@ type Service struct {
 	inMemory        atomic.Int64 // notices in memory, until they are tried or in the store
 	stopping        atomic.Bool
 	delivering      sync.RWMutex // read-locked by every delivery in progress
-	faults          faults
+	panics          panics
 	rescanned       atomic.Bool // a rescan has run, so duplicates are possible
 	bodies          sync.Pool
 
@@ -112,10 +112,10 @@ func New(o Options) (*Service, error) {
 		quickPool: rt.NewPool(min(workers, maxQuickWorkers)), failingPool: rt.NewPool(min(workers, maxFailingWorkers)), operatorWorkers: rt.NewPool(maxOperatorWorkers),
 		bodies: sync.Pool{New: func() any { return new([]byte) }},
 		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
-		faults: faults{byDestination: make(map[key]*panicRecord)},
+		panics: panics{byDestination: make(map[key]*panicRecord)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {
-		return &destination{service: s, key: k, window: 1, pulled: make(map[ID]bool)}
+		return &destination{service: s, key: k, workerLimit: 1, pulled: make(map[ID]bool)}
 	}).Unbounded()
 	s.logs = actors.NewRegistry(rt, "delivery log", keepIdle, func(org ledger.ID) actors.Behaviour {
 		return &deliveryLog{service: s, org: org, newest: make(map[ID]*Delivery), postingKeys: make(map[string]bool), requested: make(map[ID]bool)}
@@ -171,7 +171,7 @@ func (s *Service) offer(org ledger.ID, notices []posting.Notice) {
 
 func keyOf(org ledger.ID, n *posting.Notice) key { return key{org, classOf(n.Channel), n.To} }
 
-// wake tells destinations whose deliveries are due.
+// wake tells the destinations of due deliveries that something is due.
 func (s *Service) wake(now time.Time) error {
 	for _, w := range s.timers.take(ledger.MicrosOf(now)) {
 		s.destinations.Tell(w.key, deliveriesDue{w.at})

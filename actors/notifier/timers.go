@@ -22,11 +22,11 @@ type timers struct {
 type wake struct {
 	key   key
 	at    ledger.Micros
-	place int
+	place int // index in the queue
 }
 
-func newTimers(early func(key, ledger.Micros)) *timers {
-	return &timers{byDestination: make(map[key]*wake), wakeNow: early}
+func newTimers(wakeNow func(key, ledger.Micros)) *timers {
+	return &timers{byDestination: make(map[key]*wake), wakeNow: wakeNow}
 }
 
 // set schedules a wake-up of a destination, unless an earlier one is scheduled.

@@ -46,7 +46,7 @@ func (o *fixture) start() {
 	o.Runtime.Start(func(posting.Item) bool { return false })
 }
 
-// transferChange returns a Change that moves a euro on a day; 0: the day of booking.
+// transferChange returns a Change with a transfer that takes effect on a day; 0: the day of booking.
 func transferChange(org ledger.ID, on ledger.Date) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
@@ -57,7 +57,7 @@ func transferChange(org ledger.ID, on ledger.Date) *posting.Change {
 	}}}
 }
 
-// submit moves a euro on a day with a command.
+// submit books a transfer on a day, as a command that names the day does; 0: without a day.
 func (o *fixture) submit(on ledger.Date) error {
 	o.t.Helper()
 	change := transferChange(o.org, on)
@@ -67,7 +67,7 @@ func (o *fixture) submit(on ledger.Date) error {
 	return o.Submit(change).Err
 }
 
-// bookOutcome books something that takes effect on a day, without a command that names the day.
+// bookOutcome books a transfer that takes effect on a day, as an outcome does: no command names the day.
 func (o *fixture) bookOutcome(on ledger.Date) {
 	o.t.Helper()
 	o.MustSubmit(transferChange(o.org, on))
@@ -108,8 +108,8 @@ func (o *fixture) wantCode(err error, code ledger.Code) {
 	}
 }
 
-// balance returns a month's current trial balance.
-func (o *fixture) balance(m period.Month) [32]byte {
+// balanceHash returns the hash of a month's current trial balance.
+func (o *fixture) balanceHash(m period.Month) [32]byte {
 	o.t.Helper()
 	v := o.Journal.View()
 	defer v.Close()
@@ -128,7 +128,7 @@ func TestClosedMonthAgreesWithItsEventAndRecord(t *testing.T) {
 	for range 2 {
 		v := o.Journal.View()
 		stored, err := v.Period(o.org, september)
-		if err != nil || *stored != *made || made.ClosedBy.Login != "chief" || made.Rows != 2 || made.BalanceHash != o.balance(september) {
+		if err != nil || *stored != *made || made.ClosedBy.Login != "chief" || made.Rows != 2 || made.BalanceHash != o.balanceHash(september) {
 			t.Errorf("%+v is stored, %v; %+v was told", stored, err, made)
 		}
 		e, _, _, err := v.Event(o.org, made.Seq)
@@ -160,7 +160,7 @@ func TestMonthsAreClosedInOrderFromTheFirstOn(t *testing.T) {
 	o.wantCode(err, ledger.Conflict) // it has not ended
 }
 
-// An organization without any record has no month before the current one.
+// The books of an organization without any record begin in the current month.
 func TestNothingIsClosedBeforeTheBooksBegan(t *testing.T) {
 	o := openFixture(t)
 	o.org = uuid.New()
@@ -178,7 +178,7 @@ func TestMonthWithDueItemsIsNotClosed(t *testing.T) {
 		}}})
 	}
 	move(0, september.End()-1)
-	o.setClockAfter(september) // done without the runtime, as after a sleep of the machine: nothing was woken, and due items were not read
+	o.setClockAfter(september) // the runtime does not notice, as after a sleep of the machine: it wakes nothing and reads no due items
 	_, err := o.close(september)
 	o.wantCode(err, ledger.Conflict)
 	move(1, (september + 1).End())
@@ -201,7 +201,7 @@ func TestClosingIsComputedAgainAfterALateEntry(t *testing.T) {
 			o.wantCode(err, ledger.Unavailable)
 		}
 	}
-	if made := o.mustClose(september); reads != 2 || made.BalanceHash != o.balance(september) {
+	if made := o.mustClose(september); reads != 2 || made.BalanceHash != o.balanceHash(september) {
 		t.Errorf("it was read %d times", reads)
 	}
 	o.wantCode(o.submit(september.Last()), ledger.Invalid)
@@ -290,15 +290,15 @@ func TestConcurrentRequestsCloseAMonthOnce(t *testing.T) {
 		}
 		all.Wait()
 		close(results)
-		closed, refusals := 0, 0
+		closed, answered := 0, 0
 		for r := range results {
-			refusals++
+			answered++
 			if !r.Replay {
 				closed++
 			}
 		}
-		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || refusals != want {
-			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, refusals)
+		if want := map[bool]int{false: 1, true: 64}[keyed]; closed != 1 || answered != want {
+			t.Errorf("keyed %v: %d have closed it and %d were told so", keyed, closed, answered)
 		}
 	}
 }
@@ -374,7 +374,7 @@ func TestRequestThatTimesOutInTheQueueClosesNothing(t *testing.T) {
 	o.mustClose(september)
 }
 
-// A key whose claim names no closed month is damage, and not a reply.
+// If the claim of a key names a month that is not closed, the store is damaged, and there is no reply.
 func TestKeyWithoutAClosedMonthIsAnError(t *testing.T) {
 	o := openFixture(t)
 	o.setClockAfter(september)

@@ -43,7 +43,7 @@ type Close struct {
 // Result is a closed month in the response to a request.
 type Result struct {
 	Record *period.Record
-	Replay bool // the key's first request has closed it
+	Replay bool // an earlier request with the same key has closed it
 }
 
 // Close closes a month of the organization. The error is a *ledger.Refusal: Invalid for a month before
@@ -65,7 +65,7 @@ func (s *Service) Close(c Close) (Result, error) {
 	}
 	for try := range maxTries {
 		if try == 1 {
-			defer s.rt.Journal.Fence(c.Org, c.Month)()
+			defer s.rt.Journal.Fence(c.Org, c.Month)() // from now on commands with a date in the month are refused
 		}
 		record, change, err := s.prepare(&c)
 		if err != nil {
@@ -137,8 +137,8 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	return r, change, nil
 }
 
-// readBooks reads the state of the organization's books. An item that a command adds later and that
-// falls due in the month takes effect on the first open day.
+// readBooks reads the state of the organization's books. If a command later adds an item that is due in the
+// month, the item takes effect on the first open day.
 func (s *Service) readBooks(view *posting.View, c *Close) (books period.Books, err error) {
 	books.Now = ledger.MicrosOf(s.rt.Clock.Now())
 	books.FirstMonth = period.MonthOf(books.Now.Date())

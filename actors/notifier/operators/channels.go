@@ -169,7 +169,7 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 type outcome struct {
 	unreached []string
 	status    int
-	why       string // why the first contact that was not reached was not reached
+	why       string // why the first of the unreached contacts was not reached
 	wait      time.Duration
 }
 
@@ -183,14 +183,14 @@ func (o *outcome) addFailure(contact string, f failure) {
 }
 
 // summary returns the result in a few words; empty if all were reached.
-func (o *outcome) summary(dialOptions string, all int) string {
+func (o *outcome) summary(channel string, all int) string {
 	switch {
 	case len(o.unreached) == 0:
 		return ""
 	case all == 1:
-		return dialOptions + ": " + o.why
+		return channel + ": " + o.why
 	}
-	return dialOptions + ": " + strconv.Itoa(len(o.unreached)) + " of " + strconv.Itoa(all) + " not told: " + o.why
+	return channel + ": " + strconv.Itoa(len(o.unreached)) + " of " + strconv.Itoa(all) + " not told: " + o.why
 }
 
 func joined(texts ...string) string {

@@ -18,7 +18,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// flood is a server that sends an endless greeting.
+// flood starts a server that sends an endless greeting.
 func flood(t *testing.T) (host string, port int) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

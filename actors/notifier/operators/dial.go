@@ -45,8 +45,8 @@ type dialOptions struct {
 }
 
 // dial opens a connection; with TLS it returns a *tls.Conn.
-func dial(ctx context.Context, address string, w dialOptions) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, w.bound)
+func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.bound)
 	defer cancel()
 	// Go's own resolver: a look-up that is cancelled ends, and holds no thread.
 	dialer := net.Dialer{Resolver: &net.Resolver{PreferGo: true}}
@@ -54,15 +54,15 @@ func dial(ctx context.Context, address string, w dialOptions) (net.Conn, error) 
 	if err != nil {
 		return nil, errConnect{err}
 	}
-	if !w.until.IsZero() {
-		if conn, err = newBounded(conn, w.until); err != nil {
+	if !o.until.IsZero() {
+		if conn, err = newBounded(conn, o.until); err != nil {
 			return nil, errConnect{err}
 		}
 	}
-	if w.secure == nil {
+	if o.secure == nil {
 		return conn, nil
 	}
-	over := tls.Client(conn, w.secure)
+	over := tls.Client(conn, o.secure)
 	if err := over.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // there is nothing to end properly
 		return nil, errConnect{err}

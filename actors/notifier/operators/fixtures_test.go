@@ -72,9 +72,9 @@ func (a Attempt) want(t *testing.T, status int, failure string, left Contacts) {
 }
 
 // wantLate checks an attempt that ran out of time. At which step that happened depends on the machine.
-func (a Attempt) wantLate(t *testing.T, dialOptions string, left Contacts) {
+func (a Attempt) wantLate(t *testing.T, channel string, left Contacts) {
 	t.Helper()
-	if !strings.HasPrefix(a.Failure, dialOptions) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
+	if !strings.HasPrefix(a.Failure, channel) || !strings.HasSuffix(a.Failure, noAnswer) && !strings.HasSuffix(a.Failure, noConnection) {
 		t.Errorf("the failure is %q", a.Failure)
 	}
 	a.want(t, 0, a.Failure, left)
@@ -156,7 +156,7 @@ type server struct {
 	port     int
 	user     string          // the user who must log in; empty: no login
 	refuses  map[string]int  // addresses that it refuses, and the code
-	hangs    map[string]bool // MAIL, RCPT, DATA
+	hangs    map[string]bool // commands at which it hangs: MAIL, RCPT, DATA
 	over     chan struct{}
 	mu       sync.Mutex
 	letters  []letter // guarded by mu

@@ -53,7 +53,7 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 	return p, nil
 }
 
-// client makes the library's client, for one connection that open opens.
+// client makes the library's client for one connection, which the function open opens.
 func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.secure)}
 	if open != nil {
@@ -156,13 +156,13 @@ func (p *post) openFailure(ctx context.Context, until time.Time, err error) fail
 	return p.connectionFailure(ctx, until, err)
 }
 
-// letterFailure returns why the server refused a letter; all is the error of the whole sending.
-func (p *post) letterFailure(ctx context.Context, until time.Time, letter *mail.Msg, all error) failure {
+// letterFailure returns why the server refused a letter; sending is the error of the whole sending.
+func (p *post) letterFailure(ctx context.Context, until time.Time, letter *mail.Msg, sending error) failure {
 	var sendError *mail.SendError
 	if errors.As(letter.SendError(), &sendError) && sendError.ErrorCode() != 0 {
 		return refusedBy(sendError.ErrorCode(), sendError.EnhancedStatusCode())
 	}
-	return p.connectionFailure(ctx, until, all)
+	return p.connectionFailure(ctx, until, sending)
 }
 
 // connectionFailure returns the failure that a connection's error means. It also recognises a passed

@@ -63,8 +63,8 @@ func TestOnlyRefusedAddressesAreLeft(t *testing.T) {
 	}
 	delete(s.refuses, "full@bank.example")
 	deliver(t, c, a.Left).want(t, 550, "e-mail: 1 of 2 not told: the server refused with 550 5.1.1", emails("gone@bank.example"))
-	if storedContacts := s.got(); len(storedContacts) != 3 || storedContacts[2].to != "full@bank.example" {
-		t.Errorf("told were %v", storedContacts)
+	if letters := s.got(); len(letters) != 3 || letters[2].to != "full@bank.example" {
+		t.Errorf("told were %v", letters)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestSMTPCertificateIsChecked(t *testing.T) {
 		deliver(t, open(t, Options{SMTP: s.smtp(mode)}), emails("ops@bank.example")).
 			want(t, 0, "e-mail: TLS: certificate not accepted", emails("ops@bank.example"))
 		if len(s.got()) != 0 {
-			t.Errorf("%s: it was sent to a untrusted", mode)
+			t.Errorf("%s: it was sent to a server that is not trusted", mode)
 		}
 	}
 }

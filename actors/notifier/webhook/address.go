@@ -55,7 +55,7 @@ func printable(text string) bool {
 	return true
 }
 
-// azureMetadata is the address range of Azure's metadata service, which every machine there can
+// azureMetadata is the address range of Azure's metadata service, which every machine at Azure can
 // reach and which is in no registry of private addresses.
 var azureMetadata = netip.MustParsePrefix("168.63.129.16/32")
 

@@ -65,7 +65,7 @@ func TestAllowedURLsAgreeWithAllowedDials(t *testing.T) {
 		for i := range six {
 			four[i%4], six[i] = byte(random.Uint32()), byte(random.Uint32())
 		}
-		six[0] = six[0]&0x1f | byte(1+random.IntN(3))<<5 // half of them where addresses are allocated
+		six[0] = six[0]&0x1f | byte(1+random.IntN(3))<<5 // a third of them in 2000::/3, where addresses are allocated
 		addresses = append(addresses, netip.AddrFrom4(four), netip.AddrFrom16(six))
 	}
 	check := guard()

@@ -13,7 +13,7 @@ import (
 	"github.com/valyala/fasthttp"
 )
 
-// Specification, "Delivery" 1: acknowledgement is any 2xx.
+// A status in the range 200 to 299 acknowledges, and no other status does.
 func TestAny2xxAcknowledges(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -113,8 +113,8 @@ func TestHeadersAreBounded(t *testing.T) {
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
 
-// Specification, "Delivery" 1: the body is ignored. A body that does not end within its bound
-// closes the connection.
+// A response's body changes nothing about the result. If it does not end within its bound, the connection is
+// closed.
 func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -123,28 +123,28 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	ten := strings.Repeat("b", 10<<20)
 	for name, c := range map[string]struct {
 		says  string
-		kept  bool
-		fails bool // the same body with status 500
+		kept  bool // the connection can be reused
+		fails bool // the same body is also tried with status 500
 	}{
-		"none":                        {length(0), true, true},
-		"an error text":               {length(6) + "failed", true, true},
-		"as much as is read":          {length(maxBody) + full, true, true},
-		"more than is read":           {length(maxBody+1) + full + "b", false, true},
-		"10 MiB":                      {length(10<<20) + ten, false, true},
-		"a length that can't be":      {length(1<<62) + "x", false, true},
-		"10 MiB in chunks":            {chunked + strings.Repeat(chunk(strings.Repeat("b", 10<<10)), 1<<10) + "0\r\n\r\n", false, true},
-		"chunks":                      {chunked + chunk("a") + chunk("bc") + "0\r\n\r\n", true, true},
-		"chunks with a trailer":       {chunked + chunk("a") + "0\r\nX-Sum: 1\r\n\r\n", true, true},
-		"no chunk":                    {chunked + "0\r\n\r\n", true, true},
-		"a broken chunk":              {chunked + "zz\r\n", false, true},
-		"a chunk of another length":   {chunked + "1\r\nabc\r\n0\r\n\r\n", false, true},
-		"an endless extension":        {chunked + "1;" + strings.Repeat("x", 1<<20), false, true},
-		"more than it says":           {length(1) + "ab", false, true},
-		"a body where there is none":  {"HTTP/1.1 204 No Content\r\n\r\n<html>", false, false},
-		"none, and a length":          {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", true, false},
-		"the end is announced":        {head + "Connection: close\r\nContent-Length: 1\r\n\r\na", false, true},
-		"an earlier version":          {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", false, false},
-		"an earlier version, kept on": {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", true, false},
+		"none":                       {length(0), true, true},
+		"an error text":              {length(6) + "failed", true, true},
+		"as much as is read":         {length(maxBody) + full, true, true},
+		"more than is read":          {length(maxBody+1) + full + "b", false, true},
+		"10 MiB":                     {length(10<<20) + ten, false, true},
+		"an impossible length":       {length(1<<62) + "x", false, true},
+		"10 MiB in chunks":           {chunked + strings.Repeat(chunk(strings.Repeat("b", 10<<10)), 1<<10) + "0\r\n\r\n", false, true},
+		"chunks":                     {chunked + chunk("a") + chunk("bc") + "0\r\n\r\n", true, true},
+		"chunks with a trailer":      {chunked + chunk("a") + "0\r\nX-Sum: 1\r\n\r\n", true, true},
+		"only the last chunk":        {chunked + "0\r\n\r\n", true, true},
+		"a broken chunk":             {chunked + "zz\r\n", false, true},
+		"a chunk of another length":  {chunked + "1\r\nabc\r\n0\r\n\r\n", false, true},
+		"an endless extension":       {chunked + "1;" + strings.Repeat("x", 1<<20), false, true},
+		"more than its length":       {length(1) + "ab", false, true},
+		"a body where there is none": {"HTTP/1.1 204 No Content\r\n\r\n<html>", false, false},
+		"no body, and a length":      {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", true, false},
+		"Connection: close":          {head + "Connection: close\r\nContent-Length: 1\r\n\r\na", false, true},
+		"HTTP/1.0":                   {"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na", false, false},
+		"HTTP/1.0, kept alive":       {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\na", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -240,18 +240,18 @@ func TestHeaderMayArriveInPieces(t *testing.T) {
 		"HTTP/1.1 200 OK\nX: y\n\n":                                    {failure: "answer is not HTTP"}, // lines must end with two bytes
 		"HTTP/1.1 204 N\r\n\r\n":                                       {status: 204},
 	} {
-		own, other := net.Pipe() // each write is read by one read
+		ourEnd, other := net.Pipe() // each write is read by one read
 		go func() {
 			for i := range len(text) {
 				_, _ = other.Write([]byte{text[i]})
 			}
 			_ = other.Close()
 		}()
-		l := &connection{conn: own, bytesLeft: maxHeaders}
+		l := &connection{conn: ourEnd, bytesLeft: maxHeaders}
 		var header fasthttp.ResponseHeader
 		if v := l.readHeader(bufio.NewReaderSize(l, maxHeader), &header); v != want {
 			t.Errorf("%q: %+v, want %+v", text, v, want)
 		}
-		_ = own.Close()
+		_ = ourEnd.Close()
 	}
 }

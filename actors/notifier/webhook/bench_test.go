@@ -21,7 +21,7 @@ import (
 // benchmarkInFlight is how many deliveries are in progress at once per processor.
 const benchmarkInFlight = 16
 
-// sink is a server in this process that acknowledges everything.
+// sink starts a server in this process that acknowledges everything, and returns its URL.
 func sink(b *testing.B, secured *tls.Config) string {
 	b.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -49,7 +49,7 @@ func (w *trackedConn) Read(b []byte) (int, error) {
 
 func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) { // its body does not end
+	r := receive(t, func(v *visit) { // the response's body does not end
 		if v.request() && v.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
 			v.wait()
 		}

@@ -9,7 +9,7 @@ import (
 
 // connections holds the open connections, and counts those that are being opened.
 type connections struct {
-	maxOpen   int           // bound of open
+	maxOpen   int           // how many connections may be open
 	idleLimit time.Duration // an idle connection is closed after this time
 	maxAge    time.Duration // a connection is not used for longer
 
@@ -23,8 +23,8 @@ type connections struct {
 	closed    bool                          // guarded by mu
 }
 
-func newConnections(most int, rest, maxAge time.Duration) *connections {
-	return &connections{maxOpen: most, idleLimit: rest, maxAge: maxAge, all: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
+func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
+	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, all: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
@@ -32,12 +32,12 @@ func newConnections(most int, rest, maxAge time.Duration) *connections {
 func (s *connections) take(to destination) *connection {
 	for {
 		s.mu.Lock()
-		of := s.idle[to]
-		if len(of) == 0 {
+		sameDestination := s.idle[to]
+		if len(sameDestination) == 0 {
 			s.mu.Unlock()
 			return nil
 		}
-		l := of[len(of)-1]
+		l := sameDestination[len(sameDestination)-1]
 		s.removeIdle(l)
 		s.mu.Unlock()
 		now := time.Now()
@@ -120,17 +120,17 @@ func (s *connections) addIdle(l *connection) {
 
 // removeIdle removes a connection from the idle ones. The caller holds mu.
 func (s *connections) removeIdle(l *connection) {
-	of := s.idle[l.to]
-	if len(of) == 1 {
+	sameDestination := s.idle[l.to]
+	if len(sameDestination) == 1 {
 		delete(s.idle, l.to)
-	} else if last := len(of) - 1; of[last] == l {
-		of[last] = nil
-		s.idle[l.to] = of[:last]
+	} else if last := len(sameDestination) - 1; sameDestination[last] == l {
+		sameDestination[last] = nil
+		s.idle[l.to] = sameDestination[:last]
 	} else {
-		assert.That(of[0] == l, "a line that is neither the first nor the last to rest leaves")
-		copy(of, of[1:])
-		of[last] = nil
-		s.idle[l.to] = of[:last]
+		assert.That(sameDestination[0] == l, "a connection that has been idle neither longest nor shortest leaves")
+		copy(sameDestination, sameDestination[1:])
+		sameDestination[last] = nil
+		s.idle[l.to] = sameDestination[:last]
 	}
 	if l.older == nil {
 		s.oldest = l.newer
@@ -167,7 +167,7 @@ func (s *connections) closeIdle() {
 	}
 }
 
-// closeAll closes all connections, also those in use, and every one that is opened from now on.
+// closeAll closes all connections, also those in use. From then on add closes each connection that is opened.
 func (s *connections) closeAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

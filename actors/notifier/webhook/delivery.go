@@ -12,7 +12,7 @@ import (
 	"mizan/internal/assert"
 )
 
-// Delivery is one notification to deliver (specification, "Events").
+// Delivery is one notification to deliver.
 type Delivery struct {
 	URL      string // http or https; ledger/directory has checked it
 	Secret   string // key of the signature; empty: no signature
@@ -85,7 +85,7 @@ func (s *requestBuffers) write(p *Delivery, to *address, at time.Time) {
 	s.request = append(r, s.body...)
 }
 
-// appendEnvelope writes the members of the envelope in the order of the specification's table.
+// appendEnvelope writes the members of the envelope in the documented order.
 func appendEnvelope(b []byte, p *Delivery, timestamp int64) []byte {
 	b = append(b, `{"event_id":"`...)
 	b = append(b, p.EventID...)

@@ -40,7 +40,7 @@ func page(t *testing.T) string {
 	return string(content)
 }
 
-// block returns the page's only code block behind the marker.
+// block returns the only code block of docs/webhooks.md that follows the marker.
 func block(t *testing.T, marker string) string {
 	t.Helper()
 	found := regexp.MustCompile("(?ms)^<!-- "+regexp.QuoteMeta(marker)+" -->\n```[a-z]+\n(.*?)^```$").FindAllStringSubmatch(page(t), -1)
@@ -50,7 +50,7 @@ func block(t *testing.T, marker string) string {
 	return found[0][1]
 }
 
-// language is one in which the page has a receiver.
+// language is a programming language in which docs/webhooks.md has a receiver.
 type language struct {
 	name    string
 	file    string   // file name of its receiver
@@ -65,14 +65,14 @@ var languages = []language{
 	{"php", "receiver.php", []string{"php", "-r", "exit(PHP_VERSION_ID >= 80100 ? 0 : 1);"}, []string{"php", "-S", "127.0.0.1:0", "receiver.php"}},
 }
 
-// receiver is a program of the page.
+// receiver is a receiver's program from docs/webhooks.md, saved to a file.
 type receiver struct {
 	*language
 	folder  string   // directory of the program
 	command []string // runs it
 }
 
-// save writes the language's receiver from the page to a file. If it cannot be run here, the test
+// save writes the language's receiver from docs/webhooks.md to a file. If it cannot be run here, the test
 // is skipped; a Go receiver can always be run.
 func (l *language) save(t *testing.T) *receiver {
 	t.Helper()
@@ -113,30 +113,30 @@ type server struct {
 	inbox string
 }
 
-// response collects a process's output, and finds the address in it.
-type response struct {
-	mu        sync.Mutex
-	text      []byte      // guarded by mu
-	responded bool        // guarded by mu: address was sent
-	address   chan string // receives one value
+// processOutput collects a process's output, and finds the address at which the process listens.
+type processOutput struct {
+	mu      sync.Mutex
+	text    []byte      // guarded by mu
+	found   bool        // guarded by mu: address was sent
+	address chan string // receives one value
 }
 
 var listening = regexp.MustCompile(`http://127\.0\.0\.1:\d+\b`)
 
 // Write implements io.Writer.
-func (s *response) Write(b []byte) (int, error) {
+func (s *processOutput) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.text = append(s.text, b...)
 	lines := s.text[:bytes.LastIndexByte(s.text, '\n')+1] // an address may arrive in pieces
-	if address := listening.Find(lines); address != nil && !s.responded {
-		s.responded = true
+	if address := listening.Find(lines); address != nil && !s.found {
+		s.found = true
 		s.address <- string(address)
 	}
 	return len(b), nil
 }
 
-func (s *response) String() string {
+func (s *processOutput) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.text)
@@ -146,7 +146,7 @@ func (s *response) String() string {
 func (r *receiver) start(t *testing.T, secret, previous string) *server {
 	t.Helper()
 	s := &server{t: t, inbox: filepath.Join(t.TempDir(), "in", "box")}
-	got := &response{address: make(chan string, 1)}
+	got := &processOutput{address: make(chan string, 1)}
 	command := exec.Command(r.command[0], r.command[1:]...)
 	command.Dir, command.Stdout, command.Stderr = r.folder, got, got
 	command.Env = append(os.Environ(), "LISTEN=127.0.0.1:0", "INBOX="+s.inbox, "WEBHOOK_SECRET="+secret, "WEBHOOK_SECRET_PREVIOUS="+previous)
@@ -244,8 +244,8 @@ func (s *server) ask(method string, header http.Header, body []byte) int {
 	return answer.StatusCode
 }
 
-// storedBodies returns the bodies in the inbox, which may not exist yet. If marked is set, the inbox must also
-// have the mark of the subscription stream; it must have nothing else.
+// storedBodies returns the bodies in the inbox, which may not exist yet, and whether the inbox has the mark of the
+// subscription stream. The inbox must have nothing else.
 func (s *server) storedBodies() (bodies []string, marked bool) {
 	s.t.Helper()
 	files, err := os.ReadDir(s.inbox)
@@ -278,7 +278,7 @@ func (s *server) wantStored(what string, want int) {
 	}
 }
 
-// sign returns the specification's signature.
+// sign returns the signature that the service sends: HMAC-SHA256 in hex over `<timestamp>.<body>`.
 func sign(secret, stamp string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	fmt.Fprintf(mac, "%s.%s", stamp, body)

@@ -36,8 +36,7 @@ func event(id string) webhook.Delivery {
 	}
 }
 
-// TestDocumentationsReceivers tries each receiver of docs/webhooks.md against the sender
-// (specification, "Delivery" 4).
+// TestDocumentationsReceivers tries each receiver of docs/webhooks.md against the sender.
 func TestDocumentationsReceivers(t *testing.T) {
 	t.Parallel()
 	for i := range languages {
@@ -45,19 +44,19 @@ func TestDocumentationsReceivers(t *testing.T) {
 			t.Parallel()
 			r := languages[i].save(t)
 			for name, holds := range map[string]func(t *testing.T, r *receiver){
-				"what is genuine is kept as it was sent":   storesGenuineEvents,
-				"what was changed on the way is refused":   refusesTamperedEvents,
-				"a timestamp five minutes off is refused":  refusesOldAndFutureEvents,
-				"a timestamp is digits and nothing else":   refusesInvalidTimestamps,
-				"a signature is 64 digits of the secret's": refusesInvalidSignatures,
-				"what is not signed is refused":            refusesUnsignedEvents,
-				"both secrets count while they rotate":     acceptsBothSecrets,
-				"without a secret nothing is accepted":     acceptsNothingWithoutASecret,
-				"an event is kept once":                    storesAnEventOnce,
-				"what can't be kept is not acknowledged":   acknowledgesOnlyStoredEvents,
-				"the subscription stream is a hint":        marksSubscriptionEvents,
-				"what is no notification is refused":       refusesOtherRequests,
-				"a notification can be made by hand":       acceptsHandmadeRequests,
+				"what is genuine is kept as it was sent":  storesGenuineEvents,
+				"what was changed on the way is refused":  refusesTamperedEvents,
+				"a timestamp five minutes off is refused": refusesOldAndFutureEvents,
+				"a timestamp is digits and nothing else":  refusesInvalidTimestamps,
+				"a signature is 64 digits":                refusesInvalidSignatures,
+				"what is not signed is refused":           refusesUnsignedEvents,
+				"both secrets count while they rotate":    acceptsBothSecrets,
+				"without a secret nothing is accepted":    acceptsNothingWithoutASecret,
+				"an event is kept once":                   storesAnEventOnce,
+				"what can't be kept is not acknowledged":  acknowledgesOnlyStoredEvents,
+				"the subscription stream is a hint":       marksSubscriptionEvents,
+				"what is no notification is refused":      refusesOtherRequests,
+				"a notification can be made by hand":      acceptsHandmadeRequests,
 			} {
 				t.Run(name, func(t *testing.T) { holds(t, r) })
 			}
@@ -176,16 +175,16 @@ func refusesInvalidTimestamps(t *testing.T, r *receiver) {
 func refusesInvalidSignatures(t *testing.T, r *receiver) {
 	s := r.mustStart(t, current, "")
 	for what, change := range map[string]func(was string) string{
-		"one digit less":              func(was string) string { return was[:63] },
-		"one digit more":              func(was string) string { return was + "0" },
-		"one digit":                   func(was string) string { return was[:1] },
-		"nothing":                     func(string) string { return "" },
-		"64 digits":                   func(string) string { return strings.Repeat("0", 64) },
-		"64 letters":                  func(string) string { return strings.Repeat("é", 64) },
-		"64 bytes":                    func(string) string { return strings.Repeat("\xe9", 64) },
-		"bytes of 64 letters' length": func(string) string { return strings.Repeat("é", 32) },
-		"with its algorithm":          func(was string) string { return "sha256=" + was },
-		"twice":                       func(was string) string { return was + ", " + was },
+		"one digit less":          func(was string) string { return was[:63] },
+		"one digit more":          func(was string) string { return was + "0" },
+		"one digit":               func(was string) string { return was[:1] },
+		"nothing":                 func(string) string { return "" },
+		"64 digits":               func(string) string { return strings.Repeat("0", 64) },
+		"64 letters":              func(string) string { return strings.Repeat("é", 64) },
+		"64 bytes":                func(string) string { return strings.Repeat("\xe9", 64) },
+		"32 letters of two bytes": func(string) string { return strings.Repeat("é", 32) },
+		"with its algorithm":      func(was string) string { return "sha256=" + was },
+		"twice":                   func(was string) string { return was + ", " + was },
 	} {
 		for _, name := range []string{signatureHeader, previousHeader} {
 			s.wantRefused(what, event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
@@ -223,7 +222,8 @@ func signedWithNothing(header http.Header, body []byte) []byte {
 	return body
 }
 
-// The steps of a rotation: the secrets that sign, and those that receivers have at that time.
+// The cases are the steps of a rotation: the secrets with which the service signs, and those that a receiver has
+// at that time.
 func acceptsBothSecrets(t *testing.T, r *receiver) {
 	const other = "whsec-other"
 	for _, c := range []struct {
@@ -330,7 +330,7 @@ func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
 	s.wantStored("with one again", 1)
 }
 
-// Specification, "Events": a separate stream to the same address.
+// Notifications of subscriptions are a separate stream, which is sent to the same address.
 func marksSubscriptionEvents(t *testing.T, r *receiver) {
 	s := r.mustStart(t, current, "")
 	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")

@@ -19,7 +19,8 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// firstCells returns the code words of the first column of the page's table with the given header.
+// firstCells returns the code words in the first column of a table of docs/webhooks.md. The table is found by its
+// header.
 func firstCells(t *testing.T, head string) (words []string) {
 	t.Helper()
 	_, table, found := strings.Cut(page(t), "\n"+head+"\n")
@@ -35,7 +36,8 @@ func firstCells(t *testing.T, head string) (words []string) {
 	return words
 }
 
-// TestDocumentationListsEveryEventType compares the page's lists of types with the state machines'.
+// TestDocumentationListsEveryEventType compares the lists of types in docs/webhooks.md with those of the state
+// machines.
 func TestDocumentationListsEveryEventType(t *testing.T) {
 	t.Parallel()
 	var sent []string
@@ -115,7 +117,7 @@ func readRequest(l net.Listener, size int) string {
 	return text.String()
 }
 
-// TestDocumentationListsTheSendersFailures compares the page's table with the failures that an
+// TestDocumentationListsTheSendersFailures compares the table in docs/webhooks.md with the failures that an
 // attempt can have.
 func TestDocumentationListsTheSendersFailures(t *testing.T) {
 	t.Parallel()

@@ -13,10 +13,10 @@ import (
 
 // The envelope and its signatures, made by another program (Python's hmac).
 const (
-	madeElsewhere = `{"event_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","timestamp":1788430530,"type":"transaction.charged",` +
+	expectedEnvelope = `{"event_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","timestamp":1788430530,"type":"transaction.charged",` +
 		`"data":{"type":"payment","txid":"a \"b\"","id":"3","amount":"1000","merchant_meta":{"k":[1,null]}}}`
-	signedElsewhere         = "3db9063c90f0747d0bbbe3c2c156679b9454b46b6acc791295086e4b8d6a4c4e" // with "whsec-é-new"
-	signedElsewherePrevious = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // with "whsec-old"
+	expectedSignature         = "3db9063c90f0747d0bbbe3c2c156679b9454b46b6acc791295086e4b8d6a4c4e" // with "whsec-é-new"
+	expectedPreviousSignature = "81d45702d4fce4f665adc41a9858d14d5fd49957c59d642cd09f060ce62d27c9" // with "whsec-old"
 )
 
 func signedDelivery(url string) *Delivery {
@@ -37,14 +37,14 @@ func (s seen) signatures() map[string]string {
 	return found
 }
 
-// Specification, "Events": envelope and signature headers.
+// The envelope and the signature headers are those that another program has made.
 func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 	t.Parallel()
 	r := receive(t, acknowledge)
 	c := open(t)
 	c.Deliver(signedDelivery(r.url()+"/a%20b?k=v&k=w%2F")).want(t, 200, "")
 	got := r.requests()[0]
-	if got.method != "POST" || got.target != "/hook/a%20b?k=v&k=w%2F" || got.host != r.l.Addr().String() || got.body != madeElsewhere {
+	if got.method != "POST" || got.target != "/hook/a%20b?k=v&k=w%2F" || got.host != r.l.Addr().String() || got.body != expectedEnvelope {
 		t.Errorf("%s %s at %s\n%s", got.method, got.target, got.host, got.body)
 	}
 	if got.header.Get("content-type") != "application/json" || got.header.Get("user-agent") != userAgent {
@@ -52,7 +52,7 @@ func TestAnEnvelopeIsFormedAndSigned(t *testing.T) {
 	}
 	want := map[string]string{
 		"x-webhook-event-id": "0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5", "x-webhook-timestamp": "1788430530",
-		"x-webhook-signature": signedElsewhere, "x-webhook-signature-previous": signedElsewherePrevious,
+		"x-webhook-signature": expectedSignature, "x-webhook-signature-previous": expectedPreviousSignature,
 	}
 	if fmt.Sprint(got.signatures()) != fmt.Sprint(want) {
 		t.Errorf("signed %v, want %v", got.signatures(), want)
@@ -65,7 +65,7 @@ func TestWithoutAPreviousSecretThereIsOneSignature(t *testing.T) {
 	p := signedDelivery(r.url())
 	p.Previous = ""
 	open(t).Deliver(p).want(t, 200, "")
-	if got := r.requests()[0].signatures(); len(got) != 3 || got["x-webhook-signature"] != signedElsewhere {
+	if got := r.requests()[0].signatures(); len(got) != 3 || got["x-webhook-signature"] != expectedSignature {
 		t.Errorf("signed %v", got)
 	}
 }
@@ -76,7 +76,7 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 	p := signedDelivery(r.url())
 	p.Secret = "" // the previous secret alone signs nothing
 	open(t).Deliver(p).want(t, 200, "")
-	if got := r.requests()[0]; len(got.signatures()) != 0 || got.body != madeElsewhere {
+	if got := r.requests()[0]; len(got.signatures()) != 0 || got.body != expectedEnvelope {
 		t.Errorf("signed %v\n%s", got.signatures(), got.body)
 	}
 }
@@ -84,13 +84,13 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	t.Parallel()
 	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
-	now := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.Clock = now })
+	manualClock := clock.NewManual(startTime)
+	c := open(t, func(s *settings) { s.options.Clock = manualClock })
 	p := signedDelivery(r.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
 		at := startTime.Add(time.Duration(i) * 30 * time.Second)
-		if err := now.Set(at); err != nil {
+		if err := manualClock.Set(at); err != nil {
 			t.Fatal(err)
 		}
 		a := c.Deliver(p)
@@ -165,7 +165,7 @@ func TestEventThatNeedsQuotingPanics(t *testing.T) {
 	c.Deliver(testDelivery(r.url())).want(t, 200, "") // the panic has released its place
 }
 
-// The test's URL path and query, data, secrets and headers contain private text.
+// In this test the URL's path and query, the data, the secrets and the headers contain private text.
 func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -57,14 +57,14 @@ func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// dialFailure returns why there is no TCP connection. If a deadline has passed, it returns late.
-func dialFailure(err error, late string) string {
+// dialFailure returns why there is no TCP connection. If a deadline has passed, it returns ifLate.
+func dialFailure(err error, ifLate string) string {
 	var resolving *net.DNSError
 	switch {
 	case errors.Is(err, ssrf.ErrProhibitedIP), errors.Is(err, ssrf.ErrProhibitedNetwork), errors.Is(err, ssrf.ErrInvalidHostPort):
 		return notAllowed
 	case timedOut(err):
-		return late
+		return ifLate
 	case errors.As(err, &resolving):
 		if resolving.IsNotFound {
 			return notFound
@@ -92,8 +92,8 @@ func scarce(err error) bool {
 	return false
 }
 
-// handshakeFailure returns why the TLS handshake failed. If a deadline has passed, it returns late.
-func handshakeFailure(err error, late string) string {
+// handshakeFailure returns why the TLS handshake failed. If a deadline has passed, it returns ifLate.
+func handshakeFailure(err error, ifLate string) string {
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
@@ -102,7 +102,7 @@ func handshakeFailure(err error, late string) string {
 	var remote *net.OpError
 	switch {
 	case timedOut(err):
-		return late
+		return ifLate
 	case errors.As(err, &authority):
 		return tlsAuthority
 	case errors.As(err, &name):
@@ -121,8 +121,8 @@ func handshakeFailure(err error, late string) string {
 	return tlsFailed
 }
 
-// connectionFailure returns why a connection broke. If the receiver has ended it, it returns ended.
-func connectionFailure(err error, ended string) string {
+// connectionFailure returns why a connection broke. If the receiver has ended the connection, it returns ifEnded.
+func connectionFailure(err error, ifEnded string) string {
 	var remote *net.OpError
 	switch {
 	case timedOut(err):
@@ -132,7 +132,7 @@ func connectionFailure(err error, ended string) string {
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return reset
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return ended
+		return ifEnded
 	case errors.As(err, &remote) && remote.Op == remoteError:
 		return tlsRefused // in TLS 1.3 this alert arrives after the handshake
 	}

@@ -143,7 +143,7 @@ func (r *receiver) connections() int {
 	return len(r.conns)
 }
 
-// wantConnections checks over which connections the requests came.
+// wantConnections checks the number of the connection over which each request came.
 func (r *receiver) wantConnections(want ...int) {
 	r.t.Helper()
 	all := r.requests()
@@ -152,12 +152,12 @@ func (r *receiver) wantConnections(want ...int) {
 		got = append(got, s.connection)
 	}
 	if len(got) != len(want) {
-		r.t.Errorf("%d requests came over lines %v, want %v", len(got), got, want)
+		r.t.Errorf("%d requests came over connections %v, want %v", len(got), got, want)
 		return
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			r.t.Errorf("the requests came over lines %v, want %v", got, want)
+			r.t.Errorf("the requests came over connections %v, want %v", got, want)
 			return
 		}
 	}

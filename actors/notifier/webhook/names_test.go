@@ -19,7 +19,8 @@ const (
 	nameSilent = "silent"
 )
 
-// resolver uses a name server of the test; addresses returns a name's current addresses.
+// resolver returns a resolver that asks a name server of the test. The function addresses returns a name's current
+// addresses.
 func resolver(t *testing.T, addresses func(name string) []string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -119,8 +120,8 @@ func TestSilentNameServerTimesOut(t *testing.T) {
 	c.Deliver(testDelivery("http://shop.test./")).want(t, 0, "no connection within 5 s")
 }
 
-// kinds are addresses that are not on the internet.
-var kinds = map[string][]string{
+// privateAddresses are addresses that are not on the internet, by their kind.
+var privateAddresses = map[string][]string{
 	"loopback":        {"127.0.0.1", "127.255.255.254", "::1"},
 	"private":         {"10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.254", "192.168.0.1", "fc00::1", "fdff::1", "fec0::1"},
 	"link-local":      {"169.254.0.1", "169.254.169.254", "fe80::1"},
@@ -147,7 +148,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 		defer mu.Unlock()
 		return []string{now}
 	})
-	for kind, addresses := range kinds {
+	for kind, addresses := range privateAddresses {
 		for _, address := range addresses {
 			for _, scheme := range []string{"http://", "https://"} {
 				a := c.Deliver(testDelivery(scheme + net.JoinHostPort(address, "9") + "/"))
@@ -184,7 +185,7 @@ func TestPublicAddressesAreAllowed(t *testing.T) {
 	}
 }
 
-// If private addresses are allowed, these forms reach this machine.
+// If private addresses are allowed, every form of an address of this machine can be used.
 func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp4", "0.0.0.0:0")

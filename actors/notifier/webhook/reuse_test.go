@@ -117,8 +117,8 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
 	more := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
-		"behind the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
-		"a moment later": func(v *visit) {
+		"directly after the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
+		"after a moment": func(v *visit) {
 			v.send(acknowledged)
 			<-more
 			v.send(acknowledged)
@@ -139,10 +139,10 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 			})
 			c := open(t)
 			c.Deliver(testDelivery(r.url())).want(t, 200, "")
-			if name == "a moment later" {
+			if name == "after a moment" {
 				more <- struct{}{}
 				<-more
-				waitFor(t, "it is there", c.connections.oldestUnusable)
+				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
 			}
 			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
 			r.wantConnections(1, 2)
@@ -158,10 +158,10 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 		ended <- struct{}{}
 	})
 	c := open(t, func(s *settings) { s.bounds.idle = short })
-	for range 2 { // also if the connection has not been idle
+	for range 2 { // the second time after all connections were closed
 		c.Deliver(testDelivery(r.url())).want(t, 200, "")
-		receiveFrom(t, "the line's end", ended)
-		waitFor(t, "the line is forgotten", func() bool { return c.connections.count() == 0 })
+		receiveFrom(t, "the connection's end", ended)
+		waitFor(t, "the connection is closed", func() bool { return c.connections.count() == 0 })
 	}
 	r.wantConnections(1, 2)
 }
@@ -195,21 +195,21 @@ func (s *connections) checkedCount(t *testing.T) int {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	idle, of := 0, 0
+	idle, byDestination := 0, 0
 	for l := s.oldest; l != nil; l = l.newer {
 		idle++
 		if l.newer == nil && l != s.newest || l.newer != nil && l.newer.older != l {
-			t.Error("the idle lines are not in a row")
+			t.Error("the list of idle connections is broken")
 		}
 	}
-	for to, idling := range s.idle {
-		of += len(idling)
-		if len(idling) == 0 {
+	for to, ofDestination := range s.idle {
+		byDestination += len(ofDestination)
+		if len(ofDestination) == 0 {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != of || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
-		t.Errorf("%d lines are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, of, s.maxOpen)
+	if idle != byDestination || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
+		t.Errorf("%d connections are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, byDestination, s.maxOpen)
 	}
 	return s.openCount
 }
@@ -253,20 +253,20 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 		}
 	})
 	r := receive(t, acknowledge)
-	now := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, now })
+	manualClock := clock.NewManual(startTime)
+	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
 	first, second := deliver(c, testDelivery(slow.url())), deliver(c, testDelivery(slow.url()))
-	waitFor(t, "both are there", func() bool { return len(slow.requests()) == 2 })
+	waitFor(t, "both requests have arrived", func() bool { return len(slow.requests()) == 2 })
 	third := deliver(c, testDelivery(r.url()))
 	if len(c.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
-	afterExpiry := startTime.Add(time.Hour)
-	if err := now.Set(afterExpiry); err != nil {
+	anHourLater := startTime.Add(time.Hour)
+	if err := manualClock.Set(anHourLater); err != nil {
 		t.Fatal(err)
 	}
 	close(release)
-	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: afterExpiry} {
+	for made, at := range map[<-chan Attempt]time.Time{first: startTime, second: startTime, third: anHourLater} {
 		a := receiveFrom(t, "an attempt", made)
 		if a.want(t, 200, ""); !a.At.Equal(at) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
@@ -306,8 +306,8 @@ func TestDestinationsShareNoConnections(t *testing.T) {
 	r.wantConnections(1, 2, 3, 1, 1)
 }
 
-// Two kinds of servers close connections at any time while many deliveries are in progress: each
-// delivery arrives, and each attempt succeeds.
+// Many deliveries are in progress at once, to servers of two kinds, one of which closes connections at any time.
+// Each delivery arrives, and each attempt succeeds.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	const workers, each, destinations = 32, 40, 5
@@ -364,7 +364,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 	}
 }
 
-// As TestManyDeliveriesAtOnce, against fasthttp's server, which Fiber uses.
+// Deliveries to fasthttp's server, which Fiber uses, are acknowledged over one connection.
 func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
@@ -379,7 +379,7 @@ func TestDeliveryToAFasthttpServer(t *testing.T) {
 	for range 2 {
 		c.Deliver(signedDelivery(r.url())).want(t, 202, "")
 	}
-	if _, got := bodies.Load(madeElsewhere); !got || r.connections() != 1 {
+	if _, got := bodies.Load(expectedEnvelope); !got || r.connections() != 1 {
 		t.Errorf("%d connections", r.connections())
 	}
 }

@@ -32,8 +32,8 @@ type bounds struct {
 	connect time.Duration // name, TCP and TLS
 	answer  time.Duration // a whole attempt, until the response's header has arrived
 	body    time.Duration // a response's body, after which the connection is closed
-	idle    time.Duration // of an idle connection
-	maxAge  time.Duration // of any connection
+	idle    time.Duration // how long a connection may be idle
+	maxAge  time.Duration // how long a connection may be used
 }
 
 var standard = bounds{connect: 5 * time.Second, answer: 15 * time.Second, body: time.Second, idle: 30 * time.Second, maxAge: 5 * time.Minute}
@@ -88,7 +88,7 @@ func (c *Sender) Close() {
 	})
 }
 
-// Deliver makes one attempt to deliver the delivery. It first waits until fewer than MaxConns
+// Deliver makes one attempt. It first waits until fewer than MaxConns
 // deliveries are in progress; from then on it returns within 15 s, plus the second that a response's
 // body may take.
 func (c *Sender) Deliver(p *Delivery) Attempt {
@@ -152,9 +152,9 @@ func (c *Sender) open(to destination, until time.Time) (*connection, string) {
 }
 
 func (c *Sender) connect(to destination, until time.Time) (*connection, string) {
-	by, late := time.Now().Add(c.bounds.connect), noConnection
+	by, ifLate := time.Now().Add(c.bounds.connect), noConnection
 	if until.Before(by) {
-		by, late = until, noAnswer
+		by, ifLate = until, noAnswer
 	}
 	ctx, cancel := context.WithDeadline(c.ctx, by)
 	defer cancel()
@@ -163,14 +163,14 @@ func (c *Sender) connect(to destination, until time.Time) (*connection, string) 
 		if scarce(err) {
 			c.lackLog.Do(func() { c.log.Error("notifications find no connections left on this machine") })
 		}
-		return nil, dialFailure(err, late)
+		return nil, dialFailure(err, ifLate)
 	}
 	conn := tcp
 	if to.secure {
 		secured := tls.Client(belowTLS{tcp}, &tls.Config{ServerName: to.host, RootCAs: c.roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}})
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = tcp.Close() // there is nothing to end properly
-			return nil, handshakeFailure(err, late)
+			return nil, handshakeFailure(err, ifLate)
 		}
 		conn = secured
 	}

@@ -42,7 +42,7 @@ func deafListener(t *testing.T) string {
 	return at
 }
 
-// Specification, "Delivery" 2: the receiver accepts the connection within 5 s.
+// A receiver has 5 s to accept the connection.
 func TestAConnectionThatIsNotAcceptedFails(t *testing.T) {
 	t.Parallel()
 	c := open(t, func(s *settings) { s.bounds.connect = short })
@@ -60,8 +60,7 @@ func TestHangingTLSHandshakeTimesOut(t *testing.T) {
 	c.Deliver(testDelivery(strings.Replace(r.url(), "http:", "https:", 1))).want(t, 0, "no connection within 5 s")
 }
 
-// Specification, "Delivery" 2: the receiver answers within 15 s. The time for the connection is part of
-// it.
+// A receiver has 15 s to answer, the time for the connection included.
 func TestLateResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {

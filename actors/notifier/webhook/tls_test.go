@@ -43,9 +43,9 @@ func newAuthority(t testing.TB) *authority {
 	return &authority{t, cert, key}
 }
 
-// issue makes a server's certificate; change alters it before it is signed. If itself is set, it is
-// self-signed.
-func (a *authority) issue(itself bool, change func(*x509.Certificate)) tls.Certificate {
+// issue makes a server's certificate, which the function change alters before it is signed. If selfSigned is not
+// set, the authority signs it.
+func (a *authority) issue(selfSigned bool, change func(*x509.Certificate)) tls.Certificate {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -57,7 +57,7 @@ func (a *authority) issue(itself bool, change func(*x509.Certificate)) tls.Certi
 	}
 	change(template)
 	parent, signer := a.cert, a.key
-	if itself {
+	if selfSigned {
 		parent, signer = template, key
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
@@ -100,7 +100,7 @@ func TestDeliveryOverTLS(t *testing.T) {
 			c.Deliver(signedDelivery(r.tlsURL())).want(t, 200, "")
 		}
 		r.wantConnections(1, 1, 1)
-		if r.requests()[2].body != madeElsewhere {
+		if r.requests()[2].body != expectedEnvelope {
 			t.Errorf("%s", r.requests()[2].body)
 		}
 	}
@@ -113,9 +113,9 @@ func TestCertificateFailuresHaveReasons(t *testing.T) {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":   {a.issue(true, unchanged), "TLS: certificate of an unknown authority"},
-		"a untrusted's": {untrusted.issue(false, unchanged), "TLS: certificate of an unknown authority"},
-		"expired":       {a.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"self-signed":               {a.issue(true, unchanged), "TLS: certificate of an unknown authority"},
+		"of an untrusted authority": {untrusted.issue(false, unchanged), "TLS: certificate of an unknown authority"},
+		"expired":                   {a.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
 		"not valid yet": {a.issue(false, func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
 		}), "TLS: certificate out of its time"},
@@ -151,12 +151,12 @@ func TestHandshakeFailuresHaveReasons(t *testing.T) {
 		r       *receiver
 		failure string
 	}{
-		"an old version":    {receiveTLS(t, &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
-		"another protocol":  {receiveTLS(t, &tls.Config{Certificates: good, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
-		"the same, later":   {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
-		"closed":            {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
-		"plain HTTP":        {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
+		"an old version":                {receiveTLS(t, &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
+		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: good, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
+		"closed":                        {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
+		"plain HTTP":                    {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			openTrusting(t, a).Deliver(testDelivery(c.r.tlsURL())).want(t, 0, c.failure)
@@ -269,9 +269,9 @@ func TestClosedTLSConnectionIsReplaced(t *testing.T) {
 // A receiver that neither reads nor closes does not delay the close of its connection.
 func TestClosingTLSIsBounded(t *testing.T) {
 	t.Parallel()
-	own, other := net.Pipe() // every write waits for a reader
-	t.Cleanup(func() { _, _ = own.Close(), other.Close() })
-	b := belowTLS{own}
+	ourEnd, otherEnd := net.Pipe() // every write waits for a reader
+	t.Cleanup(func() { _, _ = ourEnd.Close(), otherEnd.Close() })
+	b := belowTLS{ourEnd}
 	if err := b.SetWriteDeadline(time.Now().Add(patience)); err != nil {
 		t.Fatal(err)
 	}

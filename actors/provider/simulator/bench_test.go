@@ -17,7 +17,7 @@ func TestSubmitAllocatesNothingButTheRetrievalNumberAndTheToken(t *testing.T) {
 		call.Reference = id(n)
 		b.submit(call)
 	}
-	for range 5000 { // beyond the growth of the maps
+	for range 5000 { // so that the maps do not grow any more
 		next()
 	}
 	if got := testing.AllocsPerRun(1000, next); got > 2 {

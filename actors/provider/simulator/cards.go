@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	delay           = 5 * time.Second  // time until a slow rail has charged or returned
+	delay           = 5 * time.Second  // time until a slow rail has charged or refunded
 	timeOut         = 10 * time.Second // time until an inquiry finds a result whose response was lost
 	chargebackAfter = 60 * time.Second
 	signWithin      = 60 * time.Second // how long a sequence number is reserved
@@ -31,14 +31,14 @@ const (
 	reasonDestination    = "unknown_destination"
 )
 
-// nextStep is what the rail will do next with a charge on its own. The zero value is nothing.
+// nextStep is what the rail will do next with a charge by itself. The zero value is nothing.
 type nextStep string
 
 const (
 	willCharge          nextStep = "charged"
 	willHold            nextStep = "held"
-	willChargeBack      nextStep = "reversed" // charges it back; a hold: after it is captured
-	chargebackCancelled nextStep = "kept"     // would have charged it back, but it was refunded in full
+	willChargeBack      nextStep = "reversed" // the rail charges the charge back; if it is a hold, only after its capture
+	chargebackCancelled nextStep = "kept"     // the rail would have charged it back, but it was refunded in full
 )
 
 // refundMode is how the rail handles refunds. The zero value means that it grants them at once.
@@ -56,7 +56,7 @@ const (
 	asksRedirect payerAction = "redirect" // 3-D Secure: the payer is sent to the challenge page
 	asksForm     payerAction = "form"     // 3-D Secure: a form is posted to the challenge page
 	asksPassword payerAction = "otp"      // a one-time password
-	asksPage     payerAction = "page"     // the challenge page, but no action is published
+	asksPage     payerAction = "page"     // the challenge page, of which only the address is published: as a page and as a code
 	asksDeposit  payerAction = "deposit"  // as asksPage, for a payment on a chain
 	asksChoice   payerAction = "choice"   // the choice of a receiving institution
 
@@ -79,7 +79,7 @@ type decision struct {
 	verdict     payment.Verdict
 	reason      string
 	next        nextStep
-	after       time.Duration
+	after       time.Duration // until the rail takes the next step
 	refunds     refundMode
 	payerAction payerAction
 
@@ -106,7 +106,7 @@ func awaits(a payerAction) decision {
 	return decision{verdict: payment.VerdictAction, next: willCharge, payerAction: a}
 }
 
-// held returns the decision for a call that is to authorise only.
+// held returns what becomes of the decision if the call is to authorise only.
 func (d decision) held() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
@@ -153,7 +153,7 @@ func cardDecision(operation actors.Operation, number []byte) decision {
 }
 
 // actionOfMethod maps the money_storage types whose payer, or recipient, has to act. All other types of
-// the specification are charged, or paid out, at once.
+// the protocol are charged, or paid out, at once.
 var actionOfMethod = map[actors.Operation]map[string]payerAction{
 	actors.Pay:    {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "native_gas": asksSignature},
 	actors.PayOut: {"sbp": asksPage, "qr_code": asksPage, "crypto": asksDeposit, "open_banking": asksChoice, "sepa": asksChoice},
@@ -164,15 +164,15 @@ func opens(operation actors.Operation) bool {
 	return operation == actors.Pay || operation == actors.PayOut
 }
 
-// accepts tells whether the rail serves the type. It serves every known type, for payments and
+// accepts tells whether the rail serves a money_storage type. It serves every known type, for payments and
 // payouts and for the operations that follow them.
 func accepts(operation actors.Operation, method string) bool {
 	_, known := payment.Method([]byte(method))
 	return known && operation >= actors.Pay && operation <= actors.Refund
 }
 
-// decide looks at the terminal's setting, the method and the card, in that order: a forced outcome
-// applies to every charge of the terminal.
+// decide returns the rail's decision on a call that opens a charge. It looks at the terminal's setting, the
+// method and the card, in that order: a forced outcome applies to every charge of the terminal.
 func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideAtOnce(call, now)
@@ -208,7 +208,7 @@ func decideAtOnce(call *actors.Call, now time.Time) decision {
 	return charged
 }
 
-// pastExpiry tells whether the card's month lies before that of now, in UTC. A card without a month
+// pastExpiry tells whether the card's last month is before the month of now, in UTC. A card without a month
 // or a year, as a payout's may be, does not expire.
 func pastExpiry(card *secret.Card, now time.Time) bool {
 	const century = 100

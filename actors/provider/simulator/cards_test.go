@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// expectation is what the documents say about a call: its outcome, and that of an inquiry a minute
-// later. If the call is to hold, held takes the place of charged in both.
+// expectation is what the documents say about a call: its outcome, and the verdict of an inquiry a minute
+// later. If the call is to authorise only, the verdict held takes the place of charged in both.
 type expectation struct {
 	verdict payment.Verdict
 	reason  string
@@ -83,7 +83,7 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	}
 }
 
-// checkBoth checks the call unchanged, and as one that authorises only.
+// checkBoth checks the call as it is, and as a call that authorises only.
 func checkBoth(t *testing.T, call func() *actors.Call, want expectation) {
 	t.Helper()
 	check(t, call(), want)

@@ -38,7 +38,7 @@ const (
 const passwordMaterial = `{"type":"otp","digits":6}`
 
 // ErrNoChallenge is the error for a charge that does not exist or has no challenge, and for a token
-// that is not the charge's. It is the same for all, so that guessing reveals nothing.
+// that is not the charge's. It is the same in all these cases, so that guessing reveals nothing.
 var ErrNoChallenge = errors.New("simulator: no such challenge")
 
 // Challenge is what the challenge page shows.
@@ -164,7 +164,8 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	return l.charge.returnURL, l.org, s.log.size, nil
 }
 
-// challengedLine returns the newest line of a charge that has, or had, a challenge page.
+// challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token
+// is the charge's.
 func (s *Simulator) challengedLine(key []byte, hash uint64, token, presented string) (*record, error) {
 	if !hmac.Equal([]byte(presented), []byte(token)) {
 		return nil, ErrNoChallenge

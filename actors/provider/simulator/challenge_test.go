@@ -29,15 +29,15 @@ func token1() string {
 }
 
 const (
-	pageURL = baseURL + "/simulator/challenge"
-	pageOne = "00000000-0000-0000-0000-000000000001"
-	// The first 20 bytes of the SHA-256 of terminal and reference, by another program.
-	depositOne = "simulated-chain-2fcebc28fa674e0dfdb680d20a68d4ccb313c569"
-	pageTerm   = "00000000-0000-0000-0000-000000000007"
+	pageURL      = baseURL + "/simulator/challenge"
+	referenceOne = "00000000-0000-0000-0000-000000000001"
+	// It ends with the first 20 bytes of the SHA-256 of terminal and reference, computed by another program.
+	depositOne    = "simulated-chain-2fcebc28fa674e0dfdb680d20a68d4ccb313c569"
+	terminalSeven = "00000000-0000-0000-0000-000000000007"
 )
 
 func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
-	query := pageURL + "?reference=" + pageOne + "&terminal=" + pageTerm + "&token=" + token1()
+	query := pageURL + "?reference=" + referenceOne + "&terminal=" + terminalSeven + "&token=" + token1()
 	page := payment.Action{Page: query, Code: query}
 	deposit := payment.Action{Page: query, Code: depositOne, Deposit: depositOne}
 	banks := payment.Action{Destinations: []payment.Destination{
@@ -51,7 +51,7 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 		"redirect": {cardCall(1, actors.Pay, redirectCard), payment.Action{Type: "redirect", Method: "get", URL: query}},
 		"form": {cardCall(1, actors.Pay, formCard), payment.Action{
 			Type: "auth_3ds_form", Method: "post", URL: pageURL, Page: query,
-			Params: payment.ActionParams(map[string]string{"terminal": pageTerm, "reference": pageOne, "token": token1()}),
+			Params: payment.ActionParams(map[string]string{"terminal": terminalSeven, "reference": referenceOne, "token": token1()}),
 		}},
 		"password": {cardCall(1, actors.Pay, passwordCard), payment.Action{Type: "none", Material: []byte(`{"type":"otp","digits":6}`), Requires: []string{"otp"}}},
 		"signature": {methodCall(1, actors.Pay, "native_gas"), payment.Action{
@@ -84,7 +84,7 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 			}
 			// A caller that has lost the outcome gets the action again.
 			if again := b.Inquire(t.Context(), inquiryOf(1, c.call.Operation)); again.Verdict != payment.VerdictAction || !reflect.DeepEqual(again.Action, &c.want) {
-				t.Errorf("%s: an inquiry of who lost the answer says %+v with %+v", what, again, again.Action)
+				t.Errorf("%s: an inquiry after a lost answer says %+v with %+v", what, again, again.Action)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestBaseURLMayEndWithASlash(t *testing.T) {
 	}
 }
 
-// onPage are the charges whose payer acts on the page, and the calls that complete them.
+// onPage returns, by name, calls whose payer decides on the challenge page.
 func onPage() map[string]*actors.Call {
 	return map[string]*actors.Call{
 		"redirect": cardCall(1, actors.Pay, redirectCard), "form": cardCall(1, actors.Pay, formCard),
@@ -202,7 +202,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
 	}
 	outcome := map[bool]string{true: "approved", false: "refused"}[approve]
-	if record := b.logLines()[2]; record["operation"] != "challenge" || record["outcome"] != outcome || record["reference"] != pageOne || b.countLines(1, "challenge") != 1 {
+	if record := b.logLines()[2]; record["operation"] != "challenge" || record["outcome"] != outcome || record["reference"] != referenceOne || b.countLines(1, "challenge") != 1 {
 		t.Errorf("the decision was logged as %v, %d times", record, b.countLines(1, "challenge"))
 	}
 }
@@ -300,16 +300,16 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 		terminal, reference uint64
 		token               string
 	}{
-		"no token":              {7, 1, ""},
-		"half a token":          {7, 1, right[:len(right)/2]},
-		"a longer token":        {7, 1, right + "A"},
-		"another token":         {7, 1, strings.Repeat("A", len(right))},
-		"another charge's":      {7, 1, b.token(id(7), id(2))},
-		"another terminal's":    {8, 1, right},
-		"of an unknown charge":  {7, 6, b.token(id(7), id(6))},
-		"of a charge by itself": {7, 4, b.token(id(7), id(4))},
-		"of a password's":       {7, 3, b.token(id(7), id(3))},
-		"of a void of nothing":  {7, 5, b.token(id(7), id(5))},
+		"no token":                             {7, 1, ""},
+		"half a token":                         {7, 1, right[:len(right)/2]},
+		"a longer token":                       {7, 1, right + "A"},
+		"another token":                        {7, 1, strings.Repeat("A", len(right))},
+		"another charge's":                     {7, 1, b.token(id(7), id(2))},
+		"another terminal's":                   {8, 1, right},
+		"of an unknown charge":                 {7, 6, b.token(id(7), id(6))},
+		"of a charge without an action":        {7, 4, b.token(id(7), id(4))},
+		"of a charge that asks for a password": {7, 3, b.token(id(7), id(3))},
+		"of a void without a charge":           {7, 5, b.token(id(7), id(5))},
 	} {
 		if shown, err := b.Challenge(id(c.terminal), id(c.reference), c.token); !errors.Is(err, ErrNoChallenge) || shown != (Challenge{}) {
 			t.Errorf("%s: shown %+v, %v", what, shown, err)

@@ -18,8 +18,7 @@ const (
 	rejected answer = "refused"
 )
 
-// The simulated rail's own keys for crypto, which merchants see in merchant_meta (specification, rules
-// on fields, 5).
+// The simulated rail's own keys for crypto, which merchants see in merchant_meta.
 const (
 	metaAwaiting  = `{"status":"awaiting_deposit"}`
 	metaConfirmed = `{"status":"confirmed"}`

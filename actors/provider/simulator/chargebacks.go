@@ -16,8 +16,7 @@ import (
 // chargebackBound bounds the chargebacks that are kept in memory.
 const chargebackBound = 65_536
 
-// chargebacks holds all chargebacks that are later than the instant after. Earlier ones are in the log
-// only.
+// chargebacks lists all chargebacks that are later than its field after. Earlier ones are in the log only.
 type chargebacks struct {
 	bound  int
 	listed []actors.Report
@@ -65,8 +64,8 @@ func (c *chargebacks) add(r actors.Report) {
 
 // drop removes a charge's chargeback from the list. If the list no longer has it, nothing is lost: the
 // cancellation is in the log too.
-func (c *chargebacks) drop(of chargeKey) {
-	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return chargeKeyOf(&r) == of })
+func (c *chargebacks) drop(charge chargeKey) {
+	c.listed = slices.DeleteFunc(c.listed, func(r actors.Report) bool { return chargeKeyOf(&r) == charge })
 }
 
 // between returns a copy of the chargebacks in (since, until], oldest first; false if the list does not

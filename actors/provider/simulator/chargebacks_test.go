@@ -12,8 +12,8 @@ import (
 
 const chargebackCard = "4000000000000259"
 
-// minute returns the start plus n minutes and the chargeback's delay.
-func minute(n int) time.Time { return start.Add(time.Duration(n)*time.Minute + 60*time.Second) }
+// chargedBackAt returns when a charge that is made n minutes after the start is charged back.
+func chargedBackAt(n int) time.Time { return start.Add(time.Duration(n)*time.Minute + 60*time.Second) }
 
 // reported returns the numbers of the calls charged back in (since, until].
 func (b *bench) reported(since, until time.Time) []int {
@@ -25,7 +25,7 @@ func (b *bench) reported(since, until time.Time) []int {
 	numbers := []int{}
 	for _, r := range list {
 		n := int(r.Reference[15])
-		if r.Org != id(99) || r.Terminal != id(7) || r.What != actors.TakenBack || !r.At.Equal(minute(n)) || r.Failure != (payment.Failure{}) {
+		if r.Org != id(99) || r.Terminal != id(7) || r.What != actors.TakenBack || !r.At.Equal(chargedBackAt(n)) || r.Failure != (payment.Failure{}) {
 			b.t.Errorf("reported %+v", r)
 		}
 		numbers = append(numbers, n)
@@ -51,15 +51,15 @@ func TestReportsAreAfterSinceAndUpToUntil(t *testing.T) {
 		since, until time.Time
 		want         []int
 	}{
-		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}},
-		{time.Time{}, minute(2), []int{0, 1, 2}},
-		{minute(1), minute(3), []int{2, 3}},
-		{minute(1).Add(-tick), minute(3).Add(-tick), []int{1, 2}},
-		{minute(4), minute(9), []int{}},
-		{minute(2), minute(2), []int{}},
-		{minute(3), minute(1), []int{}},
-		{time.Time{}, minute(0).Add(-tick), []int{}},
-		{time.Time{}, minute(9), []int{0, 1, 2, 3, 4}}, // the calls before this one have dropped nothing
+		{time.Time{}, chargedBackAt(9), []int{0, 1, 2, 3, 4}},
+		{time.Time{}, chargedBackAt(2), []int{0, 1, 2}},
+		{chargedBackAt(1), chargedBackAt(3), []int{2, 3}},
+		{chargedBackAt(1).Add(-tick), chargedBackAt(3).Add(-tick), []int{1, 2}},
+		{chargedBackAt(4), chargedBackAt(9), []int{}},
+		{chargedBackAt(2), chargedBackAt(2), []int{}},
+		{chargedBackAt(3), chargedBackAt(1), []int{}},
+		{time.Time{}, chargedBackAt(0).Add(-tick), []int{}},
+		{time.Time{}, chargedBackAt(9), []int{0, 1, 2, 3, 4}}, // the earlier calls of Reports have dropped nothing
 	} {
 		for _, when := range []string{"running", "reopened"} {
 			if got := b.reported(c.since, c.until); !slices.Equal(got, c.want) {
@@ -85,7 +85,7 @@ func TestRepeatedCallIsChargedBackOnce(t *testing.T) {
 	}
 	b.advance(time.Minute)
 	for _, when := range []string{"running", "reopened"} {
-		if got := b.reported(time.Time{}, minute(1)); !slices.Equal(got, []int{0}) {
+		if got := b.reported(time.Time{}, chargedBackAt(1)); !slices.Equal(got, []int{0}) {
 			t.Errorf("%s: %v", when, got)
 		}
 		b.reopen()
@@ -107,14 +107,14 @@ func TestChargebacksDroppedFromTheListAreReadFromTheLog(t *testing.T) {
 			for n := since + 1; n <= min(until, calls-1); n++ {
 				want = append(want, n)
 			}
-			if got := b.reported(minute(since), minute(until)); !slices.Equal(got, want) {
+			if got := b.reported(chargedBackAt(since), chargedBackAt(until)); !slices.Equal(got, want) {
 				t.Errorf("after %d up to %d: %v, want %v", since, until, got, want)
 			}
 		}
 	}
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	if list, err := b.Reports(ended, time.Time{}, minute(calls)); err == nil {
+	if list, err := b.Reports(ended, time.Time{}, chargedBackAt(calls)); err == nil {
 		t.Errorf("reading the log did not end with its context: %d", len(list))
 	}
 }
@@ -126,7 +126,7 @@ func TestChargebackAtTheInstantOfDroppedOnesIsNotLost(t *testing.T) {
 		b.submit(cardCall(n, actors.Pay, chargebackCard))
 	}
 	b.advance(time.Minute)
-	list, err := b.Reports(context.Background(), minute(0).Add(-time.Microsecond), minute(0))
+	list, err := b.Reports(context.Background(), chargedBackAt(0).Add(-time.Microsecond), chargedBackAt(0))
 	if err != nil || len(list) != 9 {
 		t.Errorf("%d reported, %v, want 9", len(list), err)
 	}
@@ -140,12 +140,12 @@ func TestChargebackAtTheInstantOfDroppedOnesIsNotLost(t *testing.T) {
 func TestReportsReturnsACopy(t *testing.T) {
 	b := open(t)
 	b.chargeEveryMinute(3)
-	list, err := b.Reports(context.Background(), time.Time{}, minute(9))
+	list, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(9))
 	if err != nil {
 		t.Fatal(err)
 	}
 	clear(list)
-	if got := b.reported(time.Time{}, minute(9)); !slices.Equal(got, []int{0, 1, 2}) {
+	if got := b.reported(time.Time{}, chargedBackAt(9)); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("after the caller cleared its list: %v", got)
 	}
 }
@@ -164,7 +164,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 	for what, c := range map[string]struct {
 		hold  bool
 		steps func(b *bench)
-		want  []time.Duration // after the start
+		want  []time.Duration // times of the chargebacks, after the start
 	}{
 		"charged":      {false, func(*bench) {}, []time.Duration{time.Minute}},
 		"held":         {true, func(*bench) {}, nil},
@@ -178,7 +178,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 			b.submit(followUpCall(1, actors.Refund, 3, 400))
 		}, nil},
 		"refunded": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1000)) }, nil},
-		"refunded in two": {false, func(b *bench) {
+		"refunded in two parts": {false, func(b *bench) {
 			b.submit(followUpCall(1, actors.Refund, 2, 999))
 			b.submit(followUpCall(1, actors.Refund, 3, 1))
 		}, nil},
@@ -192,7 +192,7 @@ func TestWhichChargesAreChargedBack(t *testing.T) {
 		}, []time.Duration{time.Minute}},
 		"refunded in part": {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 999)) }, []time.Duration{time.Minute}},
 		"refund refused":   {false, func(b *bench) { b.submit(followUpCall(1, actors.Refund, 2, 1001)) }, []time.Duration{time.Minute}},
-		"refunded, all called again": {false, func(b *bench) {
+		"refunded, and all calls repeated": {false, func(b *bench) {
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))
 			b.submit(cardCall(1, actors.Pay, chargebackCard))
 			b.submit(followUpCall(1, actors.Refund, 2, 1000))
@@ -230,12 +230,12 @@ func TestNothingIsReportedBeforeItsTime(t *testing.T) {
 	b.advance(time.Minute - time.Microsecond)
 	for _, after := range []time.Time{{}, start.AddDate(1, 0, 0)} { // from memory, and from the log
 		b.chargebacks.after = after
-		if got := b.reported(time.Time{}, minute(9)); len(got) != 0 {
+		if got := b.reported(time.Time{}, chargedBackAt(9)); len(got) != 0 {
 			t.Errorf("reported %v", got)
 		}
 	}
 	b.advance(time.Microsecond)
-	if got := b.reported(time.Time{}, minute(9)); !slices.Equal(got, []int{0}) {
+	if got := b.reported(time.Time{}, chargedBackAt(9)); !slices.Equal(got, []int{0}) {
 		t.Errorf("reported %v", got)
 	}
 }
@@ -270,18 +270,18 @@ func TestNextReportIsTheEarliestAfterSince(t *testing.T) {
 	}
 	next(time.Time{}, time.Time{}, false)
 	b.chargeEveryMinute(3)
-	next(time.Time{}, minute(0), true)
-	next(minute(0).Add(-time.Microsecond), minute(0), true)
-	next(minute(0), minute(1), true)
-	next(minute(1), minute(2), true)
-	next(minute(2), time.Time{}, false)
+	next(time.Time{}, chargedBackAt(0), true)
+	next(chargedBackAt(0).Add(-time.Microsecond), chargedBackAt(0), true)
+	next(chargedBackAt(0), chargedBackAt(1), true)
+	next(chargedBackAt(1), chargedBackAt(2), true)
+	next(chargedBackAt(2), time.Time{}, false)
 	b.submit(cardCall(9, actors.Pay, chargebackCard))
-	next(minute(2), minute(3), true)
+	next(chargedBackAt(2), chargedBackAt(3), true)
 	b.submit(followUpCall(9, actors.Refund, 1, 1000))
-	next(minute(2), time.Time{}, false)
+	next(chargedBackAt(2), time.Time{}, false)
 
-	b.chargebacks.after = minute(1)
-	if at, ok := b.NextReport(minute(0)); !ok || !at.Equal(minute(1)) {
+	b.chargebacks.after = chargedBackAt(1)
+	if at, ok := b.NextReport(chargedBackAt(0)); !ok || !at.Equal(chargedBackAt(1)) {
 		t.Errorf("where the list does not reach back to, the next is %v, %v", at, ok)
 	}
 }

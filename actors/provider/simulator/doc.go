@@ -13,14 +13,14 @@
 //     sent" and the partial line is cut off first. If the sync fails, calls in flight are unknown,
 //     their lines are cut off and later calls are "not sent", because after a failed sync a successful
 //     one proves nothing.
-//  3. Lines are calls, payers' decisions and reissues. So the number of a reference's lines of an
-//     operation is the number of its provider calls. Inquiries write nothing.
+//  3. A line is a call, a payer's decision or a reissue (of a payload to be signed). So an operation was called
+//     as often as the reference has lines of that operation. Inquiries write nothing.
 //  4. An inquiry's result depends only on the lines and the clock. A charge's newest line has its whole
 //     state; "before" links to its earlier lines.
 //  5. Terminal and reference together identify a charge: a transaction that tries several terminals has a
 //     separate charge at each.
-//  6. A repeated call, by operation and request, is logged with the outcome of the first call, gets the
-//     same result and changes nothing. A repeated Pay or PayOut is recognised only while its charge is
+//  6. A call with the operation and request of an earlier call is logged with the outcome of the earlier one,
+//     gets the same result and changes nothing. A repeated Pay or PayOut is recognised only while its charge is
 //     among the last indexBound; searching the log for each new reference that the sieve takes for a
 //     known one would slow all payments down.
 //  7. Calls of one charge are handled one after another.
@@ -33,7 +33,7 @@
 //  11. A token that charges a card again (tokens.go) says nothing about the card except how it was charged. It is
 //     in no line, because it can be derived from the charge.
 //  12. Only the holder of a challenge's token can see and decide the challenge. No line has the token, but
-//     return_url may contain an address of the service's pages, so only the owner may read the file.
+//     return_url may contain an address of the service's pages, so only the file's owner may read it.
 //
 // Callers: cmd/mizan with --sandbox, api for the challenge page, tests of actors.
 //

@@ -8,8 +8,7 @@ import (
 	"mizan/internal/secret"
 )
 
-// DECISIONS, "Simulator": a card whose exp_month and exp_year lie before the clock's month is
-// rejected as expired.
+// A card whose exp_month and exp_year are before the clock's month is rejected as expired.
 func TestACardExpiresAfterItsMonth(t *testing.T) {
 	for now, cards := range map[string]map[string]bool{
 		"2026-09-30T23:59:59Z":      {"9 2026": false, "09 26": false, "10 26": false, "8 26": true, "08 2026": true, "12 2025": true, "1 2027": false, "12 00": true, "1 99": false},

@@ -2,8 +2,8 @@ package simulator
 
 import "mizan/ledger/payment"
 
-// failures maps the rail's reasons, as its log has them, to the service's failures. A reason with a
-// code of its own has the catalogue's sentence.
+// failures maps the simulated rail's reasons, as its log has them, to the service's failures. A failure
+// without a Detail is explained to people by the service's sentence for its code.
 var failures = map[string]payment.Failure{
 	reasonDeclined:       {Code: payment.CardDeclined},
 	reasonFunds:          {Code: payment.InsufficientFunds},

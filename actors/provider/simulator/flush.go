@@ -30,7 +30,7 @@ type flusher struct {
 	mu      sync.Mutex
 	done    *sync.Cond
 	running bool  // a sync is in progress
-	durable int64 // the log's bytes that survive a power cut
+	durable int64 // how many bytes from the log's beginning survive a power cut
 	failed  error // error of the first failed sync; there is no sync after it
 }
 
@@ -40,8 +40,8 @@ func newFlusher() *flusher {
 	return f
 }
 
-// wait returns when the log's first end bytes are durable. It calls written to learn how many bytes are
-// in the file. After an error it is unknown whether those bytes survive a power cut.
+// wait returns when the log is durable up to the offset end. It calls the function written to learn how many
+// bytes are in the file. After an error it is unknown whether the bytes up to end survive a power cut.
 func (f *flusher) wait(end int64, written func() (file, int64)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,8 +22,8 @@ type volatile struct {
 	mu      sync.Mutex
 	durable int64 // bytes that a power cut leaves
 	syncs   int
-	begun   chan struct{} // if set, each sync first sends to it
-	gate    chan struct{} // and then waits for this one
+	begun   chan struct{} // if set, each sync first sends to begun
+	gate    chan struct{} // if begun is set, each sync then waits for gate
 	broken  atomic.Bool
 }
 
@@ -131,7 +131,7 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 	}
 }
 
-// After a failed sync the kernel considers the data written, and the next sync reports no error.
+// After a failed sync the kernel considers the data written, so the next sync would report no error.
 func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 	b, v := openVolatile(t)
 	alarms := 0
@@ -181,9 +181,9 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 				}
 			})
 		}
-		for most := r.IntN(200) + 20; ; runtime.Gosched() {
+		for wanted := r.IntN(200) + 20; ; runtime.Gosched() {
 			mu.Lock()
-			enough := len(answered) >= most
+			enough := len(answered) >= wanted
 			mu.Unlock()
 			if enough {
 				break

@@ -7,8 +7,8 @@ import (
 	"mizan/actors"
 )
 
-// FuzzALine parses any text as a sealed line. Either the line is damaged, or it is the same when it
-// is written again.
+// FuzzALine parses any text with the right checksum as a line. Either the line is reported as damaged, or it
+// is the same when it is written again.
 func FuzzALine(f *testing.F) {
 	for _, bring := range situations {
 		b := open(f)

@@ -9,7 +9,7 @@ const (
 	// sieveBits is the size of the sieve, 4 MiB: with a million calls in the log, 2 in 10,000
 	// unknown references cost a search; with ten million, 1 in 4.
 	sieveBits   = 1 << 25
-	sieveProbes = 4
+	sieveProbes = 4 // bits that each hash sets in the sieve
 )
 
 // index finds a charge's newest line by its key. It stores hashes only, so the line that it finds
@@ -21,8 +21,8 @@ type index struct {
 	oldest []uint64         // hashes in the order of insertion; a ring once it is full
 	next   int              // the ring's oldest entry
 
-	// sieve tells for certain that a charge is unknown (a Bloom filter). After a kill most
-	// inquiries are about calls that never arrived, and each would cost a search of the whole log.
+	// sieve is a Bloom filter, which can say for certain that a charge is unknown. After a kill most
+	// inquiries are about calls that never arrived; without the sieve each would search the whole log.
 	sieve []uint64
 }
 
@@ -64,7 +64,7 @@ func (x *index) find(hash uint64) (offset int64, found bool) {
 	return offset, found
 }
 
-// mayKnow returns false only if no charge with this hash was ever put in.
+// mayKnow tells whether a charge with this hash may have been put in. If not, that is certain.
 func (x *index) mayKnow(hash uint64) bool {
 	for i := range uint64(sieveProbes) {
 		if word, bit := probe(hash, i); x.sieve[word]&bit == 0 {

@@ -85,10 +85,10 @@ func TestChargesDroppedFromTheIndexAreFoundInTheLog(t *testing.T) {
 		b.expect("inquiry", b.inquire(n), chargedOutcome(n))
 	}
 	b.expect("unknown", b.inquire(calls), notFound)
-	for i := range b.index.sieve { // as with very many calls: the sieve rejects nothing
+	for i := range b.index.sieve { // so that the sieve rejects nothing, as after very many calls
 		b.index.sieve[i] = ^uint64(0)
 	}
-	b.expect("unknown, past a full sieve", b.inquire(calls), notFound)
+	b.expect("unknown, although the sieve is full", b.inquire(calls), notFound)
 }
 
 func TestChargesWithEqualHashesAreDistinguished(t *testing.T) {

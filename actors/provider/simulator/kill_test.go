@@ -19,8 +19,8 @@ const (
 	victimRound = "MIZAN_SIMULATOR_VICTIM_ROUND"
 )
 
-// victimCalls returns the victim's calls for charge n: each fourth charge is held, captured and
-// refunded.
+// victimCalls returns the calls that the victim, a process that is killed, makes for charge n. Every fourth
+// charge is held, captured and refunded.
 func victimCalls(n uint64) []*actors.Call {
 	switch n % 4 {
 	case 0:
@@ -36,7 +36,7 @@ func victimCalls(n uint64) []*actors.Call {
 	}
 }
 
-// answered identifies a call whose outcome was returned to the victim.
+// answered identifies a call of the victim whose outcome was returned before the kill.
 type answered struct {
 	n         uint64
 	operation actors.Operation
@@ -102,11 +102,11 @@ func TestKillLosesNoReturnedOutcome(t *testing.T) {
 // have changed the charge before the kill.
 func (b *bench) checkPaid(n uint64, verdict payment.Verdict, answers map[answered]payment.Verdict) {
 	b.t.Helper()
-	then := map[payment.Verdict]payment.Verdict{payment.VerdictPending: payment.VerdictRefused, payment.VerdictHeld: payment.VerdictCharged}[verdict]
+	changed := map[payment.Verdict]payment.Verdict{payment.VerdictPending: payment.VerdictRefused, payment.VerdictHeld: payment.VerdictCharged}[verdict]
 	_, voided := answers[answered{n, actors.Void}]
 	_, captured := answers[answered{n, actors.Capture}]
 	switch got := b.inquire(n).Verdict; {
-	case got == verdict && (then == 0 || !voided && !captured), got == then && then != 0:
+	case got == verdict && (changed == 0 || !voided && !captured), got == changed && changed != 0:
 	default:
 		b.t.Errorf("charge %d was answered %v, an inquiry says %v", n, verdict, got)
 	}

@@ -21,8 +21,8 @@ type file interface {
 	Sync() error
 }
 
-// callLog is the log: whole lines, then nothing. append and cut need the caller's lock. Reading below
-// a size that was read under the lock needs no lock, because those bytes never change.
+// callLog is the log, a file of whole lines. Callers of append and cut must hold the lock. Bytes below a size
+// that was read under the lock can be read without it, because they never change.
 type callLog struct {
 	file  file
 	size  int64 // the end of the last whole line
@@ -82,7 +82,7 @@ func (t *callLog) measure(length int64) error {
 }
 
 // cutTail cuts off what a kill or a full disk left after the last whole line; no call's outcome was
-// returned for it. Bytes that neither of the two can have left are damage.
+// returned for it. Bytes that neither a kill nor a full disk can have left are damage.
 func (t *callLog) cutTail(length int64) error {
 	rest := length - t.size
 	if rest == 0 {
@@ -109,8 +109,8 @@ func torn(part []byte) bool {
 	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
 }
 
-// record reads the line that begins at offset, its newline included. It first reads plainLine bytes,
-// and few lines are longer.
+// record reads the line that begins at offset, its newline included. At first it reads only plainLine bytes,
+// because few lines are longer.
 func (t *callLog) record(offset, size int64) ([]byte, error) {
 	if offset >= size {
 		return nil, io.ErrUnexpectedEOF // it was cut off after a failed sync
@@ -182,7 +182,7 @@ func (t *callLog) find(ctx context.Context, size int64, key []byte) (record []by
 			return part[skip+from : skip+to], begin + int64(skip+from), nil
 		}
 		if skip == len(part) {
-			skip = 0 // the line is longer than a part, so it is not one of the log's
+			skip = 0 // the line is longer than any that the simulator writes
 		}
 		end = begin + int64(skip)
 	}

@@ -156,8 +156,8 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 	}
 }
 
-// TestALineTornAnywhereIsCutOffAtStart ends the log with each kind of line, after a held charge and
-// one whose payer has to act.
+// TestALineTornAnywhereIsCutOffAtStart cuts each kind of line as the last line of the log, after the lines of a
+// held charge and of a charge whose payer has to act.
 func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 	for what, last := range map[string]struct {
 		call  *actors.Call // nil: the payer's decision
@@ -230,7 +230,7 @@ func TestEndOfTheLogIsFoundAcrossChunks(t *testing.T) {
 }
 
 // TestReadingInChunksAgreesWithSplitting compares each and find with a plain split of random content.
-// Some lines are too long for a chunk; each stops at them.
+// Some lines are too long for a chunk; the method each stops there.
 func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 	random := newRandom(t)
 	const part = 64
@@ -251,7 +251,7 @@ func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 		b.log.chunk = part
 		offset := int64(0)
 		want, wantErr := make(map[int64]string), ""
-		last := make(map[string]int64) // by key; a long line hides it
+		last := make(map[string]int64) // where the last line with each key begins; a line that is too long hides the key
 		lines := 0
 		for record := range strings.SplitAfterSeq(string(content), "\n") {
 			if lines++; len(record) > part && wantErr == "" {
@@ -302,7 +302,7 @@ func TestUnreadableLogMakesOutcomesUnknown(t *testing.T) {
 		t.Error("a search said that there is nothing")
 	}
 	b.chargebacks.after = start
-	if list, err := b.Reports(context.Background(), time.Time{}, minute(9)); err == nil {
+	if list, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(9)); err == nil {
 		t.Errorf("reports were listed: %v", list)
 	}
 	f.noRead = false
@@ -320,8 +320,7 @@ func (b *bench) damage(content []byte) {
 	}
 }
 
-// TestDamageOfAnEarlierLineIsDetectedByItsReaders: the newest line has the charge's state, but the
-// outcome of an earlier call is in an earlier line.
+// The newest line has the charge's state, but the outcome of an earlier call is in an earlier line.
 func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 	b := open(t)
 	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
@@ -340,7 +339,7 @@ func TestDamageOfAnEarlierLineIsDetectedByItsReaders(t *testing.T) {
 	b.expect("the refund that is known", b.submit(followUpCall(1, actors.Refund, 3, 10)), isGranted)
 }
 
-// TestLineWithAWrongReferenceToAnEarlierOneIsDamaged seals lines that are complete but wrong.
+// TestLineWithAWrongReferenceToAnEarlierOneIsDamaged gives wrong lines the right checksum.
 func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 	b := open(t)
 	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
@@ -384,15 +383,15 @@ func TestDamageWhileOpenMakesAnInquiryUnknownNotNotFound(t *testing.T) {
 		b.expect("repeat "+change[1], b.submit(cardCall(1, actors.Pay, "4242424242424242")), isUnknown)
 		b.advance(time.Hour)
 		b.chargebacks.after = start.Add(time.Hour)
-		if got, err := b.Reports(context.Background(), time.Time{}, minute(9)); err == nil {
+		if got, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(9)); err == nil {
 			t.Errorf("%s: reported %v", change[1], got)
 		}
 		b.expect("the next line", b.inquire(2), refusedOutcome("card_declined"))
 	}
 }
 
-// TestEveryDamageOfTheLogIsDetected flips a bit of each byte of two lines: a charge's first line, and
-// one with its whole state.
+// TestEveryDamageOfTheLogIsDetected flips a bit of each byte of two lines: a charge's first line, and a later one
+// with the charge's whole state.
 func TestEveryDamageOfTheLogIsDetected(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))

@@ -14,16 +14,16 @@ import (
 	"mizan/ledger/payment"
 )
 
-// naive is a second, simpler implementation of a charge: in memory, with numbers that count down,
-// and without lines.
+// naive is a second, simpler implementation of a charge: in memory, with durations that count down instead of
+// times, and without a log.
 type naive struct {
 	card, method string
 	hold         bool
-	status       string // none, charged, held, moving, lost, asked, refused, failed
+	status       string // none, charged, held, moving (slow), lost (its outcome), asked (the payer), refused, failed
 	reason       string
-	left         time.Duration // until moving or lost ends
-	backIn       time.Duration // until it is charged back; 0: never
-	back         []time.Time
+	left         time.Duration // time until a charge that is moving or lost settles
+	backIn       time.Duration // time until it is charged back; 0: never; below 0: it was charged back
+	back         []time.Time   // when it was charged back
 	amount       int
 	captured     int
 	refunded     int
@@ -199,8 +199,8 @@ func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	return n.again(made, ref)
 }
 
-// again returns the outcome of a repeated call: if the first call was in progress, it follows from the
-// charge.
+// again returns the outcome of a repeated call. If the first call was still in progress when it returned, the
+// outcome follows from the charge's current state.
 func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
 	verdict := made.outcome.Verdict
 	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {

@@ -33,8 +33,8 @@ const statusRefunding = "refunding"
 const (
 	password = "123456" // the one-time password of every payer
 
-	// maxMaterial bounds the payer's material that is parsed: an object with the password is
-	// shorter, and parsing holds up other calls.
+	// maxMaterial bounds the payer's material: longer material is not parsed, because parsing holds up
+	// other calls. An object with the password is shorter.
 	maxMaterial = 1 << 10
 )
 
@@ -59,8 +59,8 @@ func refuse(reason string) result {
 	return result{verdict: payment.VerdictRefused, reason: reason}
 }
 
-// perform returns the result of a call and the charge after it. The charge must be in its state at
-// the instant now; decided is used only by a call that opens a charge.
+// perform returns the result of a call and the charge after it. c must be the charge's state at the instant
+// now. The rail's decision decided is used only if the call opens a charge.
 func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (result, charge) {
 	switch {
 	case opens(call.Operation) && c.operation != 0:
@@ -97,8 +97,8 @@ func (c charge) complete(call *actors.Call, now time.Time) (result, charge) {
 	return result{verdict: c.verdict, reason: c.reason}, c
 }
 
-// completion decides on a charge that waits for its payer. For a card charge, the card's number decides
-// now, as if the card needed no action: its payer has acted.
+// completion decides on a charge that waits for its payer. The number of a card decides as if it required no
+// action of the payer, because the payer has acted.
 func (c *charge) completion(call *actors.Call, now time.Time) decision {
 	if c.payerAction.needsCardAgain() && (call.Card == nil || len(call.Card.Number) == 0) {
 		return failed(reasonNoCard)
@@ -213,7 +213,7 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 func (l *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	verdict := verdicts[l.call.outcome]
 	if l.call.operation == refunds || l.call.operation == voids {
-		return l.call.returned(verdict, now)
+		return l.call.undoOutcome(verdict, now)
 	}
 	if verdict == payment.VerdictPending || verdict == payment.VerdictUnknown {
 		o := c.outcome(l.reference, now)
@@ -226,8 +226,8 @@ func (l *record) callOutcome(c *charge, now time.Time) actors.Outcome {
 	return c.withToken(then.outcome(l.reference, now), l.reference)
 }
 
-// returned returns the outcome of a Void or a Refund, which have no retrieval number of their own.
-func (o *callFields) returned(verdict payment.Verdict, now time.Time) actors.Outcome {
+// undoOutcome returns the outcome of a Void or a Refund, which have no retrieval number of their own.
+func (o *callFields) undoOutcome(verdict payment.Verdict, now time.Time) actors.Outcome {
 	switch {
 	case verdict != payment.VerdictPending:
 		return actors.Outcome{Verdict: verdict, Failure: failures[o.reason]}

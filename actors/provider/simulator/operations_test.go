@@ -83,8 +83,7 @@ var situations = map[string]func(b *bench){
 	},
 }
 
-// The outcomes, by situation and operation. An inquiry about the charge has the same result afterwards
-// as before, unless becomes is set.
+// Expected outcomes of operations.
 var (
 	notHeld        = refusedOutcome("not_held")
 	notSettled     = refusedOutcome("not_settled")
@@ -96,12 +95,13 @@ var (
 
 type operationCase struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // result of an inquiry about the charge afterwards; nil: as before
+	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: the same as before it
 }
 
 func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }
 func outcomeCaseWithLater(o, becomes actors.Outcome) operationCase { return operationCase{o, &becomes} }
 
+// operationsGrid has the expected result of each operation in each of the situations.
 var operationsGrid = map[string]struct{ capture, void, refund, complete operationCase }{
 	"none":                  {outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound), outcomeCase(notFound)},
 	"charged":               {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(isGranted), outcomeCase(chargedOutcome(1))},
@@ -126,7 +126,7 @@ var operationsGrid = map[string]struct{ capture, void, refund, complete operatio
 	"taken back":            {outcomeCase(notHeld), outcomeCase(alreadyCharged), outcomeCase(refusedOutcome("taken_back")), outcomeCase(chargedOutcome(1))},
 }
 
-// restarts are what happens between two steps; the outcomes must not depend on it.
+// restarts are what may happen between two steps; the outcomes must not depend on it.
 var restarts = map[string]func(b *bench){
 	"running":  func(*bench) {},
 	"reopened": (*bench).reopen,
@@ -298,13 +298,13 @@ func TestVoidOfAPendingChargeIsFinal(t *testing.T) {
 		b.submit(cardCall(1, actors.Pay, number))
 		b.submit(cardCall(2, actors.Pay, number))
 		b.advance(wait - time.Microsecond)
-		b.expect("just in time", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
+		b.expect("void just in time", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 		b.advance(time.Microsecond)
-		b.expect("too late", b.submit(followUpCall(2, actors.Void, 3, 0)), alreadyCharged)
+		b.expect("void too late", b.submit(followUpCall(2, actors.Void, 3, 0)), alreadyCharged)
 		b.reopen()
-		b.expect("the one given up", b.inquire(1), voided)
-		b.expect("its call again", b.submit(cardCall(1, actors.Pay, number)), voided)
-		b.expect("the other one", b.inquire(2), chargedOutcome(2))
+		b.expect("inquiry about the voided charge", b.inquire(1), voided)
+		b.expect("the call of the voided charge again", b.submit(cardCall(1, actors.Pay, number)), voided)
+		b.expect("inquiry about the other charge", b.inquire(2), chargedOutcome(2))
 		b.expect("the void that was granted", b.submit(followUpCall(1, actors.Void, 3, 0)), isGranted)
 		b.expect("the void that was not", b.inquireAbout(2, actors.Void, 3), alreadyCharged)
 	}
@@ -326,7 +326,7 @@ func TestAReferenceOpensOneCharge(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
 	b.expect("inquiry about a payout", b.inquireAbout(1, actors.PayOut, 0), notFound)
-	b.expect("a payout of it", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), refusedOutcome("reference_in_use"))
+	b.expect("a payout with the same reference", b.submit(cardCall(1, actors.PayOut, "4242424242424242")), refusedOutcome("reference_in_use"))
 	b.expect("inquiry about the payout", b.inquireAbout(1, actors.PayOut, 0), refusedOutcome("reference_in_use"))
 	b.expect("inquiry about the payment", b.inquire(1), chargedOutcome(1))
 }

@@ -29,7 +29,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 					t.Errorf("call %d: answered %+v, inquired %+v", n, answer, again)
 				}
 				if i%50 == 0 {
-					if _, err := b.Reports(context.Background(), time.Time{}, minute(1)); err != nil {
+					if _, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(1)); err != nil {
 						t.Error(err)
 					}
 				}
@@ -47,7 +47,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 		}
 	}
 	b.advance(time.Minute)
-	list, err := b.Reports(context.Background(), time.Time{}, minute(1))
+	list, err := b.Reports(context.Background(), time.Time{}, chargedBackAt(1))
 	if err != nil || len(list) != workers*calls/4 {
 		t.Errorf("%d reports, %v, want %d", len(list), err, workers*calls/4)
 	}
@@ -102,7 +102,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 		b := open(t)
 		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 		if round%2 == 0 {
-			b.forget() // the first of them has to search
+			b.forget() // so that the first call has to search the log
 		}
 		var calls []*actors.Call
 		for n := range uint64(each) {
@@ -116,10 +116,10 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 				voids = append(voids, v)
 			}
 		}
-		won, answered := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
+		captured, voided := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
 		after := b.inquire(1).Verdict
-		if !(won == 1 && answered == 0 && after == payment.VerdictCharged || won == 0 && answered == each && after == payment.VerdictRefused) {
-			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", won, answered, after)
+		if !(captured == 1 && voided == 0 && after == payment.VerdictCharged || captured == 0 && voided == each && after == payment.VerdictRefused) {
+			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", captured, voided, after)
 		}
 		if n := len(b.logLines()); n != 1+2*each {
 			t.Fatalf("%d lines, want %d", n, 1+2*each)
@@ -191,8 +191,8 @@ func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 	}
 }
 
-// TestInquiryUsesTheTimeAtWhichItStarted voids the charge, and lets the time of the charging
-// pass, while an inquiry reads its line.
+// TestInquiryUsesTheTimeAtWhichItStarted voids a slow charge, and advances the clock past the time at which it
+// would be charged, while an inquiry reads its line.
 func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
@@ -206,7 +206,7 @@ func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	close(g.open)
 	done.Wait()
 	b.expect("the inquiry", outcomes, pendingOutcome(5*time.Second))
-	b.expect("a later one", b.inquire(1), voided)
+	b.expect("a later inquiry", b.inquire(1), voided)
 }
 
 func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {

@@ -32,8 +32,8 @@ const (
 	// keySize is the length of the key with which a line begins.
 	keySize = len(`{"reference":"","terminal":"",`) + 2*len("00000000-0000-0000-0000-000000000000")
 
-	// first is the value of before if the charge has no earlier line.
-	first = -1
+	// noLine is the value of before if the charge has no earlier line.
+	noLine = -1
 )
 
 // thenMark precedes what the rail does next with a charge. It occurs nowhere else in a line,
@@ -80,7 +80,7 @@ type record struct {
 	reference, terminal, org ledger.ID
 	call                     callFields
 	charge                   charge
-	before                   int64 // where the charge's previous line begins, or first
+	before                   int64 // where the charge's previous line begins, or noLine
 	offset                   int64 // where this line begins
 }
 
@@ -116,11 +116,11 @@ func appendLine(dst []byte, l *record) []byte {
 	dst = appendField(dst, `,"outcome":"`, l.call.outcome)
 	dst = appendField(dst, `,"reason":"`, l.call.reason)
 	dst = appendTime(dst, `,"done":"`, l.call.doneAt)
-	if l.before != first {
+	if l.before != noLine {
 		dst = appendState(dst, &l.charge)
 	}
 	dst = appendCharge(dst, &l.charge)
-	if l.before != first {
+	if l.before != noLine {
 		dst = append(dst, `,"before":"`...)
 		dst = append(strconv.AppendInt(dst, l.before, 10), '"')
 	}
@@ -252,7 +252,7 @@ var openers = map[string]actors.Operation{
 	actors.PayOut.String(): actors.PayOut,
 }
 
-// fields are a line's names and values.
+// fields are the members of a line, which is a JSON object.
 type fields struct {
 	Reference, Terminal, Org ledger.ID
 	Operation                string
@@ -285,7 +285,7 @@ func parse(text []byte, offset int64) (*record, error) {
 		reference: f.Reference, terminal: f.Terminal, org: f.Org,
 		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, doneAt: f.Done.UTC()},
 		charge: f.charge(),
-		before: first,
+		before: noLine,
 		offset: offset,
 	}
 	if f.Before != nil {
@@ -319,7 +319,8 @@ func (f *fields) charge() charge {
 	return c
 }
 
-// isConsistent tells whether appendLine can have written the line: readers rely on what it refers to.
+// isConsistent tells whether the values of the line agree with each other, as in every line that the simulator
+// writes. Readers rely on that.
 func (l *record) isConsistent() bool {
 	c := &l.charge
 	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challengeOperation {

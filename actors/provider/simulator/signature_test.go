@@ -14,7 +14,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// payloadOne is what charge 1 publishes first.
+// payloadOne is the first payload to be signed that charge 1 publishes.
 const payloadOne = "simulator:native_gas:test/USD/:1000:00000000-0000-0000-0000-000000000001:1"
 
 // signatureCall returns a call that submits a signature.
@@ -24,7 +24,7 @@ func signatureCall(n, request uint64, signature string) *actors.Call {
 	return c
 }
 
-// signatureOf returns the lower-case hex SHA-256 of a payload (DECISIONS).
+// signatureOf returns what the simulator accepts as the signature of a payload: its SHA-256 in lower-case hex.
 func signatureOf(payload string) string {
 	digest := sha256.Sum256([]byte(payload))
 	return hex.EncodeToString(digest[:])
@@ -122,7 +122,7 @@ func TestReissuePublishesANewPayload(t *testing.T) {
 	b.expect("the second one's signature", b.submit(signatureCall(2, 3, signatureOf(second))), chargedOutcome(2))
 }
 
-// No other charge gets a new payload, and a finished charge stays finished.
+// A charge that does not wait for a signature gets no new payload, and a finished charge stays finished.
 func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	b := open(t)
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
@@ -154,7 +154,7 @@ func TestReissueThatCannotBeLoggedPublishesNothing(t *testing.T) {
 	b.submit(methodCall(1, actors.Pay, "native_gas"))
 	b.advance(2 * time.Minute)
 	f.room = 100
-	b.expect("without room", b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), isUnknown)
+	b.expect("reissue on a full disk", b.Reissue(t.Context(), inquiryOf(1, actors.Pay)), isUnknown)
 	f.room = -1
 	if o := b.Reissue(t.Context(), inquiryOf(1, actors.Pay)); o.Action == nil || !bytes.Contains(o.Action.Material, []byte(`"sequence":2}`)) {
 		t.Errorf("%+v with %+v", o, o.Action)

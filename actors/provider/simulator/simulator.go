@@ -31,9 +31,9 @@ const turns = 256
 
 // Options configure a Simulator.
 type Options struct {
-	Path    string      // of the log; Open creates it if it does not exist
+	Path    string      // path of the log; Open creates the log if it does not exist
 	Clock   clock.Clock // the business clock
-	BaseURL string      // of the service: the challenge page is at BaseURL + ChallengePath
+	BaseURL string      // the service's address: the challenge page is at BaseURL + ChallengePath
 	Key     []byte      // for the challenge page's tokens, KeySize bytes; another key invalidates published tokens
 
 	// Failed is called once if the log cannot be synced: until the next start every call fails. It
@@ -132,7 +132,7 @@ func (s *Simulator) recover(length int64) error {
 	return nil
 }
 
-// settle waits until the log's first end bytes are durable. The caller must hold no lock and no turn.
+// settle waits until the log is durable up to the offset end. The caller must hold no lock and no turn.
 // After a failed sync nothing is written any more. Lines on which no returned result relies are then
 // cut off if possible: those calls never happened.
 func (s *Simulator) settle(end int64) error {
@@ -174,7 +174,7 @@ func (s *Simulator) Accepts(operation actors.Operation, method string) bool {
 
 // Submit implements actors.Provider. Either the line is written and durable, or the call never happened
 // and the verdict is payment.VerdictNotSent. Submit waits for the sync, which all calls in flight
-// share, and may search for an older charge's line, which ctx may end. If the log cannot be read or
+// share, and may search the log for the line of an older charge, until ctx ends. If the log cannot be read or
 // synced, or a line is damaged, the verdict is payment.VerdictUnknown: the same call may have been made
 // before, or its line may be in the log after all.
 func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
@@ -189,8 +189,8 @@ func (s *Simulator) Submit(ctx context.Context, call *actors.Call) actors.Outcom
 // submit makes the call while it holds the charge's turn. The outcome may be returned to the caller
 // when the log is durable up to end.
 func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome actors.Outcome, end int64) {
-	var room [keySize]byte
-	key := appendKey(room[:0], call.Terminal.ID, call.Reference)
+	var keyBuffer [keySize]byte
+	key := appendKey(keyBuffer[:0], call.Terminal.ID, call.Reference)
 	hash := s.index.hash(key)
 	turn := &s.turns[hash%turns]
 	turn.Lock()
@@ -223,7 +223,7 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
 		call:   callFields{operation: call.Operation.String(), outcome: decided.verdict.String(), reason: decided.reason},
-		before: first,
+		before: noLine,
 	}
 	l.charge.open(call, decided, now)
 	if err := s.write(key, hash, &l); err != nil {
@@ -232,14 +232,14 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 	return s.withAction(&l, l.charge.withToken(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
 }
 
-// resume makes any other call: on an existing charge, on a missing one, or a repeated call. The
+// resume makes a call that open does not make: on an existing charge, on a missing one, or a repeated call. The
 // caller holds the charge's turn.
 func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
 	asked := callFields{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
-	var made *record
+	var earlier *record
 	if err == nil {
-		made, err = s.findCall(key, newest, &asked)
+		earlier, err = s.findCall(key, newest, &asked)
 	}
 	if err != nil {
 		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
@@ -249,23 +249,23 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	now := s.clock.Now()
 	l := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		call: asked, charge: noCharge, before: first,
+		call: asked, charge: noCharge, before: noLine,
 	}
 	if newest != nil {
 		l.org, l.charge, l.before = newest.org, newest.charge.asOf(now), newest.offset
 	}
 	switch {
-	case made == nil:
+	case earlier == nil:
 		var r result
 		r, l.charge = l.charge.perform(call, decided, now)
 		l.call.outcome, l.call.reason, l.call.doneAt = r.verdict.String(), r.reason, r.doneAt
-	case made == newest:
-		l = *made // unchanged
+	case earlier == newest:
+		l = *earlier // unchanged
 	default:
-		l.call = made.call
+		l.call = earlier.call
 	}
 	if err := s.write(key, hash, &l); err != nil {
-		if made != nil { // then the first call did happen
+		if earlier != nil { // then the earlier call did happen
 			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
@@ -333,14 +333,14 @@ func (s *Simulator) lookUp(ctx context.Context, q *actors.Question, now time.Tim
 		}
 		return o, end, nil
 	}
-	made, err := s.findCall(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
-	if err != nil || made == nil {
+	earlier, err := s.findCall(key, newest, &callFields{operation: q.Operation.String(), request: requested(q.Operation, q.Request)})
+	if err != nil || earlier == nil {
 		return noCharge.outcome(q.Reference, now), end, err
 	}
-	return made.callOutcome(&newest.charge, now), end, nil
+	return earlier.callOutcome(&newest.charge, now), end, nil
 }
 
-// Reissue implements payment.Reissuer of actors: it publishes a payload to be signed with the next
+// Reissue implements Reissuer of actors/payment: it publishes a payload to be signed with the next
 // sequence number if the last one is no longer reserved. In all other cases it is an inquiry.
 func (s *Simulator) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	end, err := s.writeReissue(ctx, q)
@@ -385,11 +385,11 @@ func (s *Simulator) writeReissue(ctx context.Context, q *actors.Question) (end i
 // holds no lock while it reads the log.
 func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*record, error) {
 	s.mu.Lock()
-	seen := s.index.mayKnow(hash)
+	mayExist := s.index.mayKnow(hash)
 	offset, indexed := s.index.find(hash)
 	size := s.log.size
 	s.mu.Unlock()
-	if !seen {
+	if !mayExist {
 		return nil, nil
 	}
 	var text []byte
@@ -414,7 +414,7 @@ func (s *Simulator) findCall(key []byte, newest *record, asked *callFields) (*re
 		if l.call.operation == asked.operation && l.call.request == asked.request {
 			return l, nil
 		}
-		if l.before == first {
+		if l.before == noLine {
 			break
 		}
 		text, err := s.log.record(l.before, l.offset)

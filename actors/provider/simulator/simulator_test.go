@@ -76,7 +76,7 @@ func (b *bench) open() {
 	}
 }
 
-// reopen is a restart: memory is lost.
+// reopen restarts the simulator, whose memory is lost.
 func (b *bench) reopen() {
 	b.t.Helper()
 	if err := b.Close(); err != nil {
@@ -118,7 +118,7 @@ func (b *bench) logLines() []map[string]string {
 	return list
 }
 
-// countLines returns how often the log has an operation of a charge.
+// countLines returns how many lines of the log are about an operation of a charge.
 func (b *bench) countLines(n uint64, operation string) int {
 	b.t.Helper()
 	many := 0
@@ -130,7 +130,7 @@ func (b *bench) countLines(n uint64, operation string) int {
 	return many
 }
 
-// inquire inquires a payment itself.
+// inquire inquires about a payment itself, not about an operation on it.
 func (b *bench) inquire(n uint64) actors.Outcome { return b.inquireAbout(n, actors.Pay, 0) }
 
 // inquireAbout inquires about an operation at terminal 7, as a caller to whom the payer's action is
@@ -355,7 +355,7 @@ func TestLinesHaveTheDocumentedForm(t *testing.T) {
 func TestLineEndsWithItsChecksum(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4242424242424242"))
-	// CRC-32C of the line up to `,"sum"`, by another implementation.
+	// The expected sum is the CRC-32C of the line up to `,"sum"`, computed by another implementation.
 	if sum := b.logLines()[0]["sum"]; sum != "5e257bf2" {
 		t.Errorf("the sum is %s of %s", sum, b.content())
 	}
@@ -528,5 +528,5 @@ func TestALineWithoutAnAmountIsReadable(t *testing.T) {
 	b.expect("inquiry", b.inquire(1), pendingOutcome(5*time.Second))
 	b.advance(5 * time.Second)
 	b.expect("inquiry, later", b.inquire(1), chargedOutcome(1))
-	b.expect("refund of what nobody knows", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
+	b.expect("refund of a charge without an amount", b.submit(followUpCall(1, actors.Refund, 2, 1)), refusedOutcome("amount_above_charge"))
 }

@@ -44,7 +44,7 @@ func (c *charge) habit() string {
 	return "plain"
 }
 
-// withToken adds the token to an outcome that says that the charge is charged.
+// withToken adds the token to an outcome that says that a payment was charged.
 func (c *charge) withToken(o actors.Outcome, reference ledger.ID) actors.Outcome {
 	if c.operation == actors.Pay && o.Verdict == payment.VerdictCharged {
 		o.Token = secret.Text(tokenHead + c.habit() + "_" + hex.EncodeToString(reference[:]))

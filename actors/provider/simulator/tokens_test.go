@@ -32,7 +32,7 @@ func tokenCall(n uint64, token secret.Text) *actors.Call {
 	return c
 }
 
-// The simulator charges a token as it charged the card (DECISIONS, "Simulator").
+// The simulator charges a token as it charged the card.
 func TestTokenIsChargedLikeItsCard(t *testing.T) {
 	for number, want := range map[string]actors.Outcome{
 		"4242424242424242": {Verdict: payment.VerdictCharged},
@@ -57,7 +57,7 @@ func TestTokenIsChargedLikeItsCard(t *testing.T) {
 	}
 }
 
-// A payer who has acted once has agreed to later charges.
+// A payer who has acted once has agreed to later charges, so none of them needs another action.
 func TestTokenNeedsNoPayerAction(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, "4000002500003155"))

@@ -91,9 +91,9 @@ func (p *Provider) read(ctx context.Context, s *subject, id string) (*transactio
 	return tx, actors.Outcome{}
 }
 
-// walk reads the pages of a list, newest first, until visit returns false. If it returns a reply, that
-// is the first response that was not a page. The error says that a page cannot be parsed, or that there
-// are more pages than bound.
+// walk reads the pages of a list, newest first, until visit returns false. If the returned reply is not nil,
+// it is the first response that was not a page. The error says that a page cannot be parsed, that the
+// list's cursor does not move, or that the list has more pages than bound allows.
 func (p *Provider) walk(ctx context.Context, a account, query url.Values, bound int, visit func(*transaction) bool) (*reply, error) {
 	query.Set("env", a.env)
 	query.Set("limit", strconv.Itoa(pageSize))
@@ -153,8 +153,8 @@ func readPage(text []byte) (rows []*transaction, next string, err error) {
 // moment formats a time for the protocol's queries.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z07:00") }
 
-// createBody writes the body of a create. The card is copied from its bytes into the body, which is
-// overwritten after it is sent, and never becomes a string.
+// createBody writes the body of a create. The card's bytes are copied into the body, which is overwritten after
+// it is sent; they never become a string.
 func createBody(call *actors.Call) []byte {
 	env := accountOf(call.Terminal).env
 	params := map[string]any{
@@ -185,7 +185,8 @@ func createBody(call *actors.Call) []byte {
 	return append(to, "}}}"...)
 }
 
-// appendMember writes a text of a card, which is UTF-8; it omits an empty one.
+// appendMember writes one of a card's texts, in UTF-8, as a member of a JSON object. It writes nothing for an
+// empty text.
 func appendMember(to []byte, name string, value []byte) []byte {
 	const hex = "0123456789abcdef"
 	if len(value) == 0 {

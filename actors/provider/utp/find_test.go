@@ -37,7 +37,8 @@ func pages(all ...string) func(http.ResponseWriter, received, int) {
 	}
 }
 
-// questionWithoutID returns an inquiry about the charge whose create got no response.
+// questionWithoutID returns an inquiry about a charge whose id on the other platform is unknown, because its
+// create got no response.
 func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Question {
 	q := r.question(operation, 400)
 	q.Meta = nil
@@ -242,7 +243,7 @@ func TestAClosedChargeIsExamined(t *testing.T) {
 	}
 }
 
-// A list longer than the bound is not requested again and again.
+// A list that is longer than the bound is not read again at the next poll.
 func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
 	var r *fakePlatform

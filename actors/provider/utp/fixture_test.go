@@ -51,7 +51,7 @@ type received struct {
 	header                          http.Header
 }
 
-// fakePlatform is a simulated platform that may respond as ours never would, and the provider that
+// fakePlatform is a simulated other platform, which may respond as our service never would, and the provider that
 // calls it.
 type fakePlatform struct {
 	*utp.Provider
@@ -84,8 +84,8 @@ func (j *journal) String() string {
 	return j.buf.String()
 }
 
-// loggedCVV finds the three digits as a separate value, because any id or time may contain them
-// too.
+// loggedCVV finds the three digits of the CVV only as a separate value, because an id or a time may contain the
+// same digits.
 var loggedCVV = regexp.MustCompile(`["=: ]` + canaryCVV + `\b`)
 
 // open starts a platform that responds as fn says.
@@ -164,7 +164,7 @@ func (r *fakePlatform) pay() *actors.Call {
 	}
 }
 
-// follow returns a call about the charge, whose id is known.
+// follow returns a call about the charge, whose id on the other platform is known.
 func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors.Call {
 	call := r.pay()
 	call.Operation, call.Request, call.Amount, call.Card, call.ReturnURL = operation, request, money.FromUint64(amount), nil, nil
@@ -172,7 +172,7 @@ func (r *fakePlatform) follow(operation actors.Operation, amount uint64) *actors
 	return call
 }
 
-// question returns an inquiry about the charge, whose id is known.
+// question returns an inquiry about the charge, whose id on the other platform is known.
 func (r *fakePlatform) question(operation actors.Operation, amount uint64) *actors.Question {
 	call := r.follow(operation, amount)
 	return &actors.Question{
@@ -180,8 +180,7 @@ func (r *fakePlatform) question(operation actors.Operation, amount uint64) *acto
 	}
 }
 
-// theirs returns the other platform's transaction for our charge, in a status and with more
-// members.
+// theirs returns the other platform's transaction for our charge, in a status and with more members.
 func theirs(status string, members ...string) string {
 	return fmt.Sprintf(`{"id":"their-id","txid":%q,"type":"payment","status":%q,"amount":"1000","currency":"USD","scale":2,"new_field":{"a":[1]}%s}`,
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
@@ -227,9 +226,9 @@ func (r *fakePlatform) wantNoSecrets(o actors.Outcome) actors.Outcome {
 }
 
 // expectVerdict checks a verdict and whether it counts as a failure for the circuit breaker.
-func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, down bool) {
+func (r *fakePlatform) expectVerdict(o actors.Outcome, verdict payment.Verdict, unreachable bool) {
 	r.t.Helper()
-	if o.Verdict != verdict || o.Unreachable != down {
-		r.t.Errorf("the verdict is %v %q, down %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, down, r.log)
+	if o.Verdict != verdict || o.Unreachable != unreachable {
+		r.t.Errorf("the verdict is %v %q, unreachable %v; want %v, %v\n%s", o.Verdict, o.Failure, o.Unreachable, verdict, unreachable, r.log)
 	}
 }

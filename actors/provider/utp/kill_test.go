@@ -12,7 +12,7 @@ import (
 type killed struct {
 	name     string
 	theirs   bool // the other platform is killed; if not, ours is
-	answered bool // the kill comes after the other platform has carried out the request, and before we know; if not, before the request arrives
+	answered bool // the kill comes after the other platform has carried out the request and before its response reaches us; if not, before the request arrives
 }
 
 var kills = []killed{
@@ -25,7 +25,7 @@ var kills = []killed{
 // killDuring runs do, stops its request between the platforms and kills one of them.
 func (s *side) killDuring(k killed, method string, do func(*testkit.Client)) {
 	s.t.Helper()
-	stopped := s.via.next(method, k.answered)
+	stopped := s.via.stopNext(method, k.answered)
 	ended := make(chan struct{})
 	us := s.ourClient()
 	go func() { defer close(ended); do(us) }()
@@ -125,8 +125,8 @@ func TestKillDuringARefund(t *testing.T) {
 	p.verify()
 }
 
-// A refund whose request was killed before it arrived is in progress until the other platform was
-// inquired twice. A repeated request must not get a response as if no refund had been requested.
+// If a kill stops the request for a refund before it arrives, the refund stays in progress until two inquiries
+// were made. A repeated request must not get a response as if no refund had been requested.
 func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
@@ -149,7 +149,7 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 // TestKillsUnderLoad kills either platform while many requests are in progress: nothing is lost,
 // and nothing is done twice.
 func TestKillsUnderLoad(t *testing.T) {
-	const many, until = 24, 6
+	const many, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
@@ -165,13 +165,13 @@ func TestKillsUnderLoad(t *testing.T) {
 				answered <- err == nil && a.Status == 201
 			}()
 		}
-		for range until {
+		for range answeredBefore {
 			<-answered
 		}
 		victim := s.victim(theirs)
 		victim.Kill()
 		s.revive(victim)
-		for range many - until {
+		for range many - answeredBefore {
 			<-answered
 		}
 		for i := range many {

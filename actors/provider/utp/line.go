@@ -38,8 +38,8 @@ const (
 // certificates.
 type connectionKey struct{ base, ca string }
 
-// transport returns the connection pool for a key; it makes one if needed. When a terminal moves to
-// another address its old pool remains, so the number of pools is bounded.
+// transport returns the connection pool for a connection's address and certificates; it makes one if needed.
+// When a terminal moves to another address its old pool remains, so the number of pools is bounded.
 func (p *Provider) transport(c *Connection) (*http.Transport, error) {
 	key := connectionKey{c.BaseURL, c.CA}
 	p.mu.Lock()
@@ -101,7 +101,7 @@ func (r *reply) problem() error {
 	return errors.New("it answered with status " + strconv.Itoa(r.status))
 }
 
-// exchange makes one request. It records whether there was a connection: if it fails before that,
+// exchange makes one request. It records whether there was a connection: if the request fails without one,
 // nothing was sent.
 func (p *Provider) exchange(ctx context.Context, c *Connection, q *request) *reply {
 	transport, err := p.transport(c)

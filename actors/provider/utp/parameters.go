@@ -23,7 +23,7 @@ const Name = "utp"
 // Connection is what a terminal's provider_params say about the other platform: its address and our credentials there.
 type Connection struct {
 	BaseURL       string    // scheme, host and an optional prefix, without a slash at the end
-	Organization  ledger.ID // organization of the key
+	Organization  ledger.ID // our organization there, to which the key belongs
 	APIKey        string    // printable ASCII
 	CA            string    // PEM certificates, the only ones trusted for BaseURL; empty: the system's
 	WebhookSecret string    // verifies the notifications of that platform; empty: none is accepted
@@ -43,7 +43,8 @@ const (
 	keyWebhookSecret = "webhook_secret"
 )
 
-// Parameters are the columns of a Connection. They have no numbers: a terminal's parameters are stored as one object.
+// Parameters are the columns of a Connection. The columns have no numbers, because a terminal's parameters are
+// stored as one object.
 var Parameters = schema.NewType[Connection]("parameters of a terminal of "+Name,
 	schema.Bound(schema.Text(0, keyBaseURL, schema.Transient, schema.Required, schema.AtMost(directory.MaxURL), schema.Rule(addressRule),
 		schema.Help("the platform's URL: https, up to but without `/api/v1`; http only to this machine, in a sandbox")),
@@ -83,7 +84,7 @@ func connection(t *directory.Terminal) *Connection {
 	return new(Connection)
 }
 
-// keyRule refuses what cannot be in a header.
+// keyRule refuses a key that cannot be sent in a header.
 func keyRule(value any) string {
 	key := value.(string)
 	if key == "" || strings.ContainsFunc(key, func(b rune) bool { return b <= ' ' || b > '~' }) {

@@ -22,7 +22,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// connectionParams returns a valid object of parameters with some members changed; null removes one.
+// connectionParams returns a valid object of parameters with some members changed; nil removes a member.
 func connectionParams(t *testing.T, changes map[string]any) []byte {
 	t.Helper()
 	params := map[string]any{
@@ -38,7 +38,7 @@ func connectionParams(t *testing.T, changes map[string]any) []byte {
 	return text
 }
 
-// certificate is a certificate in PEM form.
+// certificate returns a certificate in PEM form.
 func certificate(t *testing.T) string {
 	t.Helper()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
@@ -57,41 +57,41 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		change map[string]any
 		field  string
 	}{
-		"plain":                       {nil, ""},
-		"a prefix":                    {map[string]any{"base_url": "https://platform.example:8443/a/b"}, ""},
-		"a slash at the end":          {map[string]any{"base_url": "https://platform.example/"}, ""},
-		"http to this machine":        {map[string]any{"base_url": "http://127.0.0.1:8080"}, ""},
-		"http to this machine, v6":    {map[string]any{"base_url": "http://[::1]:8080"}, ""},
-		"http to localhost":           {map[string]any{"base_url": "http://localhost:8080"}, ""},
-		"certificates":                {map[string]any{"ca_pem": good + "\n" + good}, ""},
-		"an environment":              {map[string]any{"env": "test"}, ""},
-		"a secret":                    {map[string]any{"webhook_secret": "ключ"}, ""},
-		"no address":                  {map[string]any{"base_url": nil}, "base_url"},
-		"no scheme":                   {map[string]any{"base_url": "platform.example"}, "base_url"},
-		"another scheme":              {map[string]any{"base_url": "ftp://platform.example"}, "base_url"},
-		"http elsewhere":              {map[string]any{"base_url": "http://platform.example"}, "base_url"},
-		"http to what looks like us":  {map[string]any{"base_url": "http://127.0.0.1.example"}, "base_url"},
-		"credentials":                 {map[string]any{"base_url": "https://u:p@platform.example"}, "base_url"},
-		"a query":                     {map[string]any{"base_url": "https://platform.example/?a"}, "base_url"},
-		"an empty query":              {map[string]any{"base_url": "https://platform.example/?"}, "base_url"},
-		"a fragment":                  {map[string]any{"base_url": "https://platform.example/#a"}, "base_url"},
-		"a way up":                    {map[string]any{"base_url": "https://platform.example/a/../b"}, "base_url"},
-		"an escape":                   {map[string]any{"base_url": "https://platform.example/a%2fb"}, "base_url"},
-		"the protocol's path":         {map[string]any{"base_url": "https://platform.example/api/v1"}, "base_url"},
-		"the protocol's path, closed": {map[string]any{"base_url": "https://platform.example/x/api/v1/"}, "base_url"},
-		"an address too long":         {map[string]any{"base_url": "https://platform.example/" + strings.Repeat("a", directory.MaxURL)}, "base_url"},
-		"an address that is a number": {map[string]any{"base_url": 7}, "base_url"},
-		"no organization":             {map[string]any{"organization_id": nil}, "organization_id"},
-		"an organization by name":     {map[string]any{"organization_id": "us"}, "organization_id"},
-		"an organization in braces":   {map[string]any{"organization_id": "{0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5}"}, "organization_id"},
-		"no key":                      {map[string]any{"api_key": nil}, "api_key"},
-		"a key with a line":           {map[string]any{"api_key": "a\r\nx-other: b"}, "api_key"},
-		"a key that is the mask":      {map[string]any{"api_key": directory.Mask}, "api_key"},
-		"a key too long":              {map[string]any{"api_key": strings.Repeat("k", directory.MaxSecret+1)}, "api_key"},
-		"a secret that is the mask":   {map[string]any{"webhook_secret": directory.Mask}, "webhook_secret"},
-		"no certificate":              {map[string]any{"ca_pem": "trust me"}, "ca_pem"},
-		"a key as a certificate":      {map[string]any{"ca_pem": good + key}, "ca_pem"},
-		"an environment of its own":   {map[string]any{"env": "live"}, "env"},
+		"plain":                           {nil, ""},
+		"a prefix":                        {map[string]any{"base_url": "https://platform.example:8443/a/b"}, ""},
+		"a slash at the end":              {map[string]any{"base_url": "https://platform.example/"}, ""},
+		"http to this machine":            {map[string]any{"base_url": "http://127.0.0.1:8080"}, ""},
+		"http to this machine, v6":        {map[string]any{"base_url": "http://[::1]:8080"}, ""},
+		"http to localhost":               {map[string]any{"base_url": "http://localhost:8080"}, ""},
+		"certificates":                    {map[string]any{"ca_pem": good + "\n" + good}, ""},
+		"an environment":                  {map[string]any{"env": "test"}, ""},
+		"a secret":                        {map[string]any{"webhook_secret": "ключ"}, ""},
+		"no address":                      {map[string]any{"base_url": nil}, "base_url"},
+		"no scheme":                       {map[string]any{"base_url": "platform.example"}, "base_url"},
+		"another scheme":                  {map[string]any{"base_url": "ftp://platform.example"}, "base_url"},
+		"http elsewhere":                  {map[string]any{"base_url": "http://platform.example"}, "base_url"},
+		"http to a similar address":       {map[string]any{"base_url": "http://127.0.0.1.example"}, "base_url"},
+		"credentials":                     {map[string]any{"base_url": "https://u:p@platform.example"}, "base_url"},
+		"a query":                         {map[string]any{"base_url": "https://platform.example/?a"}, "base_url"},
+		"an empty query":                  {map[string]any{"base_url": "https://platform.example/?"}, "base_url"},
+		"a fragment":                      {map[string]any{"base_url": "https://platform.example/#a"}, "base_url"},
+		"a way up":                        {map[string]any{"base_url": "https://platform.example/a/../b"}, "base_url"},
+		"an escape":                       {map[string]any{"base_url": "https://platform.example/a%2fb"}, "base_url"},
+		"the protocol's path":             {map[string]any{"base_url": "https://platform.example/api/v1"}, "base_url"},
+		"the protocol's path and a slash": {map[string]any{"base_url": "https://platform.example/x/api/v1/"}, "base_url"},
+		"an address too long":             {map[string]any{"base_url": "https://platform.example/" + strings.Repeat("a", directory.MaxURL)}, "base_url"},
+		"an address that is a number":     {map[string]any{"base_url": 7}, "base_url"},
+		"no organization":                 {map[string]any{"organization_id": nil}, "organization_id"},
+		"an organization by name":         {map[string]any{"organization_id": "us"}, "organization_id"},
+		"an organization in braces":       {map[string]any{"organization_id": "{0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5}"}, "organization_id"},
+		"no key":                          {map[string]any{"api_key": nil}, "api_key"},
+		"a key with a line":               {map[string]any{"api_key": "a\r\nx-other: b"}, "api_key"},
+		"a key that is the mask":          {map[string]any{"api_key": directory.Mask}, "api_key"},
+		"a key too long":                  {map[string]any{"api_key": strings.Repeat("k", directory.MaxSecret+1)}, "api_key"},
+		"a secret that is the mask":       {map[string]any{"webhook_secret": directory.Mask}, "webhook_secret"},
+		"no certificate":                  {map[string]any{"ca_pem": "trust me"}, "ca_pem"},
+		"a key as a certificate":          {map[string]any{"ca_pem": good + key}, "ca_pem"},
+		"an unknown environment":          {map[string]any{"env": "live"}, "env"},
 	} {
 		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connectionParams(t, c.change), Active: true}
 		_, _, err := directory.NewTerminal(draft, false)
@@ -146,7 +146,7 @@ func TestConnectionIsReadFromStoredParameters(t *testing.T) {
 	}
 }
 
-// Stored parameters never prevent the store from opening (invariant 5).
+// Stored parameters that are invalid now do not prevent the store from opening.
 func TestStoredConnectionIsReadEvenIfNowInvalid(t *testing.T) {
 	terminal := &directory.Terminal{Provider: utp.Name, ProviderParams: []byte(`{"base_url":7,"api_key":"k","ca_pem":"none"}`)}
 	if err := terminal.Reparse(); err != nil {

@@ -31,7 +31,7 @@ type platforms struct {
 	via          *proxy   // between the two; nil: no proxy
 }
 
-// side is a partner of ours and the other platform's partner that it is routed to.
+// side is a partner of ours, and the other platform's partner to which its payments are routed.
 type side struct {
 	*platforms
 	second  bool
@@ -47,7 +47,8 @@ func startBoth(t *testing.T) *platforms {
 	return &platforms{t: t, theirs: testkit.Start(t, testkit.Options{Flags: manual}), ours: testkit.Start(t, testkit.Options{Flags: manual})}
 }
 
-// side connects one of our partners; each platform holds first if its flag is set.
+// side connects one of our partners. weHold and theyHold say whether the terminals of the two platforms hold
+// money before they charge it.
 func (p *platforms) side(second, weHold, theyHold bool) *side {
 	p.t.Helper()
 	s := &side{platforms: p, second: second, org: p.ours.Sandbox.OrganizationID, partner: p.ours.Sandbox.PartnerID}
@@ -129,7 +130,7 @@ func (o object) text(path string) string {
 	return text
 }
 
-// has checks texts by their paths, as pairs.
+// has checks pairs of a path and the text that must be there.
 func (o object) has(pairs ...string) object {
 	o.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -208,7 +209,7 @@ func (s *side) theirTransaction(id string) object {
 	return found[0]
 }
 
-// change refunds or cancels.
+// change requests a refund or a cancellation.
 func (s *side) change(id, kind, amount string) object {
 	s.t.Helper()
 	asked := map[string]any{"type": kind}
@@ -253,7 +254,7 @@ func (s *side) settleAll() {
 	s.t.Fatalf("not at rest after ten minutes\n%s", s.ours.Stderr())
 }
 
-// available returns our partner's balances on the other platform, by currency.
+// available returns our balances on the other platform, by currency.
 func (s *side) available() map[string]*big.Int {
 	s.t.Helper()
 	balances := make(map[string]*big.Int)
@@ -391,8 +392,8 @@ func (p *platforms) redirectTarget(answer *http.Response, err error) string {
 	return next.String()
 }
 
-// browse follows a payer's browser, from the posting of a form until it is back in the shop; it
-// returns that address.
+// browse posts a form with a payer's browser and follows redirects until the browser is back in the shop. It
+// returns the shop's address.
 func (p *platforms) browse(address string, form url.Values) string {
 	p.t.Helper()
 	browser := p.browser()

@@ -30,27 +30,27 @@ const (
 	refundSlow    = "4000000000007726"
 )
 
-// TestAnotherPlatformIsAProvider tests the service as an initiator: the other platform carries out
-// everything that our merchant requests, and both books agree.
+// In TestAnotherPlatformIsAProvider the service is a merchant of another platform, which carries out everything
+// that our own merchant requests. The books of the two platforms agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
 	p := startBoth(t)
 	s := p.side(false, false, false)
-	t.Run("payments and payouts", s.moves)
+	t.Run("payments and payouts", s.paymentsAndPayouts)
 	t.Run("refunds", s.refunds)
-	t.Run("the payer acts", s.acts)
-	t.Run("what takes time", s.waits)
-	t.Run("what is taken back", s.reverses)
-	t.Run("notifications", s.notifies)
+	t.Run("the payer acts", s.payerActs)
+	t.Run("what takes time", s.delays)
+	t.Run("what is taken back", s.reversals)
+	t.Run("notifications", s.notifications)
 	s.t = t
 	s.settleAll()
 	s.wantAgreement()
 	p.verify()
 }
 
-// useTest returns failures with the name of a part of the test.
+// useTest makes failures appear under the name of a subtest.
 func (s *side) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
 
-func (s *side) moves(t *testing.T) {
+func (s *side) paymentsAndPayouts(t *testing.T) {
 	s.useTest(t)
 	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
 	theirs := s.theirTransaction(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
@@ -87,14 +87,14 @@ func (s *side) refunds(t *testing.T) {
 	s.read(slow).has("status", "refunded", "refunded_amount", "3")
 }
 
-func (s *side) acts(t *testing.T) {
+func (s *side) payerActs(t *testing.T) {
 	s.useTest(t)
 	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
 		made := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
 		theirs := s.theirTransaction(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
 		s.leadsToTheirs(made, theirs.text("id"))
 		if button == "approve" {
-			s.advance(16 * 60) // the address of their page has expired, and so has ours
+			s.advance(16 * 60) // the addresses of the other platform's page and of ours have expired
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
 			s.advance(5 * 60)
 			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
@@ -102,7 +102,7 @@ func (s *side) acts(t *testing.T) {
 		where := s.browse(made.text("auth_params.url"), url.Values{button: {"1"}})
 		s.read(made.text("id")).has("status", want)
 		if back := map[string]string{"approve": shop + "/ok", "refuse": shop + "/no"}[button]; where != back {
-			t.Errorf("who clicks %s is sent to %s, want %s", button, where, back)
+			t.Errorf("a payer who clicks %s is sent to %s, want %s", button, where, back)
 		}
 	}
 	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
@@ -124,13 +124,14 @@ func (s *side) acts(t *testing.T) {
 	bank := object{t, offered[1]}.text("target_bank_id")
 	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
 
-	s.signs(t)
+	s.payerSigns(t)
 	cancelled := s.create("payment", redirected, "3003").text("id")
 	s.change(cancelled, "cancel", "").has("status", "failed")
 	s.theirTransaction(cancelled).has("status", "failed")
 }
 
-// leadsToTheirs checks that our page sends the payer to theirs, and that it is open.
+// leadsToTheirs checks that our payer page sends the payer to the other platform's page, and that this page is
+// still valid.
 func (s *side) leadsToTheirs(ours object, id string) {
 	s.t.Helper()
 	browser := s.browser()
@@ -148,8 +149,9 @@ func (s *side) leadsToTheirs(ours object, id string) {
 	}
 }
 
-// signs tests a chain rail: the other platform decides the payload to be signed, and its expiry.
-func (s *side) signs(t *testing.T) {
+// payerSigns tests a payment that the payer signs: the other platform determines the payload to be signed, and its
+// expiry.
+func (s *side) payerSigns(t *testing.T) {
 	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
 	}})).has("status", "action_required")
@@ -179,7 +181,7 @@ func signatureOf(payload string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func (s *side) waits(t *testing.T) {
+func (s *side) delays(t *testing.T) {
 	s.useTest(t)
 	late := s.create("payment", delayed, "4000").has("status", "charging").text("id")
 	unknown := s.create("payment", silent, "4001").has("status", "charging").text("id")
@@ -188,11 +190,11 @@ func (s *side) waits(t *testing.T) {
 	for _, id := range []string{late, unknown, paidOut} {
 		s.read(id).has("status", "charged")
 	}
-	given := s.create("payment", delayed, "4003").text("id")
-	s.change(given, "cancel", "").has("status", "failed", "error_code", "cancelled")
+	cancelled := s.create("payment", delayed, "4003").text("id")
+	s.change(cancelled, "cancel", "").has("status", "failed", "error_code", "cancelled")
 }
 
-func (s *side) reverses(t *testing.T) {
+func (s *side) reversals(t *testing.T) {
 	s.useTest(t)
 	id := s.create("payment", chargedBack, "5000").has("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
@@ -203,7 +205,7 @@ func (s *side) reverses(t *testing.T) {
 }
 
 // A notification makes us inquire at once; without it our clock decides when.
-func (s *side) notifies(t *testing.T) {
+func (s *side) notifications(t *testing.T) {
 	s.useTest(t)
 	late := s.create("payment", delayed, "6000").has("status", "charging").text("id")
 	back := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")

@@ -54,8 +54,8 @@ func (p *proxy) moved(target *testkit.Server) {
 	p.target = target.Anyone()
 }
 
-// next stops the next request of a method.
-func (p *proxy) next(method string, answered bool) *stop {
+// stopNext stops the next request of a method.
+func (p *proxy) stopNext(method string, answered bool) *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stop = &stop{method: method, answered: answered, reached: make(chan struct{}), done: make(chan struct{})}
@@ -69,7 +69,7 @@ func (p *proxy) arrived(method string) int {
 	return p.sent[method]
 }
 
-// take returns the stop for a request, if it applies.
+// take removes the stop and returns it if it is for a request of this method; nil: there is none.
 func (p *proxy) take(method string) *stop {
 	p.mu.Lock()
 	defer p.mu.Unlock()

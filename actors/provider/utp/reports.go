@@ -129,12 +129,12 @@ func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[strin
 	return all, nil
 }
 
-// report makes a report about our transaction. Its time is seen if the other platform shows no time, or
-// a time after seen.
-func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, seen time.Time) actors.Report {
+// report makes a report about our transaction. The report's time is when the transaction finished, or observed
+// (when we have read it) if the other platform shows no time or a later one.
+func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what actors.Reported, observed time.Time) actors.Report {
 	at := tx.finished
-	if at.IsZero() || at.After(seen) {
-		at = seen
+	if at.IsZero() || at.After(observed) {
+		at = observed
 	}
 	why := tx.failure(payment.ProcessingError, reasonFailed)
 	if what == actors.TakenBack {
@@ -143,8 +143,8 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: why}
 }
 
-// Examine inquires a charge that is closed here (actors/payment declares it). If no response comes, it
-// reports nothing; the next poll asks again.
+// Examine implements Examiner of actors/payment: it inquires about a charge that is closed here. If no response
+// comes, it reports nothing; the next poll asks again.
 func (p *Provider) Examine(ctx context.Context, q *actors.Question) (actors.Report, bool) {
 	s := subject{terminal: q.Terminal, reference: q.Reference, operation: q.Operation, ChargeState: q.ChargeState}
 	tx, _ := p.find(ctx, &s)

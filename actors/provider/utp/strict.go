@@ -92,8 +92,7 @@ func (f *fields) fail() {
 	}
 }
 
-// zonedLayout is the second form of a time: it names a zone, and its value is in UTC
-// (specification, "What the service does").
+// zonedLayout is the protocol's second form of a time, which names the zone Etc/UTC.
 const zonedLayout = "2006-01-02 15:04:05.999999 Etc/UTC"
 
 // instant parses a time in either of the protocol's forms; zero if it has neither.

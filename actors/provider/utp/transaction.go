@@ -59,19 +59,19 @@ func readTransaction(text []byte) (*transaction, error) {
 	if tx.status == "" || !identifier(tx.id) {
 		return nil, errShape
 	}
-	further := &fields{object: o} // these fields may be absent or have another form
-	tx.code = further.text("error_code")
-	tx.rrn, tx.page = further.text("rrn"), address(further.text("simple_auth_redirect_url"))
-	tx.captured, tx.refunded = amountIn(further, "captured_amount"), amountIn(further, "refunded_amount")
-	tx.finished = instant(further.text("finished"))
-	meta := fields{object: further.member("merchant_meta")}
+	optional := &fields{object: o} // these fields may be absent or have another form
+	tx.code = optional.text("error_code")
+	tx.rrn, tx.page = optional.text("rrn"), address(optional.text("simple_auth_redirect_url"))
+	tx.captured, tx.refunded = amountIn(optional, "captured_amount"), amountIn(optional, "refunded_amount")
+	tx.finished = instant(optional.text("finished"))
+	meta := fields{object: optional.member("merchant_meta")}
 	tx.terminal = meta.text(metaTerminal)
-	tx.readAction(further)
+	tx.readAction(optional)
 	return tx, nil
 }
 
-// identifier tells whether a text can be an id in a URL. No platform has other ids, and our paths
-// are built from it.
+// identifier tells whether a text can be an id in a URL. No platform has other ids, and our paths are built
+// from ids.
 func identifier(text string) bool {
 	return text != "" && len(text) <= maxID && !strings.ContainsFunc(text, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
@@ -95,7 +95,7 @@ func amountIn(f *fields, name string) *money.Amount {
 	return &amount
 }
 
-// readAction reads the payer's action (specification, "Payer actions").
+// readAction reads the payer's action.
 func (tx *transaction) readAction(f *fields) {
 	const deadline = "expires_at"
 	if material := f.member("additional_params_for_auth"); len(material) > 0 {

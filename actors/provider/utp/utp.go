@@ -133,7 +133,7 @@ func (p *Provider) Inquire(ctx context.Context, q *actors.Question) actors.Outco
 	return p.operationOutcome(tx, &s, false)
 }
 
-// Reissue implements payment.Reissuer of actors: each read of the other platform's transaction
+// Reissue implements Reissuer of actors/payment: each read of the other platform's transaction
 // returns fresh material and a fresh address of its page.
 func (p *Provider) Reissue(ctx context.Context, q *actors.Question) actors.Outcome {
 	again := *q
@@ -156,8 +156,9 @@ func subjectOf(call *actors.Call) subject {
 
 func (s *subject) opens() bool { return s.operation == actors.Pay || s.operation == actors.PayOut }
 
-// failure returns the outcome of a request that did not succeed. A definite refusal means that the
-// charge is not created, or the operation not carried out.
+// failure returns the outcome of a request that did not succeed. submits says that the request was a
+// submission, not an inquiry: its definite refusal means that the charge is not created, or the operation not
+// carried out.
 func (p *Provider) failure(s *subject, r *reply, submits bool) actors.Outcome {
 	switch {
 	case !r.sent && submits:

@@ -17,7 +17,7 @@ import (
 const askPayer = time.Minute
 
 // pageLife is how long payers are sent to the other platform's page before its address is requested
-// again. The page is valid for about 15 minutes (specification, "create", rule 7).
+// again. The address is valid for about 15 minutes.
 const pageLife = 10 * time.Minute
 
 // chargeOutcome returns the transaction's verdict on the charge, with the expiry of its page.
@@ -83,8 +83,7 @@ func processing(words string) payment.Failure {
 }
 
 // action returns what our payer has to do, as the other platform publishes it. The other platform's
-// page can handle every action, so our page sends the payer there (specification, "Payer actions":
-// it is read first).
+// page can handle every action, so our page sends the payer there.
 func (tx *transaction) action() *payment.Action {
 	a := &payment.Action{}
 	if tx.auth != nil {
@@ -162,8 +161,8 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, before string, o *
 	o.Meta = tx.idsToStore(tx.refundID)
 }
 
-// logDifference logs that the other platform has moved another amount than requested (specification,
-// "refund or cancel": partial refunds are a request only). Our books have the requested amount; the
+// logDifference logs that the other platform has moved another amount than requested, which the protocol
+// permits: the amount of a partial refund is only a request. Our books have the requested amount; the
 // difference appears in the settlement.
 func (p *Provider) logDifference(tx *transaction, s *subject) {
 	moved := money.Amount{}

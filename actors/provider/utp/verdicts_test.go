@@ -100,16 +100,17 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 	r := open(t, respond(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
 	q := r.question(actors.Pay, 0)
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
-		t.Errorf("who lost the answer is told %+v", o.Action)
+		t.Errorf("a caller that lost the answer gets %+v", o.Action)
 	}
 	q.ActionKnown = true
 	if o := r.inquire(q); o.Action != nil || o.Verdict != payment.VerdictAction {
-		t.Errorf("who knows is told %v %+v", o.Verdict, o.Action)
+		t.Errorf("a caller that knows the action gets %v %+v", o.Verdict, o.Action)
 	}
 }
 
-// The address of their page expires before our payer's time is over, and the payload to be signed has a
-// deadline: both are read again, also if the response with their id was lost.
+// The address of the other platform's page expires before our payer's time is over, and so may the payload to be
+// signed. The address and the payload are read again, even if the response with the other platform's id was
+// lost.
 func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
 	r := open(t, respond(200, fresh))
@@ -158,30 +159,30 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	const refundID = `"refund_id":"r2"`
 	for name, c := range map[string]struct {
 		operation       actors.Operation
-		before          uint64 // refunded before
-		meta            string // beside the id
+		before          uint64 // total of earlier refunds
+		meta            string // stored in addition to the id
 		theirs          string
 		answered, asked payment.Verdict
 	}{
-		"captured":                       {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"still held":                     {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
-		"capture refused":                {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
-		"the hold is gone":               {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
-		"given up":                       {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
-		"given up before":                {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
-		"settled before it was given up": {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
-		"not given up yet":               {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
-		"returned":                       {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"returned, no amount shown":      {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
-		"on its way back":                {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
-		"refund refused":                 {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
-		"refund not decided":             {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
-		"refund never arrived":           {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
-		"only the one before":            {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
-		"one more":                       {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
-		"one more is refused":            {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
-		"one more is not decided":        {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
-		"more than was asked for":        {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
+		"captured":                      {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"still held":                    {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
+		"capture refused":               {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
+		"the hold is gone":              {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
+		"voided":                        {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
+		"rejected already":              {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
+		"settled before the void":       {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
+		"not voided yet":                {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
+		"refunded":                      {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"refunded, no amount shown":     {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
+		"refund in progress":            {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
+		"refund refused":                {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
+		"refund not decided":            {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
+		"refund never arrived":          {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
+		"only the earlier refund":       {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
+		"another refund":                {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
+		"another refund is refused":     {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
+		"another refund is not decided": {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
+		"more than requested":           {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
 		r := open(t, respond(200, c.theirs))
 		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
@@ -197,13 +198,14 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != stored {
 			t.Errorf("%s: kept %s", name, answered.Meta)
 		}
-		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than was asked for") {
+		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than requested") {
 			t.Errorf("%s: the operator reads %q", name, r.log)
 		}
 	}
 }
 
-// The first response may be outdated, and a refusal may only mean that the request is a repetition.
+// After a repeated request the transaction is read: the cached first response may be outdated, and a refusal may
+// only mean that the request is a repetition.
 func TestARepeatedOperationIsReadAgain(t *testing.T) {
 	const now = `"refund_id":"r1","refunded_amount":"400"`
 	for name, first := range map[string]func(http.ResponseWriter, received, int){
@@ -211,8 +213,8 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 			w.Header().Set("x-idempotent-replay", "true")
 			respond(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
 		},
-		"refused, as it is done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
-		"a conflict with itself":         respond(409, `{"error":"conflict"}`),
+		"refused, because it was done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
+		"a conflict with the same request":     respond(409, `{"error":"conflict"}`),
 	} {
 		r := open(t, func(w http.ResponseWriter, r received, n int) {
 			if n == 1 {

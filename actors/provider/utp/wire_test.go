@@ -63,7 +63,7 @@ func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
 		call.Terminal = terminal(t, base, "")
 		o := r.submit(call)
 		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
+			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 	}
 	if got := r.requests(); len(got) != 0 {
@@ -83,8 +83,8 @@ func closedPort(t *testing.T) string {
 
 func TestBrokenExchangeIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer func(http.ResponseWriter, received, int)
-		down   bool
+		answer      func(http.ResponseWriter, received, int)
+		unreachable bool
 	}{
 		"the connection is closed":        {func(http.ResponseWriter, received, int) { panic(http.ErrAbortHandler) }, true},
 		"500":                             {respond(500, `{"error":"internal","message":"boom"}`), true},
@@ -111,8 +111,8 @@ func TestBrokenExchangeIsUnknown(t *testing.T) {
 	} {
 		r := open(t, c.answer)
 		o := r.submit(r.pay())
-		if o.Verdict != payment.VerdictUnknown || o.Unreachable != c.down {
-			t.Errorf("%s: %v, down %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.down, r.log)
+		if o.Verdict != payment.VerdictUnknown || o.Unreachable != c.unreachable {
+			t.Errorf("%s: %v, unreachable %v; want unknown, %v\n%s", name, o.Verdict, o.Unreachable, c.unreachable, r.log)
 		}
 		if got := r.requests(); len(got) != 1 {
 			t.Errorf("%s: %d requests were sent", name, len(got))
@@ -168,7 +168,7 @@ func TestRefusalIsRecognisedInEachErrorShape(t *testing.T) {
 		r := open(t, respond(c.status, c.body))
 		o := r.submit(r.pay())
 		if o.Verdict != payment.VerdictRefused || o.Failure.Detail != c.reason || o.Unreachable {
-			t.Errorf("%s: %v %q, down %v", name, o.Verdict, o.Failure, o.Unreachable)
+			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 		if !strings.Contains(r.log.String(), "level=ERROR") || !strings.Contains(r.log.String(), "code="+c.code) {
 			t.Errorf("%s: the operator reads %s", name, r.log)
@@ -201,8 +201,8 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	if len(connections) > bound {
 		t.Errorf("%d calls at once went over %d connections, at most %d", many, len(connections), bound)
 	}
-	// A call may come just before the previous call's connection is returned to the pool; if no
-	// connection were reused, each call would have its own.
+	// A call may come just before the previous call's connection is returned to the pool and then open
+	// another. But if no connection were reused, each call would have its own.
 	const later = 50
 	addresses := make(map[string]bool)
 	for range later {
