@@ -53,7 +53,7 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
-// The reply is made from the record as it will be, except for the times that the writer fills.
+// The reply is made from the record as it will be stored, but without the times that the writer fills.
 func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
 	o := f.organization("One")
@@ -76,10 +76,10 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	}
 }
 
-// sameBut tells whether two records are equal after without has cleared some of their fields.
-func sameBut[R comparable](a, b R, without func(*R)) bool {
-	without(&a)
-	without(&b)
+// sameBut tells whether two records are equal, apart from the fields that clearFields clears.
+func sameBut[R comparable](a, b R, clearFields func(*R)) bool {
+	clearFields(&a)
+	clearFields(&b)
 	return a == b
 }
 
@@ -145,11 +145,11 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	own := f.Service.sealer
+	sealer := f.Service.sealer
 	f.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
 	_, found, err := f.Answered(adminKey("k"))
 	wantCode(t, "another keyring", err, ledger.Conflict, "")
-	f.Service.sealer = own
+	f.Service.sealer = sealer
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
 		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}

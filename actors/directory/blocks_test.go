@@ -193,7 +193,7 @@ func TestRefusedBlocks(t *testing.T) {
 	}
 }
 
-// fill commits count entries without the service, in few Changes.
+// fill commits the given number of entries in few Changes, without the service.
 func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	f.t.Helper()
 	var change posting.Change

@@ -46,13 +46,13 @@ func (f *fixture) connectedIDs() (ids []string) {
 func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	f := open(t)
 	first, second := f.partnerOf(f.organization("A").ID, "a"), f.partnerOf(f.organization("B").ID, "b")
-	rail, far, other := f.terminalOf(first, "{}"), f.connectedOf(first), f.connectedOf(second)
+	local, connected, other := f.terminalOf(first, "{}"), f.connectedOf(first), f.connectedOf(second)
 	inactive := false
 	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
-	want := []string{far.ID.String(), other.ID.String()}
+	want := []string{connected.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {
-		for _, made := range []*directory.Terminal{rail, far, other} {
+		for _, made := range []*directory.Terminal{local, connected, other} {
 			if found, ok := f.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
 				t.Errorf("%v is not found", made)
 			}
@@ -96,12 +96,12 @@ func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 // A row that was moved to another terminal does not open, as if it were damaged.
 func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	f := open(t)
-	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
-	stored := f.payload(far)
-	if moved, err := readAt(f.Service, terminals, far.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
+	terminal := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	stored := f.payload(terminal)
+	if moved, err := readAt(f.Service, terminals, terminal.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := readAt(f.Service, terminals, uuid.New(), far.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
+	if moved, err := readAt(f.Service, terminals, uuid.New(), terminal.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,17 +109,17 @@ func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 // A lost keyring makes the terminal's keys unreadable, and nothing else.
 func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
-	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	terminal := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
 	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
 	f.restart()
-	found, _ := f.Terminal(far.Org, far.ID)
+	found, _ := f.Terminal(terminal.Org, terminal.ID)
 	if c := connectionOf(found); c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
 		t.Error("the terminal is not there without its keys")
 	}
 	params := []byte(farParams)
-	must(f.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	must(f.PatchTerminal(t.Context(), terminal.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	f.restart()
-	if found, _ = f.Terminal(far.Org, far.ID); connectionOf(found).APIKey != keyCanary {
+	if found, _ = f.Terminal(terminal.Org, terminal.ID); connectionOf(found).APIKey != keyCanary {
 		t.Error("the key that was set again is not there")
 	}
 }

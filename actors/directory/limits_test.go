@@ -122,10 +122,10 @@ func TestRefusedLimits(t *testing.T) {
 		draft directory.Limit
 		field string
 	}{
-		"a partner that is nobody":          {dailyLimit(99, 1), "partner_id"},
-		"a partner of another organization": {dailyLimit(unknown.Number, 1), "partner_id"},
-		"a terminal of another one":         {foreign, "terminal_id"},
-		"no amount":                         {dailyLimit(p.Number, 0), "max_amount"},
+		"a partner that does not exist":      {dailyLimit(99, 1), "partner_id"},
+		"a partner of another organization":  {dailyLimit(unknown.Number, 1), "partner_id"},
+		"a terminal of another organization": {foreign, "terminal_id"},
+		"no amount":                          {dailyLimit(p.Number, 0), "max_amount"},
 	} {
 		_, err := f.CreateLimit(ctx, o.ID, c.draft)
 		wantCode(t, name, err, ledger.Invalid, c.field)

@@ -69,7 +69,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	f := open(t)
 	const n = 9
 	for i := range n {
-		f.organization(fmt.Sprint("Org ", i)) // the clock stands still, so both have the same time of creation
+		f.organization(fmt.Sprint("Org ", i)) // the clock stands still, so all have the same time of creation
 	}
 	seen := make(map[ledger.ID]bool)
 	all, _ := pages(t, 2, f.ListOrganizations)

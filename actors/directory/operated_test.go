@@ -39,15 +39,15 @@ func TestAlertTerminal(t *testing.T) {
 		env           money.Env
 		want          *directory.Terminal
 	}{
-		"a chat":                     {org, chat.ID, p.Number, money.Test, chat},
-		"an address":                 {org, mail.ID, p.Number, money.Prod, mail},
-		"nobody":                     {org, silent.ID, p.Number, money.Test, nil},
-		"no terminal":                {org, ledger.ID{}, p.Number, money.Test, told},
-		"no terminal, nobody":        {org, ledger.ID{}, p.Number, money.Prod, nil},
-		"no terminal, another's":     {org, ledger.ID{}, p.Number + 1, money.Test, nil},
-		"a terminal that is not":     {org, ledger.ID{7}, p.Number, money.Test, nil},
-		"another organization's":     {other, chat.ID, p.Number, money.Test, nil},
-		"an organization that isn't": {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
+		"a terminal with a chat":            {org, chat.ID, p.Number, money.Test, chat},
+		"a terminal with an e-mail address": {org, mail.ID, p.Number, money.Prod, mail},
+		"a terminal without contacts":       {org, silent.ID, p.Number, money.Test, nil},
+		"no terminal":                       {org, ledger.ID{}, p.Number, money.Test, told},
+		"no terminal, no contacts":          {org, ledger.ID{}, p.Number, money.Prod, nil},
+		"no terminal, another partner":      {org, ledger.ID{}, p.Number + 1, money.Test, nil},
+		"an unknown terminal":               {org, ledger.ID{7}, p.Number, money.Test, nil},
+		"another organization's terminal":   {other, chat.ID, p.Number, money.Test, nil},
+		"an unknown organization":           {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
 	} {
 		got, ok := f.AlertTerminal(c.org, c.partner, c.env, c.terminal)
 		if ok != (c.want != nil) || ok && got.ID != c.want.ID {
@@ -57,7 +57,7 @@ func TestAlertTerminal(t *testing.T) {
 	inactive := false
 	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
-		t.Error("operators of a notification-only terminal are told that is switched off")
+		t.Error("operators of a notification-only terminal that is switched off are told")
 	}
 }
 

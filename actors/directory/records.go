@@ -23,7 +23,7 @@ type kind[R any] struct {
 	index   func(*organization) *index[R]
 	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
-	partner  func(*R) int64 // the partner by which a list can be restricted; nil: by none
+	partner  func(*R) int64 // returns the partner that a record belongs to; nil: lists cannot be restricted to a partner
 	derive   func(*R) error // sets the fields that follow from the stored columns; may be nil
 	archived bool           // records can be changed even in an archived organization
 }

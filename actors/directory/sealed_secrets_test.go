@@ -40,15 +40,16 @@ func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
 	}))
 }
 
-// wantAddresses checks the secrets with which the notifications of both are signed.
-func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
+// wantAddresses checks the notification addresses of the partner and its terminal, and the secrets with which
+// their notifications are signed.
+func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, terminalSecret, previousSecret, partnerSecret string) {
 	f.t.Helper()
 	for _, c := range []struct {
 		to   ledger.ID
 		want actors.Address
 	}{
-		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: signs, Previous: previous}},
-		{p.ID, actors.Address{URL: partnerAddress, Secret: partner}},
+		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: terminalSecret, Previous: previousSecret}},
+		{p.ID, actors.Address{URL: partnerAddress, Secret: partnerSecret}},
 	} {
 		if got, set := f.Address(p.Org, c.to); !set || got != c.want {
 			f.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)

@@ -71,7 +71,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	who, hash := s.person(l.Org, l.Login)
 	right := s.passwords.verify(hash, l.Pass)
 	leave()
-	admitted := who.comesFrom(l.Source)
+	admitted := who.mayComeFrom(l.Source)
 	if wrong = !right || !admitted || !who.mayEnter(); wrong {
 		return nil, "", unauthorized()
 	}
@@ -126,8 +126,8 @@ func (w *person) mayEnter() bool {
 	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
 }
 
-// comesFrom tells whether the person may log in from the address.
-func (w *person) comesFrom(source netip.Addr) bool {
+// mayComeFrom tells whether the person may log in from the address.
+func (w *person) mayComeFrom(source netip.Addr) bool {
 	return w.partner == nil || w.partner.Admits(source)
 }
 
@@ -190,8 +190,8 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 	return created, secret.Text(token), nil
 }
 
-// LogOut ends the session; the session is refused from before LogOut returns. A session that is
-// already over stays so. The error is a *ledger.Refusal.
+// LogOut ends the session. When LogOut returns, the session is already refused. A session that was over before
+// stays as it is. The error is a *ledger.Refusal.
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
@@ -326,12 +326,12 @@ func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]store
 	})
 }
 
-// loadSessions publishes the live sessions at start. It does not load sessions that are over,
-// because their number grows every day.
 func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
 	return directory.Sessions.Read(at, payload, nil)
 }
 
+// loadSessions publishes the live sessions at start. It does not load sessions that are over,
+// because their number grows every day.
 func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	live, err := o.readSessions(v, now)
 	if err != nil {

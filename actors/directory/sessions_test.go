@@ -114,20 +114,20 @@ func TestWhoLogsIn(t *testing.T) {
 		org         ledger.ID
 		login, pass string
 	}{
-		"an unknown login":          {o.ID, "nobody", goodPass},
-		"no login":                  {o.ID, "", goodPass},
-		"a login in another case":   {o.ID, "Anna", goodPass},
-		"a wrong password":          {o.ID, "anna", goodPass + "x"},
-		"no password":               {o.ID, "anna", ""},
-		"a partner's wrong one":     {o.ID, "shop", "Pass"},
-		"a partner without one":     {o.ID, passless.Login, ""},
-		"a partner from elsewhere":  {o.ID, "far", goodPass},
-		"a deactivated user":        {o.ID, "gone", goodPass},
-		"another organization":      {other.ID, "anna", goodPass},
-		"an inactive organization":  {idle.ID, "anna", goodPass},
-		"an unknown organization":   {uuid.New(), "anna", goodPass},
-		"no organization":           {ledger.ID{}, "anna", goodPass},
-		"the platform's own record": {directory.PlatformOrg, "demo", "demo"},
+		"an unknown login":               {o.ID, "nobody", goodPass},
+		"no login":                       {o.ID, "", goodPass},
+		"a login in another case":        {o.ID, "Anna", goodPass},
+		"a wrong password":               {o.ID, "anna", goodPass + "x"},
+		"no password":                    {o.ID, "anna", ""},
+		"a partner's wrong password":     {o.ID, "shop", "Pass"},
+		"a partner without a password":   {o.ID, passless.Login, ""},
+		"a partner from another address": {o.ID, "far", goodPass},
+		"a deactivated user":             {o.ID, "gone", goodPass},
+		"another organization":           {other.ID, "anna", goodPass},
+		"an inactive organization":       {idle.ID, "anna", goodPass},
+		"an unknown organization":        {uuid.New(), "anna", goodPass},
+		"no organization":                {ledger.ID{}, "anna", goodPass},
+		"the platform's own record":      {directory.PlatformOrg, "demo", "demo"},
 	} {
 		_, _, err := f.logIn(c.org, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
@@ -255,13 +255,13 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		pass  string
 		ends  bool
 	}{
-		"a name":        {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
-		"what it is":    {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
-		"a password":    {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
-		"other roles":   {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
-		"a partner":     {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
-		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
-		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"a new name":                   {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
+		"activation of an active user": {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
+		"a new password":               {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
+		"other roles":                  {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
+		"another partner":              {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
+		"deactivation":                 {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"deactivation of another user": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
 		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 		one, two := f.mustLogIn(o.ID, u.Login, goodPass), f.mustLogIn(o.ID, u.Login, goodPass)
@@ -297,20 +297,20 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	for range MaxSessions {
 		hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
 	}
-	f.wantLive("the first of as many as there may be", o.ID, hers[0], true)
+	f.wantLive("the first of the maximum of sessions", o.ID, hers[0], true)
 	hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
-	f.wantLive("the first of one more", o.ID, hers[0], false)
-	f.wantLive("the second of one more", o.ID, hers[1], true)
+	f.wantLive("the first, after one session more", o.ID, hers[0], false)
+	f.wantLive("the second, after one session more", o.ID, hers[1], true)
 	f.wantLive("the last one", o.ID, hers[MaxSessions], true)
 	f.wantLive("another's", o.ID, his, true)
 	f.restart()
-	f.wantLive("the first of one more after a restart", o.ID, hers[0], false)
-	f.wantLive("the second of one more after a restart", o.ID, hers[1], true)
-	// Sessions that are over count neither towards the bound nor stay in memory.
+	f.wantLive("the first, after one session more and a restart", o.ID, hers[0], false)
+	f.wantLive("the second, after one session more and a restart", o.ID, hers[1], true)
+	// Sessions that are over neither count towards the bound nor stay in memory.
 	f.advance(31 * time.Minute)
 	f.mustLogIn(o.ID, "anna", goodPass)
 	part, _ := f.org(o.ID)
-	if live := part.sessionsByOwner[owner{user: must2(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+	if live := part.sessionsByOwner[owner{user: mustFind(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
 	}
 	f.restart()
@@ -322,7 +322,8 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	}
 }
 
-func must2[T any](value T, ok bool) T {
+// mustFind returns a value that must have been found.
+func mustFind[T any](value T, ok bool) T {
 	if !ok {
 		panic("not there")
 	}

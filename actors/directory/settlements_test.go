@@ -97,11 +97,11 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	f := open(t)
 	o := f.organization("A")
 	p := f.partnerOf(o.ID, "p")
-	full, err := money.Max.Sub(money.FromUint64(100))
+	nearlyAll, err := money.Max.Sub(money.FromUint64(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
+	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, nearlyAll)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.settle(p, 99, "fits")

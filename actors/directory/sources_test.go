@@ -47,8 +47,8 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 	}
 }
 
-// flood starts attempts from each of the addresses and returns when they wait. The returned
-// function waits until all of them have ended.
+// flood starts the given number of attempts from each of the addresses. The returned function waits until
+// all attempts have ended.
 func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 	f.t.Helper()
 	var all sync.WaitGroup

@@ -127,7 +127,7 @@ func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f.Authenticate(stale.ID, old)
 	f.Authenticate(o.ID, key)
 	f.Runtime.Quiesce()
-	moved, event := must2(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
+	moved, event := mustFind(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
 	f.advance(time.Minute)
 	f.Authenticate(stale.ID, old)

@@ -210,14 +210,13 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal publishes a terminal's record, which is a new one after the organization was
-// reloaded. Notifications from other platforms name only a terminal, so this table spans all
-// organizations.
-func (e *globalIndex) putTerminal(where *viewRecord[directory.Terminal]) {
-	t := where.record()
-	e.terminals.put(t.ID, where)
+// putTerminal publishes a terminal's place in the view, which is a new place after its organization was
+// reloaded. Notifications from other platforms name only a terminal, so this table spans all organizations.
+func (e *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
+	t := place.record()
+	e.terminals.put(t.ID, place)
 	if t.IsRemote() {
-		e.remote.Store(t.ID, where)
+		e.remote.Store(t.ID, place)
 	}
 }
 

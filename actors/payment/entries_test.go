@@ -47,7 +47,7 @@ func (f *fixture) setFee(fixed uint64) {
 	f.terminals = append([]*directory.Terminal{&next}, f.terminals[1:]...)
 }
 
-// POSTINGS.md, "Payments": a debit beyond the partner's balance becomes debt. A credit first repays the
+// A debit beyond the partner's balance becomes debt. A credit first repays the
 // debt, and the return of that credit restores it.
 func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f := open(t)

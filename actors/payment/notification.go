@@ -99,7 +99,7 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 }
 
 // A notice's body: version, flags, status, then the fields that the flags announce. A field that equals
-// the record's field is omitted; nearly all do.
+// the record's field is omitted, as nearly every field is.
 const (
 	noticeVersion = 1
 
@@ -222,7 +222,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.append(dst)}, nil
 }
 
-// append appends the data object of the specification's envelope, in its order.
+// append appends the notification's data object, with its members in the order that the API promises.
 func (t *notification) append(dst []byte) []byte {
 	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)

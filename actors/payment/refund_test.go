@@ -208,7 +208,7 @@ func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	}
 }
 
-// POSTINGS.md: the part of a refund that the partner's balance does not cover becomes debt.
+// The part of a refund that the partner's balance does not cover becomes debt.
 func TestRefundBeyondTheBalanceBecomesDebt(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -223,12 +223,12 @@ func TestRefundBeyondTheBalanceBecomesDebt(t *testing.T) {
 func TestRefundIsRefusedUnlessThePaymentIsSettled(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
-		"a payout":   f.create(payment.Payout, "4242424242424242", 70, "").Record,
-		"declined":   f.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"failed":     f.create(payment.Payment, "4000000000000119", 70, "").Record,
-		"charging":   f.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"waiting":    f.create(payment.Payment, redirect, 70, "").Record,
-		"not routed": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
+		"a payout":                f.create(payment.Payout, "4242424242424242", 70, "").Record,
+		"declined":                f.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"failed":                  f.create(payment.Payment, "4000000000000119", 70, "").Record,
+		"charging":                f.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"waiting":                 f.create(payment.Payment, redirect, 70, "").Record,
+		"rejected before routing": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := f.Refund(amountCommand(r.ID, 0))
@@ -243,7 +243,7 @@ func TestForeignTransactionIsNotFoundForEveryOperation(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for name, foreign := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
-		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
+		"an unknown id": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
 		_, err := f.Refund(paymentactor.AmountCommand{Command: foreign})
 		f.wantRefusal(err, ledger.NotFound)

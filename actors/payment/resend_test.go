@@ -23,10 +23,10 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	}{
 		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(amountCommand(id, 0)) }, payment.Charged},
 		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) }, payment.Refunded},
-		"cancel of what is held": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+		"cancel of a hold": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
-		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+		"cancel of a payment that waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 	} {

@@ -122,8 +122,8 @@ func New(o Options) *Service {
 func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, or for the create-wait. The error is a
-// *ledger.Refusal. If its code is neither Internal nor, after the create-wait, Unavailable, nothing is
-// stored.
+// *ledger.Refusal. A transaction may be stored in spite of the error only if its code is Internal or, after
+// the create-wait, Unavailable.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
