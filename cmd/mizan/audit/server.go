@@ -60,7 +60,8 @@ func (a *auditServer) head() ([]byte, error) {
 	return data.Signature, err
 }
 
-// inclusion returns an event's canonical bytes, and its path in the tree of size events.
+// inclusion returns an event's canonical bytes, and the proof that the event is in the tree over the journal's
+// first events, size in number.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`

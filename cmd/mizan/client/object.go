@@ -57,7 +57,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// Nothing is what tables show for a value that is absent, null or empty.
+// AbsentValue is what tables show for a value that is absent, null or empty.
 const AbsentValue = "-"
 
 // Text formats a JSON value for people.

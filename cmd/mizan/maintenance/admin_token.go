@@ -70,7 +70,7 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// token reads the token in force from the file or the environment. It is not a flag, because
+// token reads the token in force from the file or the environment. No flag contains the token itself, because
 // every user of the machine could read it on the command line.
 func (c *rotateTokenCommand) token() (secret.Text, error) {
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")

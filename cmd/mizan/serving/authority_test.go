@@ -118,10 +118,10 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, damage := range map[string]func([]byte) []byte{
-			"emptied": func([]byte) []byte { return nil },
-			"cut off": func(b []byte) []byte { return b[:len(b)/2] },
-			"flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-			"another's": func([]byte) []byte {
+			"emptied":            func([]byte) []byte { return nil },
+			"cut off":            func(b []byte) []byte { return b[:len(b)/2] },
+			"with a flipped bit": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"another authority's": func([]byte) []byte {
 				other := t.TempDir()
 				makeAuthority(t, other, noon, "localhost")
 				b, _ := os.ReadFile(filepath.Join(other, name))
@@ -132,7 +132,7 @@ func TestDamagedAuthorityIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			a, err := openAuthority(whole, []string{"localhost"}, func() time.Time { return noon })
-			if err == nil && what == "flipped" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
+			if err == nil && what == "with a flipped bit" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
 				continue // harmless: the flipped bit was in the copy of the public key, which is not used
 			}
 			if err == nil || !strings.Contains(err.Error(), "damaged") {

@@ -55,11 +55,11 @@ func (s *server) seedStore(ctx context.Context) error {
 	// up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
-	furnish := s.seedAdminToken
+	seed := s.seedAdminToken
 	if s.cfg.Sandbox {
-		furnish = s.seedSandbox
+		seed = s.seedSandbox
 	}
-	if err := furnish(ctx); err != nil {
+	if err := seed(ctx); err != nil {
 		return err
 	}
 	if n := s.directory.AdminTokens(); n > 1 {
