@@ -26,8 +26,8 @@ const (
 	expiredPoll = 50 * time.Millisecond
 )
 
-// deniedCases creates the keys and organizations for every case of the specification's
-// 401 (Authentication), through the server's own API.
+// deniedCases creates the keys and organizations for every reason for which the API must respond with 401,
+// through the server's own API.
 func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
 	here := s.OrganizationID

@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// few are three merchants whose keys are as long as the platform's own key.
-var few = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
+// threeMerchants are three merchants whose keys are as long as the platform's own key.
+var threeMerchants = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
 	{ID: 7, Keys: []string{"k71", "k72"}}, {ID: 8, Keys: []string{"k81"}}, {ID: 9, Keys: []string{"k91", "k92"}},
 }}
 
@@ -44,10 +44,10 @@ func writeMerchants(t *testing.T, dir string, m any) {
 }
 
 func TestKeysAreUsedInRoundsOfAllPartners(t *testing.T) {
-	if got := few.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
+	if got := threeMerchants.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
 		t.Errorf("%v", got)
 	}
-	if got := few.size(); got != (merchantCounts{3, 3, 5}) {
+	if got := threeMerchants.size(); got != (merchantCounts{3, 3, 5}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -58,7 +58,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); m != nil || err != nil {
 		t.Errorf("of an empty directory: %v, %v", m, err)
 	}
-	writeMerchants(t, dir, few)
+	writeMerchants(t, dir, threeMerchants)
 	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err != nil || len(m.Partners) != 3 {
 		t.Errorf("as many as there are: %v, %v", m, err)
 	}
@@ -86,7 +86,7 @@ func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 	p := &platform{keys: map[string]int{"k71": 0, "k81": 0, "k91": 0, "k72": 0, "k92": 0}}
 	r, out, err := runPayments(t, p, func(c *PaymentsConfig) {
 		c.Preload, c.Partners, c.Terminals, c.Keys = 99, 3, 3, 5
-		writeMerchants(t, c.Data, few)
+		writeMerchants(t, c.Data, threeMerchants)
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
