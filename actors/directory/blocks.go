@@ -157,7 +157,7 @@ func (l *blocklist) listings() []*listing {
 // it.
 func (l *blocklist) publish(b *directory.Block) {
 	value := blockValue{b.Kind, b.Value}
-	held, listed := l.values.Load(value)
+	stored, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
 		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
@@ -171,7 +171,7 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.values.Delete(value)
 		l.listBIN(value, false)
 		l.removeRange(b)
-		held.(*listing).inactive.Store(true)
+		stored.(*listing).inactive.Store(true)
 		l.inactive++
 		l.dropInactive()
 	}

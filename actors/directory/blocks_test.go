@@ -193,8 +193,8 @@ func TestRefusedBlocks(t *testing.T) {
 	}
 }
 
-// fill commits the given number of entries in few Changes, without the service.
-func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
+// commitBlocks commits the given number of entries in few Changes, without the service.
+func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	f.t.Helper()
 	var change posting.Change
 	for i := range count {
@@ -216,7 +216,7 @@ func TestMaximumOfAddressRanges(t *testing.T) {
 	f := open(t)
 	ctx, o := t.Context(), f.organization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
-	f.fill(o.ID, directory.BlockIP, 999, prefix)
+	f.commitBlocks(o.ID, directory.BlockIP, 999, prefix)
 	f.restart()
 	last := f.block(o.ID, directory.BlockIP, prefix(999))
 	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})

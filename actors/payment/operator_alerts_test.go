@@ -87,12 +87,12 @@ func TestOperatorsAreAlertedOnlyAfterTheCharge(t *testing.T) {
 
 func TestAlertThresholdAppliesToTheCapturedAmount(t *testing.T) {
 	f := openWithAlerts(t, func(f *fixture) { f.changeTerminal(0, twoPhase) })
-	whole := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
+	full := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	small := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	f.wantAlerts("")
 	f.mustRecord(f.Commit(amountCommand(small, threshold-1)))
 	f.wantAlerts("")
-	f.mustRecord(f.Commit(amountCommand(whole, 0)))
+	f.mustRecord(f.Commit(amountCommand(full, 0)))
 	f.wantAlerts("Large payment: 1.00 USD")
 }
 

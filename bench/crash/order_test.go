@@ -154,7 +154,7 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 		name   string
 		before reading
 		change func(*reading)
-		fine   bool
+		valid  bool
 	}{
 		{"the first response", reading{}, func(*reading) {}, true},
 		{"the same final response again", declined, func(*reading) {}, true},
@@ -174,7 +174,7 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 	} {
 		got := declined
 		c.change(&got)
-		if err := o.check(&c.before, &got); (err == nil) != c.fine {
+		if err := o.check(&c.before, &got); (err == nil) != c.valid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

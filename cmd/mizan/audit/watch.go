@@ -263,7 +263,7 @@ func storeBeside(first string, signed []byte) (path string, err error) {
 		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
-		if there, err := cli.ReadFile(path, evidence.MaxHead); err == nil && bytes.Equal(there, signed) {
+		if stored, err := cli.ReadFile(path, evidence.MaxHead); err == nil && bytes.Equal(stored, signed) {
 			return path, nil
 		}
 		path = fmt.Sprintf("%s.%d", first, n)

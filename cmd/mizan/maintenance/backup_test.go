@@ -160,11 +160,11 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "")
 	testkit.WaitUntil(t, "another backup", func() bool { // the server notices the kill when it sends more bytes
 		p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
-		gone := make(chan int, 1)
-		go func() { gone <- p.exit() }()
+		exited := make(chan int, 1)
+		go func() { exited <- p.exit() }()
 		for {
 			select {
-			case code := <-gone:
+			case code := <-exited:
 				if code != 2 || !strings.Contains(p.output.String(), "another backup is under way") {
 					t.Fatalf("exit %d: %s", code, p.output.String())
 				}
@@ -173,7 +173,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 			}
 			if partialBackupSize(t, dir) > 0 {
 				_ = p.cmd.Process.Kill()
-				<-gone
+				<-exited
 				return true
 			}
 		}

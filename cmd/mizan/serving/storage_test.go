@@ -341,15 +341,15 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
-	for _, gone := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
-		for name := range strings.FieldsSeq(gone) {
+	for _, lost := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+		for name := range strings.FieldsSeq(lost) {
 			if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 		if r.Exit != 1 || !strings.Contains(r.Stderr, "restore from a backup") || !strings.Contains(r.Stderr, "to begin anew") {
-			t.Errorf("without %s: exit %d, want 1 and what to do: %s", gone, r.Exit, r.Stderr)
+			t.Errorf("without %s: exit %d, want 1 and what to do: %s", lost, r.Exit, r.Stderr)
 		}
 		testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 	}
