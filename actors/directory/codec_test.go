@@ -79,7 +79,7 @@ func TestInvalidValuesAreErrors(t *testing.T) {
 
 func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	id := ledger.ID{7}
 	source := ledger.Source{Kind: ledger.Partner, ID: id}
 	err := f.commit(&posting.Change{Steps: []posting.Step{{

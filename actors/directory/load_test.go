@@ -37,8 +37,8 @@ func (f *fixture) commitSessions(u *directory.User, count int) {
 // them while reading, for each reason for which a session can be over.
 func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	anna, boris := f.userOf(o.ID, "anna", "client"), f.userOf(o.ID, "boris", "client")
+	o := f.newOrganization("One")
+	anna, boris := f.newUser(o.ID, "anna", "client"), f.newUser(o.ID, "boris", "client")
 	f.commitSessions(anna, 2_000)
 	f.advance(31 * time.Minute) // they expire by inactivity
 	f.commitSessions(boris, 20)

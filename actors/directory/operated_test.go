@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-func (f *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
+func (f *fixture) newOperatedTerminal(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
 	f.t.Helper()
 	d := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(params), Active: true}
 	if kind != directory.MerchantTerminal {
@@ -27,12 +27,12 @@ const (
 
 func TestAlertTerminal(t *testing.T) {
 	f := open(t)
-	org, other := f.organization("a").ID, f.organization("b").ID
-	p := f.partnerOf(org, "p")
-	chat, mail := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat), f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	silent := f.operatedBy(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
-	told := f.operatedBy(p, directory.MerchantTerminal, money.Test, byMail)
-	f.operatedBy(p, directory.MerchantTerminal, money.Prod, `{}`)
+	org, other := f.newOrganization("a").ID, f.newOrganization("b").ID
+	p := f.newPartner(org, "p")
+	chat, mail := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat), f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
+	silent := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
+	told := f.newOperatedTerminal(p, directory.MerchantTerminal, money.Test, byMail)
+	f.newOperatedTerminal(p, directory.MerchantTerminal, money.Prod, `{}`)
 	for name, c := range map[string]struct {
 		org, terminal ledger.ID
 		partner       int64
@@ -63,15 +63,15 @@ func TestAlertTerminal(t *testing.T) {
 
 func TestAlertTerminals(t *testing.T) {
 	f := open(t)
-	f.organization("empty")
-	first, second := f.organization("a").ID, f.organization("b").ID
-	p, q, other := f.partnerOf(first, "p"), f.partnerOf(first, "q"), f.partnerOf(second, "p")
+	f.newOrganization("empty")
+	first, second := f.newOrganization("a").ID, f.newOrganization("b").ID
+	p, q, other := f.newPartner(first, "p"), f.newPartner(first, "q"), f.newPartner(second, "p")
 	want := map[ledger.ID][]ledger.ID{}
-	a := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat)
-	b := f.operatedBy(q, directory.PaymentTerminal, money.Test, byChat)
-	c := f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	f.operatedBy(p, directory.PaymentTerminal, money.Test, `{}`)
-	d := f.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
+	a := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat)
+	b := f.newOperatedTerminal(q, directory.PaymentTerminal, money.Test, byChat)
+	c := f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
+	f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{}`)
+	d := f.newOperatedTerminal(other, directory.MerchantTerminal, money.Test, byMail)
 	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
 	inactive := false
 	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))

@@ -27,7 +27,7 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
 	}
 	f := open(t)
-	o := f.organization("Many")
+	o := f.newOrganization("Many")
 	draft := MerchantsDraft{Partners: 2_000, Terminals: 3, Keys: 20_000}
 	records := uint64(draft.Partners*(1+draft.Terminals) + draft.Keys)
 	made := must(f.AddMerchants(t.Context(), o.ID, draft))
@@ -58,8 +58,8 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 
 func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.partnerOf(o.ID, "before")
+	o := f.newOrganization("One")
+	f.newPartner(o.ID, "before")
 	eventsBefore := len(f.events(o.ID)) // events of the organization and the partner
 	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
 	if len(made) != 150 {
@@ -99,14 +99,14 @@ func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	check()
 	f.restart()
 	check()
-	if next := f.partnerOf(o.ID, "after"); next.Number != 152 {
+	if next := f.newPartner(o.ID, "after"); next.Number != 152 {
 		t.Errorf("the next partner is %d, want 152", next.Number)
 	}
 }
 
 func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for field, d := range map[string]MerchantsDraft{
 		"partners":  {Terminals: 1},
 		"terminals": {Partners: 1, Terminals: -1},
@@ -126,10 +126,10 @@ func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 // reading it would end the process.
 func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
-	revoked, revokedKey := f.keyOf(p)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
+	revoked, revokedKey := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
 	if _, _, ok := f.Authenticate(o.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
@@ -155,16 +155,16 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 // The bytes that a refusal allocates show the steps that it took.
 func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
-	o, other, inactive := f.organization("One"), f.organization("Two"), f.organization("Three")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
-	revoked, revokedKey := f.keyOf(p)
+	o, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
+	revoked, revokedKey := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
 	expiredKey := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	_, inactiveKey := f.keyOf(f.partnerOf(inactive.ID, "sleeps"))
+	_, inactiveKey := f.issueKey(f.newPartner(inactive.ID, "sleeps"))
 	status := directory.Maintenance
 	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := append([]byte(nil), value...)

@@ -31,7 +31,7 @@ const (
 // signingPair returns a terminal and its partner, each with an address and a secret.
 func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
 	f.t.Helper()
-	p := must(f.CreatePartner(f.t.Context(), f.organization("A").ID, directory.Partner{
+	p := must(f.CreatePartner(f.t.Context(), f.newOrganization("A").ID, directory.Partner{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
 	}, []byte("nine-Lions-paint")))
 	return p, must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{

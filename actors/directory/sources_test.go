@@ -69,8 +69,8 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 // admitted and displaces one of theirs.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range 60 {
@@ -101,8 +101,8 @@ func (f *fixture) waiting() int { return f.hashing.gate.Waiting() }
 
 func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	ended := f.flood([]netip.Addr{somewhere}, maxFromSource)
 	for f.waiting() < maxFromSource {
@@ -129,7 +129,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 // A login that is locked out is refused at once even while all places are taken.
 func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for range maxFailures {
 		_, _, _ = f.logIn(o.ID, "anna", "wrong")
 	}
@@ -144,7 +144,7 @@ func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 
 func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range maxHashWaiting {
@@ -154,8 +154,8 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	u := f.userOf(o.ID, "anna", "client")
-	p := f.partnerOf(o.ID, "shop")
+	u := f.newUser(o.ID, "anna", "client")
+	p := f.newPartner(o.ID, "shop")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
 	must(f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
 	if _, _, err := f.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
