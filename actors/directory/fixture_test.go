@@ -130,7 +130,7 @@ func wantCode(t *testing.T, what string, err error, code ledger.Code, field stri
 
 func text(s secret.Text) []byte { return []byte(s) }
 
-func canceled(t *testing.T) context.Context {
+func canceledContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx

@@ -22,14 +22,14 @@ const (
 )
 
 // Bounds of hashing: how many hashes run at once and how many may wait. They apply to setting
-// passwords; logins have bounds of their own (attempts).
+// passwords and, separately, to logins (hashingPlaces).
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
 // passwords hashes passwords, a bounded number at a time. Setting a password waits at its own gate and
-// logins wait elsewhere (attempts), so a flood of logins does not keep administrators from setting
+// logins wait elsewhere (hashingPlaces), so a flood of logins does not keep administrators from setting
 // passwords.
 type passwords struct {
 	settingGate gate

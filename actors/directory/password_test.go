@@ -55,7 +55,7 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 		p.settingGate.inside <- struct{}{} // all places are taken
 		p.settingGate.admitted <- struct{}{}
 	}
-	wantCode(t, "no answer in time", set(canceled(t)), ledger.Unavailable, "")
+	wantCode(t, "no answer in time", set(canceledContext(t)), ledger.Unavailable, "")
 	if len(p.settingGate.admitted) != maxHashing {
 		t.Error("who gave up still waits")
 	}

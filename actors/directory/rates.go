@@ -25,7 +25,7 @@ func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool
 }
 
 func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Rate], bool) {
-	c, ok := o.pairs.Load(pair{from, to})
+	c, ok := o.ratesByPair.Load(pair{from, to})
 	if !ok {
 		return nil, false
 	}

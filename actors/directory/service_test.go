@@ -330,7 +330,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 		}, nil)
 	}()
 	<-entered
-	_, err := f.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := f.CreateAPIKey(canceledContext(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {

@@ -241,16 +241,16 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.IdleTooLong(used, now), o.self.record().Active()
-	if !(known && found && same && valid && sessionsByOwner && !rested && active) {
+	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.self.record().Active()
+	if !(known && found && same && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
 	return place, n, true
 }
 
-// begunAs tells whether the session was begun in the current epoch of its user or partner: a new
+// inCurrentEpoch tells whether the session was begun in the current epoch of its user or partner: a new
 // password, for example, starts a new epoch.
-func (o *organization) begunAs(n *directory.Session) bool {
+func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
 		u = c.record()
@@ -265,7 +265,7 @@ func (o *organization) begunAs(n *directory.Session) bool {
 // record has the latest use, which may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.begunAs(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
+	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -322,7 +322,7 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 // the view before.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
-		return n.Valid(now) && o.begunAs(n) && !n.IdleTooLong(0, now)
+		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
 	})
 }
 

@@ -134,7 +134,7 @@ func TestWhoLogsIn(t *testing.T) {
 		// The login gets no response before a password has been hashed.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
-		_, _, err = f.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
@@ -384,7 +384,7 @@ func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := f.LogIn(canceled(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceledContext(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)

@@ -114,7 +114,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 		}
 	}
 	elsewhere := Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
-	_, _, err := f.LogIn(canceled(t), elsewhere)
+	_, _, err := f.LogIn(canceledContext(t), elsewhere)
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	leave()
 	if _, _, err := f.LogIn(t.Context(), elsewhere); err != nil {

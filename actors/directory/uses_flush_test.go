@@ -109,7 +109,7 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	for range cap(f.commands.inside) {
 		f.commands.inside <- struct{}{}
 	}
-	wantCode(t, "no time", f.FlushUses(canceled(t)), ledger.Unavailable, "")
+	wantCode(t, "no time", f.FlushUses(canceledContext(t)), ledger.Unavailable, "")
 	for range cap(f.commands.inside) {
 		<-f.commands.inside
 	}

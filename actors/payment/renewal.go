@@ -83,7 +83,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		return
 	}
 	if t.load() {
-		t.notifySubscription() // a subscription that asks again has missed the end of the renewal, if it has ended
+		t.notifySubscription() // if the renewal has ended, its subscription has missed the report
 		return
 	}
 	service := t.service

@@ -166,8 +166,8 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 	return source.ID, found, err
 }
 
-// replay returns the reply to the first request with the same key. If that reply was not stored,
-// because the process ended before it, or can't be decrypted, replay returns the current state of the
+// replay returns the reply to the first request with the same key. If that reply can't be
+// decrypted, or was not stored because the process ended first, replay returns the current state of the
 // first request's transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
 	stored, state, err := s.storedReply(org, key)

@@ -106,7 +106,7 @@ func (s *server) shareOpenFiles(context.Context) error {
 // the gate may admit. It runs after the store is open and before the listeners are.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
-	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
+	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
 	room := k.adjust()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
@@ -124,10 +124,10 @@ func (s *server) limitConnections() (int, error) {
 
 // handleKeeper adjusts the bound of the gate to the number of free handles.
 type handleKeeper struct {
-	handles handles
-	gate    *connlimit.Gate
-	log     *slog.Logger
-	short   rate.Sometimes
+	handles  handles
+	gate     *connlimit.Gate
+	log      *slog.Logger
+	warnings rate.Sometimes // bounds how often the log warns that few connections are possible
 }
 
 // adjust counts handles, adjusts the gate's bound, and returns the number of possible connections, which
@@ -142,7 +142,7 @@ func (k *handleKeeper) adjust() int {
 	}
 	room := k.handles.connections(open - k.gate.Open())
 	if room < minConnections {
-		k.short.Do(func() {
+		k.warnings.Do(func() {
 			k.log.Warn("the limit of open files is too low for this store: few connections are taken", "limit", k.handles.limit, "open", open, "connections", max(room, 1))
 		})
 	}
