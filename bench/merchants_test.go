@@ -65,14 +65,14 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		sandbox server.Sandbox
 		want    merchantCounts
-		says    string
+		message string
 	}{
 		"more keys":         {*sandbox, merchantCounts{3, 3, 6}, "5 keys in all"},
 		"fewer partners":    {*sandbox, merchantCounts{2, 3, 5}, "3 partners"},
 		"more terminals":    {*sandbox, merchantCounts{3, 4, 5}, "3 terminals each"},
 		"another directory": {server.Sandbox{OrganizationID: "other"}, merchantCounts{3, 3, 5}, "another sandbox"},
 	} {
-		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -117,8 +117,8 @@ func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
 
 func TestNumberOfMerchantsIsBounded(t *testing.T) {
 	for _, c := range []struct {
-		want merchantCounts
-		says string
+		want    merchantCounts
+		message string
 	}{
 		{merchantCounts{}, ""},
 		{merchantCounts{1, 1, 1}, ""},
@@ -131,8 +131,8 @@ func TestNumberOfMerchantsIsBounded(t *testing.T) {
 		{merchantCounts{2, 3, 1}, "--keys"},
 	} {
 		err := c.want.check()
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %v, want %q", c.want, err, c.says)
+		if (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%v: %v, want %q", c.want, err, c.message)
 		}
 	}
 }
@@ -215,9 +215,9 @@ func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, says := range []string{"over 20 partners and 60 keys, 3 limits on each partner", "ledger     ok"} {
-			if !strings.Contains(out, says) {
-				t.Errorf("it does not say %q:\n%s", says, out)
+		for _, message := range []string{"over 20 partners and 60 keys, 3 limits on each partner", "ledger     ok"} {
+			if !strings.Contains(out, message) {
+				t.Errorf("it does not say %q:\n%s", message, out)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ import (
 type chaos struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	calm   bool
+	calm   bool // nothing fails any more
 }
 
 // happens returns true about once in n calls, and never after the test has become calm.

@@ -112,7 +112,7 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		balance, months, hash string
 		exit                  int
-		says                  string
+		message               string
 	}{
 		"as it was closed":                      {"", october, emptyOctoberHash, 0, "2026-10 " + emptyOctoberHash + " ok\n"},
 		"no month is closed":                    {"", "", emptyOctoberHash, 0, "no month is closed\n"},
@@ -126,7 +126,7 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 		f.balance, f.months, f.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
 		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token}, &out, &problems)
-		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.says) {
+		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.message) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}

@@ -129,7 +129,7 @@ func (p *printer) printObject(o Object) {
 }
 
 // printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
-// by end.
+// by flush.
 func (p *printer) printRow(o Object) {
 	if p.json {
 		p.writeLine(o)

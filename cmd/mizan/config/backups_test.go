@@ -15,8 +15,8 @@ func TestBackupScheduleIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		args []string
-		says string
+		args    []string
+		message string
 	}{
 		{[]string{"--backup-dir", "/nowhere/at/all"}, "backup-dir: "},
 		{[]string{"--backup-dir", existingFile}, "is no directory"},
@@ -29,8 +29,8 @@ func TestBackupScheduleIsChecked(t *testing.T) {
 		{[]string{"--backup-rate", "fast"}, "backup-rate: "},
 	} {
 		_, err := parse(t, append([]string{"--sandbox"}, c.args...)...)
-		if got := lines(err); len(got) != 1 || !strings.Contains(got[0], c.says) {
-			t.Errorf("%v: %q, want a line with %q", c.args, got, c.says)
+		if got := lines(err); len(got) != 1 || !strings.Contains(got[0], c.message) {
+			t.Errorf("%v: %q, want a line with %q", c.args, got, c.message)
 		}
 	}
 }

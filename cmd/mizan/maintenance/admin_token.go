@@ -91,7 +91,7 @@ func (c *rotateTokenCommand) token() (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// rotateOffline rotates the token in the store of a stopped server.
+// rotateOffline replaces all tokens in the store of a stopped server.
 func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) {
 	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")

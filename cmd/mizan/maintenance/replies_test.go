@@ -224,9 +224,9 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}
 	other := newKeyring(t)
 	for name, c := range map[string]struct {
-		flags []string
-		exit  int
-		says  string
+		flags   []string
+		exit    int
+		message string
 	}{
 		"no --keyring":            {nil, 0, ""},
 		"the store's own keyring": {[]string{"--keyring", place}, 0, ""},
@@ -235,7 +235,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 		"a directory":             {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
 	} {
 		run := testkit.Run(t, nil, append([]string{"audit", "verify", "--data", r.server.Dir}, c.flags...)...)
-		if run.Exit != c.exit || !strings.Contains(run.Stderr, c.says) {
+		if run.Exit != c.exit || !strings.Contains(run.Stderr, c.message) {
 			t.Errorf("%s: exit %d, want %d\n%s%s", name, run.Exit, c.exit, run.Stdout, run.Stderr)
 		}
 	}
