@@ -66,7 +66,7 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
-// admitted and displaces one of theirs.
+// admitted and displaces an attempt from those networks.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")

@@ -171,7 +171,7 @@ func (w *watchRun) poll() error {
 	return w.report("extends the %d that were seen before", last)
 }
 
-// report prints the head, with the time if --every makes the command print one after another.
+// report prints the head, with the time if --every makes the command print several heads.
 func (w *watchRun) report(format string, args ...any) error {
 	at := ""
 	if w.Every != 0 {

@@ -198,7 +198,7 @@ func TestWatchStateIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The next watch removes the temporary file of a killed one; a state that is a link stays a
+	// The next watch removes the temporary file of a killed watch; a state that is a link stays a
 	// link.
 	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
 	write(t, left, "half")
