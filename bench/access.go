@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// mostT is the largest absolute t with which two cases still count as equal.
+	// maxEqualT is the largest absolute t with which two cases still count as equal.
 	maxEqualT = 4.5
 
 	// comparedFraction is the fraction of samples that is compared. The slowest samples are dropped,

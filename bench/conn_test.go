@@ -40,15 +40,15 @@ func serve(t *testing.T, config *tls.Config, fn func(net.Conn)) string {
 	return scheme + l.Addr().String()
 }
 
-// certificate returns the configurations of a TLS server and of a client that trusts it.
-func certificate(t *testing.T) (theirs, own *tls.Config) {
+// tlsConfigs returns the configurations of a TLS server and of a client that trusts it.
+func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	own = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
-	own.NextProtos = nil
-	return &tls.Config{Certificates: s.TLS.Certificates}, own
+	client = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	client.NextProtos = nil
+	return &tls.Config{Certificates: s.TLS.Certificates}, client
 }
 
 func dialTo(t *testing.T, base string, config *tls.Config) *conn {
@@ -117,14 +117,14 @@ func script(c net.Conn) {
 }
 
 func TestExchange(t *testing.T) {
-	theirs, own := certificate(t)
+	server, client := tlsConfigs(t)
 	for _, transport := range []struct {
-		name        string
-		theirs, own *tls.Config
-	}{{name: "plain"}, {"TLS", theirs, own}} {
+		name           string
+		server, client *tls.Config
+	}{{name: "plain"}, {"TLS", server, client}} {
 		t.Run(transport.name, func(t *testing.T) {
-			base := serve(t, transport.theirs, script)
-			c := dialTo(t, base, transport.own)
+			base := serve(t, transport.server, script)
+			c := dialTo(t, base, transport.client)
 			for round := range 50 {
 				for _, path := range []string{"/first", "/slow", "/big"} {
 					a, err := c.exchange([]byte("GET " + path + " HTTP/1.1\r\n\r\n"))
@@ -143,7 +143,7 @@ func TestExchange(t *testing.T) {
 			if _, err := c.exchange([]byte("GET /half HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "connection closed" {
 				t.Errorf("half an answer: %v", err)
 			}
-			if _, err := dialTo(t, base, transport.own).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
+			if _, err := dialTo(t, base, transport.client).exchange([]byte("GET /more HTTP/1.1\r\n\r\n")); err == nil {
 				t.Error("more than one answer was accepted")
 			}
 		})

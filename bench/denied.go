@@ -26,39 +26,39 @@ const (
 	expiredPoll = 50 * time.Millisecond
 )
 
-// deniedCases creates the keys and organizations for every case of the specification's
-// 401 (Authentication), through the server's own API.
+// deniedCases creates the keys and organizations for every reason for which the API must respond with 401,
+// through the server's own API.
 func deniedCases(ctx context.Context, s *server.Sandbox, client *http.Client) ([]deniedCase, error) {
 	a := &operator{client: client, sandbox: s, run: uuid.NewString()}
-	here := s.OrganizationID
-	there := a.createOrganization(ctx, "Neighbours")
-	resting := a.createOrganization(ctx, "Resting")
-	partner := a.createPartner(ctx, here, nil)
-	away := a.createPartner(ctx, here, []string{"192.0.2.0/24"})
-	good := a.createKey(ctx, here, partner, time.Time{})
-	expired := a.createKey(ctx, here, partner, time.Now().Add(expiresIn))
-	revoked := a.createKey(ctx, here, partner, time.Time{})
-	outside := a.createKey(ctx, here, away, time.Time{})
-	sleeping := a.createKey(ctx, resting, a.createPartner(ctx, resting, nil), time.Time{})
-	for _, k := range []issuedKey{good, revoked, expired} {
-		a.requireAdmitted(ctx, here, k.Key)
+	organization := s.OrganizationID
+	otherOrganization := a.createOrganization(ctx, "Neighbours")
+	inactive := a.createOrganization(ctx, "Resting")
+	partner := a.createPartner(ctx, organization, nil)
+	restricted := a.createPartner(ctx, organization, []string{"192.0.2.0/24"})
+	valid := a.createKey(ctx, organization, partner, time.Time{})
+	expired := a.createKey(ctx, organization, partner, time.Now().Add(expiresIn))
+	revoked := a.createKey(ctx, organization, partner, time.Time{})
+	outside := a.createKey(ctx, organization, restricted, time.Time{})
+	inactiveKey := a.createKey(ctx, inactive, a.createPartner(ctx, inactive, nil), time.Time{})
+	for _, k := range []issuedKey{valid, revoked, expired} {
+		a.requireAdmitted(ctx, organization, k.Key)
 	}
-	a.requireAdmitted(ctx, resting, sleeping.Key)
-	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, here, nil, nil)
-	a.do(ctx, http.MethodPatch, "/organizations/"+resting, "", map[string]any{"status": "maintenance"}, nil)
-	a.waitUntilRefused(ctx, here, expired.Key)
+	a.requireAdmitted(ctx, inactive, inactiveKey.Key)
+	a.do(ctx, http.MethodDelete, "/api_keys/"+revoked.ID, organization, nil, nil)
+	a.do(ctx, http.MethodPatch, "/organizations/"+inactive, "", map[string]any{"status": "maintenance"}, nil)
+	a.waitUntilRefused(ctx, organization, expired.Key)
 	if a.err != nil {
 		return nil, fmt.Errorf("bench: access: %w", a.err)
 	}
 	return []deniedCase{
-		{"unknown key", unknownKeyLike(good.Key, "A"), here},
-		{"another unknown key", unknownKeyLike(good.Key, "B"), here},
-		{"wrong organization", good.Key, there},
-		{"unknown organization", good.Key, uuid.NewString()},
-		{"expired", expired.Key, here},
-		{"revoked", revoked.Key, here},
-		{"inactive organization", sleeping.Key, resting},
-		{"wrong source address", outside.Key, here},
+		{"unknown key", unknownKeyLike(valid.Key, "A"), organization},
+		{"another unknown key", unknownKeyLike(valid.Key, "B"), organization},
+		{"wrong organization", valid.Key, otherOrganization},
+		{"unknown organization", valid.Key, uuid.NewString()},
+		{"expired", expired.Key, organization},
+		{"revoked", revoked.Key, organization},
+		{"inactive organization", inactiveKey.Key, inactive},
+		{"wrong source address", outside.Key, organization},
 	}, nil
 }
 

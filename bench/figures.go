@@ -40,8 +40,8 @@ func newFigures() *figures {
 	return &figures{latency: newHistogram(), late: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
 }
 
-// succeeded counts a request that was due at due and sent at sent, with a good response that arrived at
-// now. All times are since the run began.
+// succeeded counts a request with a good response. The arguments are the times, since the run began, at which
+// the request was due, at which it was sent, and at which the response arrived.
 func (f *figures) succeeded(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.good++

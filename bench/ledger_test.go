@@ -107,39 +107,39 @@ func TestTransferIDsAreVersion4(t *testing.T) {
 }
 
 func TestConfigBounds(t *testing.T) {
-	good := LedgerConfig{Accounts: 2, Batch: 16_384, Hot: 1, Transfers: 1}
+	valid := LedgerConfig{Accounts: 2, Batch: 16_384, Hot: 1, Transfers: 1}
 	for name, change := range map[string]func(*LedgerConfig){
-		"accounts": func(c *LedgerConfig) { c.Accounts = 1 },
-		"batch":    func(c *LedgerConfig) { c.Batch = 16_385 },
-		"no batch": func(c *LedgerConfig) { c.Batch = 0 },
-		"hot":      func(c *LedgerConfig) { c.Hot = 1.1 },
-		"no end":   func(c *LedgerConfig) { c.Transfers = 0 },
+		"too few accounts":                 func(c *LedgerConfig) { c.Accounts = 1 },
+		"too large a batch":                func(c *LedgerConfig) { c.Batch = 16_385 },
+		"an empty batch":                   func(c *LedgerConfig) { c.Batch = 0 },
+		"a fraction above one":             func(c *LedgerConfig) { c.Hot = 1.1 },
+		"neither transfers nor a duration": func(c *LedgerConfig) { c.Transfers = 0 },
 	} {
-		if err := good.Validate(); err != nil {
+		if err := valid.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		bad := good
+		bad := valid
 		change(&bad)
 		if bad.Validate() == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	fine := PaymentsConfig{Workload: "read", Connections: 1, Duration: 1, Timeout: 1, TLS: "off"}
+	validPayments := PaymentsConfig{Workload: "read", Connections: 1, Duration: 1, Timeout: 1, TLS: "off"}
 	for name, change := range map[string]func(*PaymentsConfig){
-		"workload":       func(c *PaymentsConfig) { c.Workload = "write" },
-		"connections":    func(c *PaymentsConfig) { c.Connections = 0 },
-		"duration":       func(c *PaymentsConfig) { c.Duration = 0 },
-		"rate":           func(c *PaymentsConfig) { c.Rate = -1 },
-		"preload":        func(c *PaymentsConfig) { c.Preload = -1 },
-		"target alone":   func(c *PaymentsConfig) { c.Target = "http://x" },
-		"transport":      func(c *PaymentsConfig) { c.TLS = "files" },
-		"query":          func(c *PaymentsConfig) { c.Query = "a b" },
-		"no time to ask": func(c *PaymentsConfig) { c.Timeout = 0 },
+		"an unknown workload":     func(c *PaymentsConfig) { c.Workload = "write" },
+		"no connections":          func(c *PaymentsConfig) { c.Connections = 0 },
+		"no duration":             func(c *PaymentsConfig) { c.Duration = 0 },
+		"a negative rate":         func(c *PaymentsConfig) { c.Rate = -1 },
+		"a negative preload":      func(c *PaymentsConfig) { c.Preload = -1 },
+		"a target without --data": func(c *PaymentsConfig) { c.Target = "http://x" },
+		"TLS from files":          func(c *PaymentsConfig) { c.TLS = "files" },
+		"a query with a space":    func(c *PaymentsConfig) { c.Query = "a b" },
+		"no time-out":             func(c *PaymentsConfig) { c.Timeout = 0 },
 	} {
-		if err := fine.Validate(); err != nil {
+		if err := validPayments.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		bad := fine
+		bad := validPayments
 		change(&bad)
 		if bad.Validate() == nil {
 			t.Errorf("%s: accepted", name)

@@ -70,7 +70,7 @@ func (w realWatch) await(ctx context.Context, due time.Duration) {
 	}
 }
 
-// slot holds one connection, so that the guard can end an exchange on it.
+// slot holds one connection, so that load.guard can end an exchange on it.
 type slot struct {
 	sent atomic.Int64 // start of the exchange under way, in nanoseconds since the run began, plus one; 0: none
 	mu   sync.Mutex

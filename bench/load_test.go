@@ -33,9 +33,9 @@ func (*getJob) check(_ uint64, a *response) string {
 
 func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server. took returns the time by the stopwatch
-// that the server takes for a request, counted from 0. If the time is negative, the server closes the
-// connection instead of responding.
+// runAgainst runs a load of one connection against a server. took gets the number of a request, from 0 on, and
+// returns the time by the stopwatch that the server takes for it. If the time is negative, the server closes
+// the connection instead of responding.
 func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
 	watch, j := new(handWatch), new(getJob)

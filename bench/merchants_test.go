@@ -27,8 +27,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// few are three merchants whose keys are as long as the platform's own key.
-var few = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
+// threeMerchants are three merchants whose keys are as long as the platform's own key.
+var threeMerchants = merchants{Organization: "org", Terminals: 3, Partners: []merchant{
 	{ID: 7, Keys: []string{"k71", "k72"}}, {ID: 8, Keys: []string{"k81"}}, {ID: 9, Keys: []string{"k91", "k92"}},
 }}
 
@@ -44,10 +44,10 @@ func writeMerchants(t *testing.T, dir string, m any) {
 }
 
 func TestKeysAreUsedInRoundsOfAllPartners(t *testing.T) {
-	if got := few.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
+	if got := threeMerchants.keys(); !slices.Equal(got, []string{"k71", "k81", "k91", "k72", "k92"}) {
 		t.Errorf("%v", got)
 	}
-	if got := few.size(); got != (merchantCounts{3, 3, 5}) {
+	if got := threeMerchants.size(); got != (merchantCounts{3, 3, 5}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -58,21 +58,21 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); m != nil || err != nil {
 		t.Errorf("of an empty directory: %v, %v", m, err)
 	}
-	writeMerchants(t, dir, few)
+	writeMerchants(t, dir, threeMerchants)
 	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err != nil || len(m.Partners) != 3 {
 		t.Errorf("as many as there are: %v, %v", m, err)
 	}
 	for what, c := range map[string]struct {
 		sandbox server.Sandbox
 		want    merchantCounts
-		says    string
+		message string
 	}{
 		"more keys":         {*sandbox, merchantCounts{3, 3, 6}, "5 keys in all"},
 		"fewer partners":    {*sandbox, merchantCounts{2, 3, 5}, "3 partners"},
 		"more terminals":    {*sandbox, merchantCounts{3, 4, 5}, "3 terminals each"},
 		"another directory": {server.Sandbox{OrganizationID: "other"}, merchantCounts{3, 3, 5}, "another sandbox"},
 	} {
-		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.says) {
+		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestPaymentsSpreadOverAllKeys(t *testing.T) {
 	p := &platform{keys: map[string]int{"k71": 0, "k81": 0, "k91": 0, "k72": 0, "k92": 0}}
 	r, out, err := runPayments(t, p, func(c *PaymentsConfig) {
 		c.Preload, c.Partners, c.Terminals, c.Keys = 99, 3, 3, 5
-		writeMerchants(t, c.Data, few)
+		writeMerchants(t, c.Data, threeMerchants)
 	})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -117,8 +117,8 @@ func TestPaymentsSpreadNeedMerchantsAtTheTarget(t *testing.T) {
 
 func TestNumberOfMerchantsIsBounded(t *testing.T) {
 	for _, c := range []struct {
-		want merchantCounts
-		says string
+		want    merchantCounts
+		message string
 	}{
 		{merchantCounts{}, ""},
 		{merchantCounts{1, 1, 1}, ""},
@@ -131,8 +131,8 @@ func TestNumberOfMerchantsIsBounded(t *testing.T) {
 		{merchantCounts{2, 3, 1}, "--keys"},
 	} {
 		err := c.want.check()
-		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%v: %v, want %q", c.want, err, c.says)
+		if (err == nil) != (c.message == "") || err != nil && !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%v: %v, want %q", c.want, err, c.message)
 		}
 	}
 }
@@ -215,9 +215,9 @@ func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
-		for _, says := range []string{"over 20 partners and 60 keys, 3 limits on each partner", "ledger     ok"} {
-			if !strings.Contains(out, says) {
-				t.Errorf("it does not say %q:\n%s", says, out)
+		for _, message := range []string{"over 20 partners and 60 keys, 3 limits on each partner", "ledger     ok"} {
+			if !strings.Contains(out, message) {
+				t.Errorf("it does not say %q:\n%s", message, out)
 			}
 		}
 	}

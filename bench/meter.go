@@ -49,9 +49,9 @@ func (m *meter) watch() {
 	}
 }
 
-// stop returns the resources that the server (nil if the run has not started it) and the generator have
-// used.
-func (m *meter) stop() (theirs *Costs, own Costs) {
+// stop ends the measurement and returns the resources that the server (nil if the run has not started it) and
+// the generator have used.
+func (m *meter) stop() (server *Costs, generator Costs) {
 	close(m.end)
 	<-m.ended
 	after := m.sample()
@@ -61,7 +61,7 @@ func (m *meter) stop() (theirs *Costs, own Costs) {
 	if m.server != nil {
 		c := costs(0)
 		c.ReadyAfter = m.server.ReadyAfter.Seconds()
-		theirs = &c
+		server = &c
 	}
-	return theirs, costs(1)
+	return server, costs(1)
 }

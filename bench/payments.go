@@ -68,7 +68,7 @@ func Payments(ctx context.Context, cfg PaymentsConfig, out io.Writer) (err error
 	if cfg.Target == "" && inMemory(dir) {
 		printLine(out, "warning: %s never reaches a disk: durability costs nothing here", fileSystem(dir))
 	}
-	// The server needs the cores more. One core is enough for a hundred thousand exchanges a
+	// Most cores are left to the server. One core is enough for a hundred thousand exchanges a
 	// second, and idle threads that look for work cost CPU too.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(max(1, runtime.NumCPU()/4)))
 

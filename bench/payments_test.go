@@ -97,7 +97,7 @@ func TestPaymentsResolvesUnknownOutcomes(t *testing.T) {
 func TestPaymentsReportsAWrongLedger(t *testing.T) {
 	for name, c := range map[string]struct {
 		platform *platform
-		says     string
+		message  string
 	}{
 		"a payment not booked":   {&platform{losesPayments: true}, "has risen by"},
 		"a payment booked twice": {&platform{repeatsPayments: true}, "has risen by"},
@@ -105,7 +105,7 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, out, err := runPayments(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
-			if err == nil || !strings.Contains(err.Error(), c.says) {
+			if err == nil || !strings.Contains(err.Error(), c.message) {
 				t.Fatalf("Payments = %v\n%s", err, out)
 			}
 			if r.Ledger == "ok" || !strings.Contains(out, r.Ledger) {

@@ -180,7 +180,7 @@ func (p *platform) show(w http.ResponseWriter, x *paid) {
 
 func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
 
-// providerRow returns the row of one of two terminals; the second terminal has the odd thousand.
+// providerRow returns the row of terminal 0 or 1. Each has half of the total, and an odd remainder is terminal 1's.
 func (p *platform) providerRow(terminal int) string {
 	share := p.provider / 2
 	if terminal == 1 {

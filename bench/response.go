@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// maxAnswer bounds a response in bytes, including its head.
+// maxResponse bounds a response in bytes, including its head.
 const maxResponse = 1 << 20
 
 var errResponse = errors.New("malformed answer")

@@ -80,7 +80,7 @@ func (t *transfers) newID() (id ledger.ID) {
 	return id
 }
 
-// fill makes x a new transfer.
+// fill turns x into a new random transfer.
 func (t *transfers) fill(x *transfer) {
 	from, to := t.chooseAccounts()
 	amount := 1 + t.random.Uint64N(maxTransfer)
@@ -97,7 +97,8 @@ func (t *transfers) fill(x *transfer) {
 	x.change = posting.Change{Steps: x.steps[:]}
 }
 
-// chooseAccounts chooses two accounts. Account 0 is the hot one; it only occurs in the hot pair.
+// chooseAccounts chooses two accounts. Account 0 is the hot account: it takes part in the fraction hot of the
+// transfers, or in all of them if there is only one other account.
 func (t *transfers) chooseAccounts() (from, to int) {
 	others := len(t.paths) - 1
 	from = 1 + t.random.IntN(others)

@@ -15,10 +15,10 @@ import (
 
 func TestRevocationIsSeenAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
 	for range 50 {
-		k, value := f.keyOf(p)
+		k, value := f.issueKey(p)
 		if _, _, ok := f.Authenticate(o.ID, value); !ok {
 			t.Fatal("a new key isn't taken")
 		}
@@ -47,10 +47,10 @@ func TestRevocationIsSeenAtOnce(t *testing.T) {
 func TestWhoIsLetIn(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.organization("One"), f.organization("Two")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
-	gone, goneValue := f.keyOf(p)
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
+	gone, goneValue := f.issueKey(p)
 	must(f.RevokeAPIKey(ctx, o.ID, gone.ID))
 	soon := startTime.Add(time.Minute)
 	shortLived := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})).Value
@@ -96,12 +96,12 @@ func TestWhoIsLetIn(t *testing.T) {
 // its load.
 func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	revoked, value := f.keyOf(p)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	revoked, value := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	inactive := f.organization("Off")
-	_, offValue := f.keyOf(f.partnerOf(inactive.ID, "off"))
+	inactive := f.newOrganization("Off")
+	_, offValue := f.issueKey(f.newPartner(inactive.ID, "off"))
 	status := directory.Maintenance
 	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
@@ -172,9 +172,9 @@ func panics(fn func()) (stumbled bool) {
 
 func TestLastUse(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
 	last := func() ledger.Micros {
 		keys, _, err := f.ListAPIKeys(o.ID, Page{})
 		if err != nil || len(keys) != 1 {

@@ -24,9 +24,9 @@ type Answer struct {
 	Status int
 	Body   []byte // as the function given to Once has made it
 
-	// Booked and Seq are the booked time of the write's event and its place in the journal. Only
-	// the writer knows them, so Answered fills them; the function that makes the body leaves room
-	// for them.
+	// Booked is the time at which the write's event was booked, and Seq is the event's place in the
+	// journal. Only the writer knows them, so Answered fills them. The function that makes the body
+	// leaves room for them.
 	Booked ledger.Micros
 	Seq    uint64
 }
@@ -48,8 +48,8 @@ type idempotentReply struct {
 	answer func(made any) Answer
 }
 
-// withShown returns a context in which a write that has an idempotency key stores a reply about the
-// given value instead of the record that the write makes durable.
+// withShown returns a context for a write that may have an idempotency key. The write's stored reply is then
+// made from the result of shown, and not from the record that the write makes durable.
 func withShown(ctx context.Context, shown func(made any) any) context.Context {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
@@ -135,8 +135,8 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 	return actors.ReplyLost("directory.Answered")
 }
 
-// write is run for writes that may have an idempotency key. decide also returns the result of the
-// write, from which the reply is made. A dry run ends after decide.
+// write does what run does, for a write that may have an idempotency key. decide also returns the result of
+// the write, from which the reply is made. A dry run ends after decide.
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
@@ -154,8 +154,8 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 	}, publish)
 }
 
-// checkUnclaimed refuses a write that changes nothing if its key is already claimed: then two
-// concurrent requests used the same key, and the other one changed the record first.
+// checkUnclaimed refuses a write that changes nothing if its key is already claimed. In that case two
+// concurrent requests used the same key, and the other request has changed the record.
 func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	v := s.rt.Journal.View()
 	defer v.Close()
@@ -166,28 +166,28 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 	return err
 }
 
-// KeepAnswer makes another actor's Change in an organization claim the key of a context that Once
-// returned, and store the reply to made. Without a key it does nothing. If KeepAnswer returns an
-// error, the Change must not be submitted. If the writer refuses the Change, the key may have been
+// KeepAnswer adds to the Change of another package's actor, in an organization, the claim of the key in ctx
+// (see Once) and the reply, which is made from the write's result. Without a key it does nothing. If it returns
+// an error, the Change must not be submitted. If the writer refuses the Change, the key may have been
 // claimed before: call Answered again.
-func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, made any) error {
+func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
 		return nil
 	}
 	answer := ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(o.key.ClaimKey())} // no other record is stored under the key's id
-	return s.addReply("directory.KeepAnswer", o, change, org, answer, made)
+	return s.addReply("directory.KeepAnswer", o, change, org, answer, result)
 }
 
-// addReply adds the key's claim and the sealed reply to a change. The reply comes directly behind the
-// event of the record in about, if that record has one: Answered takes the booked time from the event
-// before the reply.
+// addReply adds the key's claim and the sealed reply to a change; about is the record that the reply is about.
+// The reply comes last, so if the change's last event is that record's, the reply directly follows it:
+// Answered takes the booked time from the event before the reply.
 func (s *Service) addReply(op string, o *idempotentReply, change *posting.Change, org ledger.ID, about ledger.Source, made any) error {
 	id := directory.CachedReplyID(o.key.ClaimKey())
 	answer := o.answer(made)
 	plaintext, err := replyType.AppendStored(nil, &answer, nil)
 	defer clear(plaintext)
-	assert.NoError(err) // it has no secret column: it is sealed as a whole
+	assert.NoError(err) // a reply has no secret columns, because it is sealed as a whole
 	record, err := s.sealer.Seal(plaintext, sealedFor(org, id))
 	if err != nil {
 		return ledger.Refuse(op, ledger.Internal, "an answer can't be sealed: %v", err)

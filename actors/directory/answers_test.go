@@ -27,7 +27,7 @@ func (f *fixture) rename(p *directory.Partner, key actors.Key, name, body string
 
 func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	f := open(t)
-	p := f.partnerOf(f.organization("One").ID, "one")
+	p := f.newPartner(f.newOrganization("One").ID, "one")
 	if _, found, err := f.Answered(adminKey("k")); found || err != nil {
 		t.Fatal(found, err)
 	}
@@ -53,11 +53,11 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 	wantCode(t, "another request", err, ledger.Conflict, "")
 }
 
-// The reply is made from the record as it will be, except for the times that the writer fills.
+// The reply is made from the record as it will be stored, but without the times that the writer fills.
 func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
 	var seen any
 	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { seen = made; return Answer{Status: 201} })
 	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
@@ -76,16 +76,16 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	}
 }
 
-// sameBut tells whether two records are equal after without has cleared some of their fields.
-func sameBut[R comparable](a, b R, without func(*R)) bool {
-	without(&a)
-	without(&b)
+// sameBut tells whether two records are equal, apart from the fields that clearFields clears.
+func sameBut[R comparable](a, b R, clearFields func(*R)) bool {
+	clearFields(&a)
+	clearFields(&b)
 	return a == b
 }
 
 func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	f := open(t)
-	p := f.partnerOf(f.organization("One").ID, "one")
+	p := f.newPartner(f.newOrganization("One").ID, "one")
 	before := len(f.events(p.Org))
 	wantCode(t, "too long an answer", f.rename(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
 	if err := f.rename(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
@@ -113,7 +113,7 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 // The partner number that a repeated request has reserved goes to the next partner.
 func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -130,7 +130,7 @@ func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	}
 	next := f.platform.Load().record.NextPartner
 	for n := int64(2); n < next; n++ {
-		f.partnerOf(o.ID, strings.Repeat("x", int(n)))
+		f.newPartner(o.ID, strings.Repeat("x", int(n)))
 	}
 	if after := f.platform.Load().record.NextPartner; after != next {
 		t.Errorf("the next number is %d, was %d", after, next)
@@ -139,17 +139,17 @@ func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 
 func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f := open(t)
-	p := f.partnerOf(f.organization("One").ID, "one")
+	p := f.newPartner(f.newOrganization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {
 		if err := f.rename(p, adminKey(key), key, "the body of "+key); err != nil {
 			t.Fatal(err)
 		}
 	}
-	own := f.Service.sealer
+	sealer := f.Service.sealer
 	f.Service.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader))
 	_, found, err := f.Answered(adminKey("k"))
 	wantCode(t, "another keyring", err, ledger.Conflict, "")
-	f.Service.sealer = own
+	f.Service.sealer = sealer
 	source := func(key string) ledger.Source {
 		k := adminKey(key)
 		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}

@@ -90,8 +90,8 @@ func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	return false
 }
 
-// hasBIN tells whether a prefix of the card number's first digits is listed, at least MinBIN digits
-// long.
+// hasBIN tells whether the list has a BIN of at least MinBIN digits with which the card number's first digits
+// begin.
 func (l *blocklist) hasBIN(digits []byte) bool {
 	var b bin
 	defer clear(b[:])
@@ -106,7 +106,7 @@ func (l *blocklist) hasBIN(digits []byte) bool {
 	return false
 }
 
-// listBIN adds a BIN to the active BINs, or removes it.
+// listBIN adds a BIN to the active BINs or, if it is not listed any more, removes it.
 func (l *blocklist) listBIN(value blockValue, listed bool) {
 	if value.kind != directory.BlockBIN {
 		return
@@ -157,7 +157,7 @@ func (l *blocklist) listings() []*listing {
 // it.
 func (l *blocklist) publish(b *directory.Block) {
 	value := blockValue{b.Kind, b.Value}
-	held, listed := l.values.Load(value)
+	stored, listed := l.values.Load(value)
 	switch {
 	case b.Active && !listed:
 		place := &listing{creation: creation{b.Created, b.ID}, blockValue: value}
@@ -171,7 +171,7 @@ func (l *blocklist) publish(b *directory.Block) {
 		l.values.Delete(value)
 		l.listBIN(value, false)
 		l.removeRange(b)
-		held.(*listing).inactive.Store(true)
+		stored.(*listing).inactive.Store(true)
 		l.inactive++
 		l.dropInactive()
 	}
@@ -253,8 +253,8 @@ type BlockPage struct {
 	After Cursor              // the last row of the previous page; zero: start from the newest
 }
 
-// CreateBlock puts a value on the organization's blocklist; the entry applies from before
-// CreateBlock returns. A value that is already listed is a Conflict, and so is an entry beyond the
+// CreateBlock puts a value on the organization's blocklist. The entry already applies when CreateBlock
+// returns. A value that is already listed is a Conflict, and so is an entry beyond the
 // maximum. Errors are *ledger.Refusal or the store's.
 func (s *Service) CreateBlock(ctx context.Context, org ledger.ID, d directory.BlockDraft) (*directory.Block, error) {
 	const op = "directory.CreateBlock"

@@ -18,7 +18,7 @@ import (
 
 const testFingerprint = "0123456789abcdef0123456789abcdef"
 
-func (f *fixture) block(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
+func (f *fixture) newBlock(org ledger.ID, kind directory.BlockKind, value string) *directory.Block {
 	f.t.Helper()
 	return must(f.CreateBlock(f.t.Context(), org, directory.BlockDraft{Kind: kind, Value: value, Masked: "424242******4242"}))
 }
@@ -50,9 +50,9 @@ func TestPayerIsCheckedAgainstEachKind(t *testing.T) {
 		directory.BlockCountry: {"ru"},
 	} {
 		for _, value := range values {
-			o := f.organization(string(kind))
+			o := f.newOrganization(string(kind))
 			f.wantBlocked(o.ID, fullPayer(), "")
-			b := f.block(o.ID, kind, value)
+			b := f.newBlock(o.ID, kind, value)
 			f.wantBlocked(o.ID, fullPayer(), string(kind))
 			f.wantBlocked(o.ID, directory.Payer{}, "")
 			f.wantBlocked(o.ID, directory.Payer{
@@ -66,13 +66,13 @@ func TestPayerIsCheckedAgainstEachKind(t *testing.T) {
 
 func TestFirstMatchingKindIsReturned(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	listed := []struct {
 		kind  directory.BlockKind
 		value string
 	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", testFingerprint}, {"bin", "4242424"}}
 	for _, entry := range listed {
-		f.block(o.ID, entry.kind, entry.value)
+		f.newBlock(o.ID, entry.kind, entry.value)
 		f.wantBlocked(o.ID, fullPayer(), string(entry.kind))
 	}
 	shortBIN := fullPayer()
@@ -88,8 +88,8 @@ func TestFirstMatchingKindIsReturned(t *testing.T) {
 
 func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 	f := open(t)
-	one, two := f.organization("One"), f.organization("Two")
-	b := f.block(one.ID, directory.BlockCountry, "RU")
+	one, two := f.newOrganization("One"), f.newOrganization("Two")
+	b := f.newBlock(one.ID, directory.BlockCountry, "RU")
 	if !f.HasBlocks(one.ID) || f.HasBlocks(two.ID) || f.HasBlocks(uuid.New()) {
 		t.Error("a list has entries of another one")
 	}
@@ -109,8 +109,8 @@ func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 
 func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
-	first := f.block(o.ID, directory.BlockEmail, "a@b.c")
+	ctx, o := t.Context(), f.newOrganization("One")
+	first := f.newBlock(o.ID, directory.BlockEmail, "a@b.c")
 	for _, same := range []string{"a@b.c", "A@B.C"} {
 		_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
 		wantCode(t, same, err, ledger.Conflict, "")
@@ -130,7 +130,7 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	}
 	f.restart()
 	f.wantBlocked(o.ID, fullPayer(), "")
-	back := f.block(o.ID, directory.BlockEmail, "a@b.c")
+	back := f.newBlock(o.ID, directory.BlockEmail, "a@b.c")
 	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < gone.Updated {
 		t.Errorf("%+v after %+v", back, gone)
 	}
@@ -143,7 +143,7 @@ func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 // Of many concurrent creates of the same value one succeeds and the others get a Conflict.
 func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	var wait sync.WaitGroup
 	results := make(chan error, 32)
 	for range cap(results) {
@@ -168,8 +168,8 @@ func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 
 func TestRefusedBlocks(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
-	b := f.block(o.ID, directory.BlockCountry, "KZ")
+	ctx, o := t.Context(), f.newOrganization("One")
+	b := f.newBlock(o.ID, directory.BlockCountry, "KZ")
 	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: "name", Value: "x"})
 	wantCode(t, "kind", err, ledger.Invalid, "kind")
 	_, err = f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
@@ -193,8 +193,8 @@ func TestRefusedBlocks(t *testing.T) {
 	}
 }
 
-// fill commits count entries without the service, in few Changes.
-func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
+// commitBlocks commits the given number of entries in few Changes, without the service.
+func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count int, value func(i int) string) {
 	f.t.Helper()
 	var change posting.Change
 	for i := range count {
@@ -214,45 +214,45 @@ func (f *fixture) fill(org ledger.ID, kind directory.BlockKind, count int, value
 
 func TestMaximumOfAddressRanges(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
+	ctx, o := t.Context(), f.newOrganization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
-	f.fill(o.ID, directory.BlockIP, 999, prefix)
+	f.commitBlocks(o.ID, directory.BlockIP, 999, prefix)
 	f.restart()
-	last := f.block(o.ID, directory.BlockIP, prefix(999))
+	last := f.newBlock(o.ID, directory.BlockIP, prefix(999))
 	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
 	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
-	f.block(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
+	f.newBlock(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
 	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
 	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
 	must(f.DeleteBlock(ctx, o.ID, last.ID))
 	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
-	f.block(o.ID, directory.BlockIP, prefix(1000))
+	f.newBlock(o.ID, directory.BlockIP, prefix(1000))
 }
 
 // Writing a million entries would take minutes, so the test sets the counter of entries directly.
 func TestMaximumOfEntries(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	part, _ := f.org(o.ID)
 	part.blocks.all.Add(directory.MaxBlocks - 1)
-	f.block(o.ID, directory.BlockCountry, "RU")
+	f.newBlock(o.ID, directory.BlockCountry, "RU")
 	_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
 	wantCode(t, "one entry too many", err, ledger.Conflict, "")
 	must(f.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, directory.BlockCountry, "RU")))
-	f.block(o.ID, directory.BlockCountry, "KZ")
+	f.newBlock(o.ID, directory.BlockCountry, "KZ")
 }
 
 func TestListBlocksShowsActiveEntries(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
+	ctx, o := t.Context(), f.newOrganization("One")
 	countries := []string{"AD", "BB", "CC", "DE", "EE"}
 	for i, value := range countries {
-		f.block(o.ID, directory.BlockCountry, value)
-		f.block(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
+		f.newBlock(o.ID, directory.BlockCountry, value)
+		f.newBlock(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
 	}
 	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
 	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
-	f.block(o.ID, directory.BlockCountry, "DE") // at its old place in the list
+	f.newBlock(o.ID, directory.BlockCountry, "DE") // at its old place in the list
 	want := map[directory.BlockKind]string{
 		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
 		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",
@@ -280,11 +280,11 @@ func TestListBlocksShowsActiveEntries(t *testing.T) {
 // Entries that are created and deleted repeatedly take no more room than the active ones.
 func TestInactiveListingsAreDropped(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	kept := f.block(o.ID, directory.BlockCountry, "RU")
+	o := f.newOrganization("One")
+	kept := f.newBlock(o.ID, directory.BlockCountry, "RU")
 	part, _ := f.org(o.ID)
 	for i := range 3 * maxInactive {
-		b := f.block(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
+		b := f.newBlock(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
 		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
 		if n := len(part.blocks.listings()); n > 2+maxInactive {
 			t.Fatalf("%d listings for one entry", n)
@@ -299,8 +299,8 @@ func TestInactiveListingsAreDropped(t *testing.T) {
 // The blocklist changes while payers are checked against it.
 func TestBlocklistChangesDuringLookups(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.block(o.ID, directory.BlockCountry, "RU")
+	o := f.newOrganization("One")
+	f.newBlock(o.ID, directory.BlockCountry, "RU")
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	for range 2 {
@@ -321,7 +321,7 @@ func TestBlocklistChangesDuringLookups(t *testing.T) {
 		})
 	}
 	for range 20 {
-		b := f.block(o.ID, directory.BlockIP, "10.0.0.0/8")
+		b := f.newBlock(o.ID, directory.BlockIP, "10.0.0.0/8")
 		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
 	}
 	close(done)

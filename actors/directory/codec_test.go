@@ -28,9 +28,9 @@ func storedOf[R any](k kind[R], r *R) storedRow {
 	return storedRow{must(k.columns.AppendStored(nil, r, nil)), func(b []byte) error { _, err := readAt(keyless, k, id, id, b); return err }}
 }
 
-// stored returns a payload of each kind that has a reading function besides its columns, and of each
-// that is read without a kind.
-func stored() map[string]storedRow {
+// storedRows returns a payload of each kind of record that is not read from its columns alone, and of each
+// type that is read without a kind.
+func storedRows() map[string]storedRow {
 	return map[string]storedRow{
 		"terminal": storedOf(terminals, &directory.Terminal{
 			Partner: 1, Name: "T", Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test, ProviderParams: []byte(`{"priority":1}`),
@@ -48,7 +48,7 @@ func stored() map[string]storedRow {
 }
 
 func TestDamagedPayloadsAreErrors(t *testing.T) {
-	for kind, row := range stored() {
+	for kind, row := range storedRows() {
 		if err := row.decode(row.payload); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -79,7 +79,7 @@ func TestInvalidValuesAreErrors(t *testing.T) {
 
 func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	id := ledger.ID{7}
 	source := ledger.Source{Kind: ledger.Partner, ID: id}
 	err := f.commit(&posting.Change{Steps: []posting.Step{{
@@ -95,7 +95,7 @@ func TestStartNamesTheRecordThatCantBeRead(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	rows := stored()
+	rows := storedRows()
 	for _, row := range rows {
 		f.Add(row.payload)
 	}

@@ -23,8 +23,8 @@ const (
 	farParams  = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
 )
 
-// connectedOf returns a terminal of the partner that is connected to another platform.
-func (f *fixture) connectedOf(p *directory.Partner) *directory.Terminal {
+// newConnectedTerminal returns a terminal of the partner that is connected to another platform.
+func (f *fixture) newConnectedTerminal(p *directory.Partner) *directory.Terminal {
 	f.t.Helper()
 	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
@@ -45,14 +45,14 @@ func (f *fixture) connectedIDs() (ids []string) {
 
 func TestATerminalIsFoundWithoutItsOrganization(t *testing.T) {
 	f := open(t)
-	first, second := f.partnerOf(f.organization("A").ID, "a"), f.partnerOf(f.organization("B").ID, "b")
-	rail, far, other := f.terminalOf(first, "{}"), f.connectedOf(first), f.connectedOf(second)
+	first, second := f.newPartner(f.newOrganization("A").ID, "a"), f.newPartner(f.newOrganization("B").ID, "b")
+	local, connected, other := f.newTerminal(first, "{}"), f.newConnectedTerminal(first), f.newConnectedTerminal(second)
 	inactive := false
 	must(f.PatchTerminal(t.Context(), second.Org, other.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
-	want := []string{far.ID.String(), other.ID.String()}
+	want := []string{connected.ID.String(), other.ID.String()}
 	slices.Sort(want)
 	for range 2 {
-		for _, made := range []*directory.Terminal{rail, far, other} {
+		for _, made := range []*directory.Terminal{local, connected, other} {
 			if found, ok := f.FindTerminal(made.ID); !ok || found.ID != made.ID || found.Org != made.Org {
 				t.Errorf("%v is not found", made)
 			}
@@ -78,7 +78,7 @@ func (f *fixture) payload(t *directory.Terminal) []byte {
 
 func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 	f := open(t)
-	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	far := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
 	name := "farther"
 	for range 2 {
 		if stored := f.payload(far); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
@@ -96,12 +96,12 @@ func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 // A row that was moved to another terminal does not open, as if it were damaged.
 func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 	f := open(t)
-	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
-	stored := f.payload(far)
-	if moved, err := readAt(f.Service, terminals, far.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
+	terminal := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
+	stored := f.payload(terminal)
+	if moved, err := readAt(f.Service, terminals, terminal.Org, uuid.New(), stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
-	if moved, err := readAt(f.Service, terminals, uuid.New(), far.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
+	if moved, err := readAt(f.Service, terminals, uuid.New(), terminal.ID, stored); err != nil || connectionOf(moved).APIKey != "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,25 +109,25 @@ func TestSealedParametersOpenInTheirTerminalOnly(t *testing.T) {
 // A lost keyring makes the terminal's keys unreadable, and nothing else.
 func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	f := open(t)
-	far := f.connectedOf(f.partnerOf(f.organization("A").ID, "a"))
+	terminal := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
 	f.sealer = must(secret.CreateKeyring(filepath.Join(t.TempDir(), "another"), rand.Reader))
 	f.restart()
-	found, _ := f.Terminal(far.Org, far.ID)
+	found, _ := f.Terminal(terminal.Org, terminal.ID)
 	if c := connectionOf(found); c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
 		t.Error("the terminal is not there without its keys")
 	}
 	params := []byte(farParams)
-	must(f.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	must(f.PatchTerminal(t.Context(), terminal.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	f.restart()
-	if found, _ = f.Terminal(far.Org, far.ID); connectionOf(found).APIKey != keyCanary {
+	if found, _ = f.Terminal(terminal.Org, terminal.ID); connectionOf(found).APIKey != keyCanary {
 		t.Error("the key that was set again is not there")
 	}
 }
 
 func TestPlainHTTPIsAllowedInASandboxOnly(t *testing.T) {
 	f := open(t)
-	p := f.partnerOf(f.organization("A").ID, "a")
-	far := f.connectedOf(p)
+	p := f.newPartner(f.newOrganization("A").ID, "a")
+	far := f.newConnectedTerminal(p)
 	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
 	_, err := f.CreateTerminal(t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: plain,

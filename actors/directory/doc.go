@@ -1,5 +1,5 @@
-// Package directory makes directory decisions durable and identifies callers and looks up records
-// for every request, without reading the store.
+// Package directory makes the decisions of ledger/directory durable. For every request it identifies the caller
+// and looks up records in memory, without reading the store.
 //
 // One actor per organization, and one for the platform, decides and commits. A durable change is published to a
 // view in memory; the reply follows. A change of a record swaps one pointer, so readers take no
@@ -10,7 +10,7 @@
 //  2. Only an organization's actor writes its part of the view; after a panic the actor reads that part from the
 //     store again before its next decision.
 //  3. Authentication takes the same steps whether or not the organization, key or partner exists or is in force:
-//     one table each holds the keys and the partners of all organizations.
+//     one table holds the keys of all organizations, and one their partners.
 //  4. A partner number is durable before it is used and is given out once; a crash may lose a number.
 //  5. A password is hashed on its request's goroutine, never by an actor, and logins and administration each have
 //     their own bound on concurrent hashes.
@@ -27,10 +27,10 @@
 //     that Limits returns is replaced, never changed.
 //  12. A failed login reveals nothing by its response or timing, also when a right password comes from
 //     an address from which its partner may not log in.
-//  13. No request waits for a last-use note; a kill loses up to an hour of a key's last use and five minutes of a
-//     session's.
-//  14. Connection and signing secrets are sealed and bound to their record; a record whose secret does not open
-//     is loaded without the secret.
+//  13. No request waits until its key's or session's last use is stored. After a kill the stored time is up to an
+//     hour too early for a key, and up to five minutes for a session.
+//  14. Connection and signing secrets are sealed and bound to their record; a record whose secret cannot be
+//     decrypted is loaded without the secret.
 //  15. A dry run (WithDryRun) is refused if the write would be, and uses up no number, hash or key.
 //  16. Whether notifications may go to private addresses is a setting of the process; addresses that were
 //     accepted under another setting stay.

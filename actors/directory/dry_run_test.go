@@ -13,10 +13,10 @@ import (
 
 func TestADryRunChangesNothing(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "shop")
-	terminal := f.terminalOf(p, "{}")
-	k, _ := f.keyOf(p)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "shop")
+	terminal := f.newTerminal(p, "{}")
+	k, _ := f.issueKey(p)
 	before, platform := f.events(o.ID), f.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
@@ -66,7 +66,7 @@ func TestADryRunChangesNothing(t *testing.T) {
 
 func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	_, err := f.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{
 		Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true,
 	})
@@ -87,8 +87,8 @@ func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 
 func TestAPasswordIsRefusedWithTheOtherFieldsOfAChange(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "shop")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "shop")
 	empty := ""
 	_, err := f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = empty }, nil)
 	var all directory.Refusals

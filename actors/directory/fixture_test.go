@@ -65,17 +65,17 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func (f *fixture) organization(name string) *directory.Organization {
+func (f *fixture) newOrganization(name string) *directory.Organization {
 	f.t.Helper()
 	return must(f.CreateOrganization(f.t.Context(), directory.Organization{Name: name, Type: directory.Merchant, Status: directory.Active}))
 }
 
-func (f *fixture) partnerOf(org ledger.ID, login string) *directory.Partner {
+func (f *fixture) newPartner(org ledger.ID, login string) *directory.Partner {
 	f.t.Helper()
 	return must(f.CreatePartner(f.t.Context(), org, directory.Partner{Name: login, Login: login, Active: true}, []byte("nine-Lions-paint")))
 }
 
-func (f *fixture) terminalOf(p *directory.Partner, params string) *directory.Terminal {
+func (f *fixture) newTerminal(p *directory.Partner, params string) *directory.Terminal {
 	f.t.Helper()
 	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal,
@@ -83,7 +83,7 @@ func (f *fixture) terminalOf(p *directory.Partner, params string) *directory.Ter
 	}))
 }
 
-func (f *fixture) keyOf(p *directory.Partner) (*directory.APIKey, []byte) {
+func (f *fixture) issueKey(p *directory.Partner) (*directory.APIKey, []byte) {
 	f.t.Helper()
 	k := must(f.CreateAPIKey(f.t.Context(), p.Org, directory.APIKey{Partner: p.Number, Name: "key"}))
 	return k, []byte(k.Value)
@@ -130,7 +130,7 @@ func wantCode(t *testing.T, what string, err error, code ledger.Code, field stri
 
 func text(s secret.Text) []byte { return []byte(s) }
 
-func canceled(t *testing.T) context.Context {
+func canceledContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx

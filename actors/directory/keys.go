@@ -58,8 +58,8 @@ func hashClaim(org ledger.ID, hash [32]byte, owner ledger.ID) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimKeyHash, Key: hex.EncodeToString(hash[:]), Owner: owner[:]}
 }
 
-// RevokeAPIKey revokes a key; the key is refused from before RevokeAPIKey returns. A key that was
-// revoked before stays as it is. The error is a *ledger.Refusal.
+// RevokeAPIKey revokes a key. When RevokeAPIKey returns, the key is already refused. A key that was revoked
+// before stays as it is. The error is a *ledger.Refusal.
 func (s *Service) RevokeAPIKey(ctx context.Context, id, key ledger.ID) (*directory.APIKey, error) {
 	latest := func(k *directory.APIKey) *directory.APIKey {
 		o, _ := s.org(id)

@@ -72,7 +72,7 @@ func (o *organization) checkLimitCount(op string, l *directory.Limit) error {
 }
 
 func (o *organization) limitsOf(partner int64) []*directory.Limit {
-	active, ok := o.bounds.Load(partner)
+	active, ok := o.activeLimits.Load(partner)
 	if !ok {
 		return nil
 	}
@@ -95,5 +95,5 @@ func (o *organization) putLimit(l *directory.Limit, stamp posting.Stamp) {
 	slices.SortFunc(active, func(a, b *directory.Limit) int {
 		return compareCreation(creation{a.Created, a.ID}, creation{b.Created, b.ID})
 	})
-	o.bounds.Store(l.Partner, active)
+	o.activeLimits.Store(l.Partner, active)
 }

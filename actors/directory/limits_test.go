@@ -22,7 +22,7 @@ func dailyLimit(partner int64, cents uint64) directory.Limit {
 	}
 }
 
-func (f *fixture) limitOf(p *directory.Partner, cents uint64) *directory.Limit {
+func (f *fixture) newLimit(p *directory.Partner, cents uint64) *directory.Limit {
 	f.t.Helper()
 	return must(f.CreateLimit(f.t.Context(), p.Org, dailyLimit(p.Number, cents)))
 }
@@ -46,16 +46,16 @@ func deactivation() schema.Change[directory.Limit] {
 
 func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
-	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
+	ctx, o := t.Context(), f.newOrganization("One")
+	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
 	if f.Limits(o.ID, p.Number) != nil || f.Limits(uuid.New(), p.Number) != nil {
 		t.Error("a partner has limits before any was made")
 	}
-	first, second := f.limitOf(p, 1), f.limitOf(p, 2)
+	first, second := f.newLimit(p, 1), f.newLimit(p, 2)
 	inactive := dailyLimit(p.Number, 3)
 	inactive.Active = false
 	third := must(f.CreateLimit(ctx, o.ID, inactive))
-	f.limitOf(neighbour, 9)
+	f.newLimit(neighbour, 9)
 	f.wantLimits(p, 1, 2)
 	f.wantLimits(neighbour, 9)
 	seen := f.Limits(o.ID, p.Number)
@@ -93,9 +93,9 @@ func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 // Every create looks up its partner's limits, so the lookup must cost next to nothing.
 func TestLimitsAllocatesNothing(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "a")
-	f.limitOf(p, 1)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "a")
+	f.newLimit(p, 1)
 	payer := directory.Payer{Email: "a@b.c"}
 	org, partner := o.ID, p.Number
 	if n := testing.AllocsPerRun(100, func() {
@@ -112,20 +112,20 @@ func TestLimitsAllocatesNothing(t *testing.T) {
 
 func TestRefusedLimits(t *testing.T) {
 	f := open(t)
-	ctx, o, other := t.Context(), f.organization("One"), f.organization("Two")
-	p, unknown := f.partnerOf(o.ID, "a"), f.partnerOf(other.ID, "b")
-	l := f.limitOf(p, 1)
-	terminal := f.terminalOf(unknown, "")
+	ctx, o, other := t.Context(), f.newOrganization("One"), f.newOrganization("Two")
+	p, unknown := f.newPartner(o.ID, "a"), f.newPartner(other.ID, "b")
+	l := f.newLimit(p, 1)
+	terminal := f.newTerminal(unknown, "")
 	foreign := dailyLimit(p.Number, 1)
 	foreign.Terminal = terminal.ID
 	for name, c := range map[string]struct {
 		draft directory.Limit
 		field string
 	}{
-		"a partner that is nobody":          {dailyLimit(99, 1), "partner_id"},
-		"a partner of another organization": {dailyLimit(unknown.Number, 1), "partner_id"},
-		"a terminal of another one":         {foreign, "terminal_id"},
-		"no amount":                         {dailyLimit(p.Number, 0), "max_amount"},
+		"a partner that does not exist":      {dailyLimit(99, 1), "partner_id"},
+		"a partner of another organization":  {dailyLimit(unknown.Number, 1), "partner_id"},
+		"a terminal of another organization": {foreign, "terminal_id"},
+		"no amount":                          {dailyLimit(p.Number, 0), "max_amount"},
 	} {
 		_, err := f.CreateLimit(ctx, o.ID, c.draft)
 		wantCode(t, name, err, ledger.Invalid, c.field)
@@ -150,8 +150,8 @@ func TestRefusedLimits(t *testing.T) {
 
 func TestMaximumOfActiveLimits(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
-	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
+	ctx, o := t.Context(), f.newOrganization("One")
+	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
 	var wait sync.WaitGroup
 	refused := make(chan error, directory.MaxLimits+20)
 	for range directory.MaxLimits + 20 {
@@ -169,7 +169,7 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 	for err := range refused {
 		wantCode(t, "one too many", err, ledger.Conflict, "")
 	}
-	f.limitOf(neighbour, 1)
+	f.newLimit(neighbour, 1)
 	inactive := dailyLimit(p.Number, 2)
 	inactive.Active = false
 	spare, on := must(f.CreateLimit(ctx, o.ID, inactive)), true
@@ -187,12 +187,12 @@ func TestMaximumOfActiveLimits(t *testing.T) {
 
 func TestLimitsAreListedNewestFirst(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p, neighbour := f.partnerOf(o.ID, "a"), f.partnerOf(o.ID, "b")
+	o := f.newOrganization("One")
+	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
 	var want []*directory.Limit
 	for i := range 5 {
-		l := f.limitOf(p, uint64(i+1))
-		f.limitOf(neighbour, 9)
+		l := f.newLimit(p, uint64(i+1))
+		f.newLimit(neighbour, 9)
 		want = append([]*directory.Limit{l}, want...)
 	}
 	want[1] = must(f.PatchLimit(t.Context(), o.ID, want[1].ID, deactivation()))

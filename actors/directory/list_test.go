@@ -33,11 +33,11 @@ func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error))
 
 func TestListsAreNewestFirst(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for i := range 7 {
-		p := f.partnerOf(o.ID, fmt.Sprint("p", i))
-		f.terminalOf(p, ``)
-		f.keyOf(p)
+		p := f.newPartner(o.ID, fmt.Sprint("p", i))
+		f.newTerminal(p, ``)
+		f.issueKey(p)
 	}
 	for range 2 { // before and after a restart
 		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(o.ID, p) })
@@ -69,7 +69,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	f := open(t)
 	const n = 9
 	for i := range n {
-		f.organization(fmt.Sprint("Org ", i)) // the clock stands still, so both have the same time of creation
+		f.newOrganization(fmt.Sprint("Org ", i)) // the clock stands still, so all have the same time of creation
 	}
 	seen := make(map[ledger.ID]bool)
 	all, _ := pages(t, 2, f.ListOrganizations)
@@ -82,7 +82,7 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	newest := f.organization("Newest")
+	newest := f.newOrganization("Newest")
 	if rows, _, err := f.ListOrganizations(Page{Limit: 1}); err != nil || rows[0] != newest {
 		t.Error("the newest isn't first", rows, err)
 	}

@@ -86,9 +86,9 @@ type storedRecord[T any] struct {
 	stamp  posting.Stamp
 }
 
-// readKind reads the records of one kind that satisfy keep (nil: all), in the order of creation, so
-// that each record is appended at the end of its index. Records that keep rejects use no memory,
-// however many the store has.
+// readKind reads the records of one kind for which keep returns true (nil: all records), in the order of
+// creation, so that each record is appended at the end of its index. The other records take no memory,
+// however many of them the store has.
 func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
 	var all []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {

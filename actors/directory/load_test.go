@@ -14,18 +14,18 @@ import (
 	"mizan/posting"
 )
 
-// commitSessions commits many sessions of a user without the service.
-func (f *fixture) commitSessions(u *directory.User, many int) {
+// commitSessions commits the given number of sessions of a user, without the service.
+func (f *fixture) commitSessions(u *directory.User, count int) {
 	f.t.Helper()
-	const each = 500
-	for many > 0 {
+	const perChange = 500
+	for count > 0 {
 		change := new(posting.Change)
-		for range min(many, each) {
+		for range min(count, perChange) {
 			id := uuid.New()
 			n, event := u.BeginSession(id, secret.HashToken(id[:]), ledger.MicrosOf(f.Clock.Now()))
 			change.Steps = append(change.Steps, plainStep(directory.Sessions, u.Org, 0, n, event))
 			change.Claims = append(change.Claims, hashClaim(u.Org, n.Hash, n.ID))
-			many--
+			count--
 		}
 		if err := f.commit(change); err != nil {
 			f.t.Fatal(err)
@@ -37,13 +37,12 @@ func (f *fixture) commitSessions(u *directory.User, many int) {
 // them while reading, for each reason for which a session can be over.
 func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	anna, boris := f.userOf(o.ID, "anna", "client"), f.userOf(o.ID, "boris", "client")
+	o := f.newOrganization("One")
+	anna, boris := f.newUser(o.ID, "anna", "client"), f.newUser(o.ID, "boris", "client")
 	f.commitSessions(anna, 2_000)
 	f.advance(31 * time.Minute) // they expire by inactivity
 	f.commitSessions(boris, 20)
-	inactive := false
-	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
+	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil))
 	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, f.mustLogIn(o.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {

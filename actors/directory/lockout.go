@@ -205,7 +205,7 @@ var ErrCrowded = errors.New("directory.Login: too many attempts from one address
 // flood slows down only its own networks.
 type hashingPlaces struct{ gate *fair.Gate[netip.Prefix] }
 
-func newAttempts() hashingPlaces {
+func newHashingPlaces() hashingPlaces {
 	return hashingPlaces{fair.New[netip.Prefix](fair.Bounds{Inside: maxHashing, Waiting: maxHashWaiting, Each: maxFromSource})}
 }
 

@@ -132,7 +132,7 @@ func TestWaitingAttemptsAreBounded(t *testing.T) {
 	for range 5 {
 		ends = append(ends, must(l.enter(t.Context(), c, key(1))))
 	}
-	_, err := l.enter(canceled(t), c, key(1))
+	_, err := l.enter(canceledContext(t), c, key(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	if l.waiters != 0 {
 		t.Error("who gave up still waits")

@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/directory"
 )
 
-// Hashes that lookups compare with if nothing is found, so that a lookup takes equally long in both
-// cases.
+// Records with which a lookup continues if it finds none, so that it takes equally long in both cases. None
+// of them is ever in force.
 var (
 	noKey     = &directory.APIKey{Revoked: 1}
 	noPartner = &directory.Partner{}

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-func (f *fixture) operatedBy(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
+func (f *fixture) newOperatedTerminal(p *directory.Partner, kind directory.TerminalType, env money.Env, params string) *directory.Terminal {
 	f.t.Helper()
 	d := directory.Terminal{Partner: p.Number, Name: "T", Type: kind, Env: env, MerchantParams: []byte(params), Active: true}
 	if kind != directory.MerchantTerminal {
@@ -27,27 +27,27 @@ const (
 
 func TestAlertTerminal(t *testing.T) {
 	f := open(t)
-	org, other := f.organization("a").ID, f.organization("b").ID
-	p := f.partnerOf(org, "p")
-	chat, mail := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat), f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	silent := f.operatedBy(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
-	told := f.operatedBy(p, directory.MerchantTerminal, money.Test, byMail)
-	f.operatedBy(p, directory.MerchantTerminal, money.Prod, `{}`)
+	org, other := f.newOrganization("a").ID, f.newOrganization("b").ID
+	p := f.newPartner(org, "p")
+	chat, mail := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat), f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
+	silent := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
+	told := f.newOperatedTerminal(p, directory.MerchantTerminal, money.Test, byMail)
+	f.newOperatedTerminal(p, directory.MerchantTerminal, money.Prod, `{}`)
 	for name, c := range map[string]struct {
 		org, terminal ledger.ID
 		partner       int64
 		env           money.Env
 		want          *directory.Terminal
 	}{
-		"a chat":                     {org, chat.ID, p.Number, money.Test, chat},
-		"an address":                 {org, mail.ID, p.Number, money.Prod, mail},
-		"nobody":                     {org, silent.ID, p.Number, money.Test, nil},
-		"no terminal":                {org, ledger.ID{}, p.Number, money.Test, told},
-		"no terminal, nobody":        {org, ledger.ID{}, p.Number, money.Prod, nil},
-		"no terminal, another's":     {org, ledger.ID{}, p.Number + 1, money.Test, nil},
-		"a terminal that is not":     {org, ledger.ID{7}, p.Number, money.Test, nil},
-		"another organization's":     {other, chat.ID, p.Number, money.Test, nil},
-		"an organization that isn't": {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
+		"a terminal with a chat":            {org, chat.ID, p.Number, money.Test, chat},
+		"a terminal with an e-mail address": {org, mail.ID, p.Number, money.Prod, mail},
+		"a terminal without contacts":       {org, silent.ID, p.Number, money.Test, nil},
+		"no terminal":                       {org, ledger.ID{}, p.Number, money.Test, told},
+		"no terminal, no contacts":          {org, ledger.ID{}, p.Number, money.Prod, nil},
+		"no terminal, another partner":      {org, ledger.ID{}, p.Number + 1, money.Test, nil},
+		"an unknown terminal":               {org, ledger.ID{7}, p.Number, money.Test, nil},
+		"another organization's terminal":   {other, chat.ID, p.Number, money.Test, nil},
+		"an unknown organization":           {ledger.ID{7}, chat.ID, p.Number, money.Test, nil},
 	} {
 		got, ok := f.AlertTerminal(c.org, c.partner, c.env, c.terminal)
 		if ok != (c.want != nil) || ok && got.ID != c.want.ID {
@@ -57,21 +57,21 @@ func TestAlertTerminal(t *testing.T) {
 	inactive := false
 	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
-		t.Error("operators of a notification-only terminal are told that is switched off")
+		t.Error("operators of a notification-only terminal that is switched off are told")
 	}
 }
 
 func TestAlertTerminals(t *testing.T) {
 	f := open(t)
-	f.organization("empty")
-	first, second := f.organization("a").ID, f.organization("b").ID
-	p, q, other := f.partnerOf(first, "p"), f.partnerOf(first, "q"), f.partnerOf(second, "p")
+	f.newOrganization("empty")
+	first, second := f.newOrganization("a").ID, f.newOrganization("b").ID
+	p, q, other := f.newPartner(first, "p"), f.newPartner(first, "q"), f.newPartner(second, "p")
 	want := map[ledger.ID][]ledger.ID{}
-	a := f.operatedBy(p, directory.PaymentTerminal, money.Test, byChat)
-	b := f.operatedBy(q, directory.PaymentTerminal, money.Test, byChat)
-	c := f.operatedBy(p, directory.PayoutTerminal, money.Prod, byMail)
-	f.operatedBy(p, directory.PaymentTerminal, money.Test, `{}`)
-	d := f.operatedBy(other, directory.MerchantTerminal, money.Test, byMail)
+	a := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat)
+	b := f.newOperatedTerminal(q, directory.PaymentTerminal, money.Test, byChat)
+	c := f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
+	f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{}`)
+	d := f.newOperatedTerminal(other, directory.MerchantTerminal, money.Test, byMail)
 	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
 	inactive := false
 	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))

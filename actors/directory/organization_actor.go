@@ -39,8 +39,8 @@ func (m *command) LogValue() slog.Value { return slog.StringValue(m.op) }
 // reload makes the actor read the organization's part of the view from the store again.
 type reload struct{}
 
-// organizationActor is the actor of one organization, or of the platform. Its state is the view, whose part
-// only this actor writes.
+// organizationActor is the actor of one organization, or of the platform. Its state is the organization's part
+// of the view, which only this actor writes.
 type organizationActor struct {
 	service *Service
 	org     ledger.ID

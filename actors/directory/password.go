@@ -22,14 +22,14 @@ const (
 )
 
 // Bounds of hashing: how many hashes run at once and how many may wait. They apply to setting
-// passwords; logins have bounds of their own (attempts).
+// passwords and, separately, to logins (hashingPlaces).
 const (
 	maxHashing     = 2
 	maxHashWaiting = 256
 )
 
 // passwords hashes passwords, a bounded number at a time. Setting a password waits at its own gate and
-// logins wait elsewhere (attempts), so a flood of logins does not keep administrators from setting
+// logins wait elsewhere (hashingPlaces), so a flood of logins does not keep administrators from setting
 // passwords.
 type passwords struct {
 	settingGate gate
@@ -60,12 +60,12 @@ func (p *passwords) hash(ctx context.Context, random io.Reader, pass []byte) (st
 // verify tells whether the PHC string was made from the password. If there is no string, or it cannot
 // be parsed, verify does the same work and returns false. The caller bounds how many calls run at once.
 func (p *passwords) verify(phc string, pass []byte) bool {
-	kept, known := parsePHC(phc)
+	parsed, known := parsePHC(phc)
 	if !known {
-		kept = hashed{memory: p.memory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt), key: make([]byte, argonKey)}
+		parsed = hashed{memory: p.memory, time: argonTime, threads: argonThreads, salt: make([]byte, argonSalt), key: make([]byte, argonKey)}
 	}
-	key := argon2.IDKey(pass, kept.salt, kept.time, kept.memory, kept.threads, uint32(len(kept.key)))
-	same := subtle.ConstantTimeCompare(key, kept.key) == 1
+	key := argon2.IDKey(pass, parsed.salt, parsed.time, parsed.memory, parsed.threads, uint32(len(parsed.key)))
+	same := subtle.ConstantTimeCompare(key, parsed.key) == 1
 	return known && same
 }
 

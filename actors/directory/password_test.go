@@ -55,7 +55,7 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 		p.settingGate.inside <- struct{}{} // all places are taken
 		p.settingGate.admitted <- struct{}{}
 	}
-	wantCode(t, "no answer in time", set(canceled(t)), ledger.Unavailable, "")
+	wantCode(t, "no answer in time", set(canceledContext(t)), ledger.Unavailable, "")
 	if len(p.settingGate.admitted) != maxHashing {
 		t.Error("who gave up still waits")
 	}
@@ -85,17 +85,17 @@ func TestPasswordIsVerified(t *testing.T) {
 		phc, pass string
 		want      bool
 	}{
-		"the password":      {kept, "pass", true},
-		"another":           {kept, "Pass", false},
-		"none":              {kept, "", false},
-		"no hash":           {"", "pass", false},
-		"no hash, no pass":  {"", "", false},
-		"another algorithm": {strings.Replace(kept, "argon2id", "argon2i", 1), "pass", false},
-		"another version":   {strings.Replace(kept, "v=19", "v=16", 1), "pass", false},
-		"no passes":         {strings.Replace(kept, "t=2", "t=0", 1), "pass", false},
-		"cut short":         {kept[:len(kept)-4], "pass", false},
-		"no key":            {kept[:strings.LastIndex(kept, "$")+1], "pass", false},
-		"not base64":        {kept[:len(kept)-1] + "!", "pass", false},
+		"the right password":         {kept, "pass", true},
+		"another password":           {kept, "Pass", false},
+		"an empty password":          {kept, "", false},
+		"no hash":                    {"", "pass", false},
+		"no hash, an empty password": {"", "", false},
+		"another algorithm":          {strings.Replace(kept, "argon2id", "argon2i", 1), "pass", false},
+		"another version":            {strings.Replace(kept, "v=19", "v=16", 1), "pass", false},
+		"zero iterations":            {strings.Replace(kept, "t=2", "t=0", 1), "pass", false},
+		"cut short":                  {kept[:len(kept)-4], "pass", false},
+		"no key":                     {kept[:strings.LastIndex(kept, "$")+1], "pass", false},
+		"not base64":                 {kept[:len(kept)-1] + "!", "pass", false},
 	} {
 		if got := p.verify(c.phc, []byte(c.pass)); got != c.want {
 			t.Errorf("%s: %v, want %v", what, got, c.want)

@@ -10,7 +10,7 @@ import (
 	"mizan/posting"
 )
 
-// MinAdminToken is the least length in bytes of an administration token that an operator supplies.
+// MinAdminToken is the minimum length in bytes of an administration token that an operator supplies.
 const MinAdminToken = 16
 
 // MintAdminToken makes another administration token. Errors are *ledger.Refusal.

@@ -9,7 +9,7 @@ import (
 	"mizan/posting"
 )
 
-// Rate returns how many major units of to one major unit of from is worth in the organization; false if
+// Rate returns the value of one major unit of from, in major units of to, in the organization; false if
 // no rate is set. It sees every PutRate that has returned. It does not read the store, because payments
 // call it while they are routed.
 func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool) {
@@ -25,7 +25,7 @@ func (s *Service) Rate(org ledger.ID, from, to money.Currency) (money.Rate, bool
 }
 
 func (o *organization) rateOf(from, to money.Currency) (*viewRecord[directory.Rate], bool) {
-	c, ok := o.pairs.Load(pair{from, to})
+	c, ok := o.ratesByPair.Load(pair{from, to})
 	if !ok {
 		return nil, false
 	}

@@ -31,7 +31,7 @@ func (f *fixture) wantRate(org ledger.ID, from, to money.Currency, want string) 
 
 func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 	f := open(t)
-	o, other := f.organization("One"), f.organization("Two")
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
 	f.wantRate(o.ID, "USD", "RUB", "")
 	f.putRate(o.ID, "USD", "RUB", "92.50")
 	f.putRate(o.ID, "USD", "EUR", "0.9")
@@ -47,7 +47,7 @@ func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 
 func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	first := f.putRate(o.ID, "USD", "RUB", "92.5")
 	if first.Created == 0 || first.Updated != first.Created {
 		t.Errorf("a new rate: %+v", first)
@@ -83,7 +83,7 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 
 func TestRefusedRates(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.organization("One")
+	ctx, o := t.Context(), f.newOrganization("One")
 	f.putRate(o.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
 		"from": {From: "JPY", To: "RUB", Value: aRate},
@@ -107,7 +107,7 @@ func TestRefusedRates(t *testing.T) {
 // the view has the journal's state.
 func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	const parallel = 32
 	var wait sync.WaitGroup
 	for i := range parallel {
@@ -134,7 +134,7 @@ func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 
 func TestRatesAreListedByTheirFirstSetting(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for _, to := range []money.Currency{"RUB", "EUR", "GBP"} {
 		f.putRate(o.ID, "USD", to, "2")
 	}

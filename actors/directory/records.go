@@ -23,7 +23,7 @@ type kind[R any] struct {
 	index   func(*organization) *index[R]
 	put     func(*organization, *R, posting.Stamp) // publishes a durable record
 
-	partner  func(*R) int64 // the partner by which a list can be restricted; nil: by none
+	partner  func(*R) int64 // returns the partner that a record belongs to; nil: lists cannot be restricted to a partner
 	derive   func(*R) error // sets the fields that follow from the stored columns; may be nil
 	archived bool           // records can be changed even in an archived organization
 }
@@ -129,8 +129,8 @@ func (k kind[R]) create(ctx context.Context, s *Service, op string, org ledger.I
 	return created, nil
 }
 
-// change makes the next version of a record durable. find returns the record, and decide runs in the organization's actor;
-// an event without a name means that nothing changes.
+// change makes the next version of a record durable. find returns the record, and decide runs in the
+// organization's actor. If decide returns an event without a name, nothing changes.
 func (k kind[R]) change(ctx context.Context, s *Service, op string, org ledger.ID, find func(*organization) (*viewRecord[R], bool), decide func(o *organization, old *R, now ledger.Micros) (*R, ledger.Event, error)) (*R, error) {
 	o, ok := s.org(org)
 	if ok {

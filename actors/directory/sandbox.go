@@ -257,8 +257,8 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 	}, true
 }
 
-// Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing; only
-// the password replaces the old one, because there is only one. Errors are *ledger.Refusal.
+// Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing, except
+// that a new password replaces the old one, because a partner has only one. Errors are *ledger.Refusal.
 func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
 	const op = "directory.Reissue"
 	box, ok := s.Sandbox()

@@ -126,7 +126,7 @@ func TestSeedBalances(t *testing.T) {
 
 func TestSeedNeedsAnEmptyStore(t *testing.T) {
 	f := open(t)
-	f.organization("First")
+	f.newOrganization("First")
 	_, err := f.Seed(t.Context(), SeedInput{})
 	wantCode(t, "an organization is there", err, ledger.Conflict, "")
 	if _, ok := f.Sandbox(); ok {

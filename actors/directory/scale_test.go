@@ -27,7 +27,7 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
 	}
 	f := open(t)
-	o := f.organization("Many")
+	o := f.newOrganization("Many")
 	draft := MerchantsDraft{Partners: 2_000, Terminals: 3, Keys: 20_000}
 	records := uint64(draft.Partners*(1+draft.Terminals) + draft.Keys)
 	made := must(f.AddMerchants(t.Context(), o.ID, draft))
@@ -36,15 +36,15 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 	before := heapStats()
 	loaded := must(Start(f.Runtime, f.sealer))
 	after := heapStats()
-	for what, c := range map[string]struct{ each, most uint64 }{
-		"bytes that stay":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
-		"objects that stay": {(after.HeapObjects - before.HeapObjects) / records, 5},
-		"allocations":       {(after.Mallocs - before.Mallocs) / records, 30},
-		"bytes allocated":   {(after.TotalAlloc - before.TotalAlloc) / records, 4_000},
+	for what, c := range map[string]struct{ perRecord, limit uint64 }{
+		"bytes that stay in memory":   {(after.HeapAlloc - before.HeapAlloc) / records, 700},
+		"objects that stay in memory": {(after.HeapObjects - before.HeapObjects) / records, 5},
+		"allocations":                 {(after.Mallocs - before.Mallocs) / records, 30},
+		"bytes allocated":             {(after.TotalAlloc - before.TotalAlloc) / records, 4_000},
 	} {
-		t.Logf("%s of a record: %d", what, c.each)
-		if c.each > c.most {
-			t.Errorf("%s of a record: %d, want at most %d", what, c.each, c.most)
+		t.Logf("%s of a record: %d", what, c.perRecord)
+		if c.perRecord > c.limit {
+			t.Errorf("%s of a record: %d, want at most %d", what, c.perRecord, c.limit)
 		}
 	}
 	for _, m := range made {
@@ -58,15 +58,15 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 
 func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.partnerOf(o.ID, "before")
-	startTime := len(f.events(o.ID)) // events of the organization and the partner
+	o := f.newOrganization("One")
+	f.newPartner(o.ID, "before")
+	eventsBefore := len(f.events(o.ID)) // events of the organization and the partner
 	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
 	if len(made) != 150 {
 		t.Fatalf("%d merchants", len(made))
 	}
-	if events := f.events(o.ID); len(events) != startTime+150*6+301 { // events also checks each event against its state machine
-		t.Errorf("%d events", len(events)-startTime)
+	if events := f.events(o.ID); len(events) != eventsBefore+150*6+301 { // events also checks each event against its state machine
+		t.Errorf("%d events", len(events)-eventsBefore)
 	}
 	check := func() {
 		t.Helper()
@@ -99,14 +99,14 @@ func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	check()
 	f.restart()
 	check()
-	if next := f.partnerOf(o.ID, "after"); next.Number != 152 {
+	if next := f.newPartner(o.ID, "after"); next.Number != 152 {
 		t.Errorf("the next partner is %d, want 152", next.Number)
 	}
 }
 
 func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for field, d := range map[string]MerchantsDraft{
 		"partners":  {Terminals: 1},
 		"terminals": {Partners: 1, Terminals: -1},
@@ -122,14 +122,14 @@ func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 	wantCode(t, "an unknown organization", err, ledger.NotFound, "")
 }
 
-// Once its last use is stored, a key is found with the store closed: reading the store would end
-// the process.
+// After a key's last use is stored, its lookups do not read the store. The test closes the store, so that
+// reading it would end the process.
 func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
-	revoked, gone := f.keyOf(p)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
+	revoked, revokedKey := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
 	if _, _, ok := f.Authenticate(o.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
@@ -140,7 +140,7 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 		if _, owner, ok := f.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
 			t.Fatal("the key isn't taken")
 		}
-		if _, _, ok := f.Authenticate(o.ID, gone); ok {
+		if _, _, ok := f.Authenticate(o.ID, revokedKey); ok {
 			t.Fatal("the revoked key is taken")
 		}
 		if _, _, ok := f.Authenticate(uuid.New(), value); ok {
@@ -155,18 +155,18 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 // The bytes that a refusal allocates show the steps that it took.
 func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
-	o, other, resting := f.organization("One"), f.organization("Two"), f.organization("Three")
-	p := f.partnerOf(o.ID, "one")
-	_, value := f.keyOf(p)
-	revoked, gone := f.keyOf(p)
+	o, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
+	p := f.newPartner(o.ID, "one")
+	_, value := f.issueKey(p)
+	revoked, revokedKey := f.issueKey(p)
 	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	past := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	expiredKey := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	_, sleeping := f.keyOf(f.partnerOf(resting.ID, "sleeps"))
+	_, inactiveKey := f.issueKey(f.newPartner(inactive.ID, "sleeps"))
 	status := directory.Maintenance
-	must(f.PatchOrganization(t.Context(), resting.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := append([]byte(nil), value...)
 	unknown[len(unknown)-1] ^= 1
 	for name, c := range map[string]struct {
@@ -177,9 +177,9 @@ func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 		"wrong organization":    {other.ID, value},
 		"unknown organization":  {uuid.New(), value},
 		"no organization":       {ledger.ID{}, value},
-		"expired":               {o.ID, []byte(past)},
-		"revoked":               {o.ID, gone},
-		"inactive organization": {resting.ID, sleeping},
+		"expired":               {o.ID, []byte(expiredKey)},
+		"revoked":               {o.ID, revokedKey},
+		"inactive organization": {inactive.ID, inactiveKey},
 	} {
 		taken := false
 		allocations := testing.AllocsPerRun(1_000, func() {

@@ -31,7 +31,7 @@ const (
 // signingPair returns a terminal and its partner, each with an address and a secret.
 func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
 	f.t.Helper()
-	p := must(f.CreatePartner(f.t.Context(), f.organization("A").ID, directory.Partner{
+	p := must(f.CreatePartner(f.t.Context(), f.newOrganization("A").ID, directory.Partner{
 		Name: "a", Login: "a", NotifyURL: partnerAddress, Secret: partnerCanary, Active: true,
 	}, []byte("nine-Lions-paint")))
 	return p, must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
@@ -40,15 +40,16 @@ func (f *fixture) signingPair() (*directory.Partner, *directory.Terminal) {
 	}))
 }
 
-// wantAddresses checks the secrets with which the notifications of both are signed.
-func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, signs, previous, partner string) {
+// wantAddresses checks the notification addresses of the partner and its terminal, and the secrets with which
+// their notifications are signed.
+func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, terminalSecret, previousSecret, partnerSecret string) {
 	f.t.Helper()
 	for _, c := range []struct {
 		to   ledger.ID
 		want actors.Address
 	}{
-		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: signs, Previous: previous}},
-		{p.ID, actors.Address{URL: partnerAddress, Secret: partner}},
+		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: terminalSecret, Previous: previousSecret}},
+		{p.ID, actors.Address{URL: partnerAddress, Secret: partnerSecret}},
 	} {
 		if got, set := f.Address(p.Org, c.to); !set || got != c.want {
 			f.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)

@@ -59,7 +59,7 @@ type Service struct {
 func Start(rt *actors.Runtime, sealer Sealer) (*Service, error) {
 	s := &Service{
 		rt: rt, sealer: sealer, random: rand.Reader,
-		passwords: newPasswords(), lockout: newLockout(), hashing: newAttempts(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
+		passwords: newPasswords(), lockout: newLockout(), hashing: newHashingPlaces(), notes: newPendingUses(), commands: newGate(maxCommands, maxWaiting),
 	}
 	s.decoy = newOrg(ledger.ID{}, &s.global)
 	s.decoy.self = &viewRecord[directory.Organization]{}

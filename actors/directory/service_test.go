@@ -25,13 +25,13 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 	if _, ok := f.SoleOrganization(); ok {
 		t.Error("an organization out of nothing")
 	}
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	if sole, ok := f.SoleOrganization(); !ok || sole != o.ID || f.Empty() {
 		t.Error("one organization isn't the sole one")
 	}
-	p := f.partnerOf(o.ID, "one")
-	low, high := f.terminalOf(p, `{"priority":2}`), f.terminalOf(p, `{"priority":1}`)
-	k, value := f.keyOf(p)
+	p := f.newPartner(o.ID, "one")
+	low, high := f.newTerminal(p, `{"priority":2}`), f.newTerminal(p, `{"priority":1}`)
+	k, value := f.issueKey(p)
 
 	if got, _ := f.Organization(o.ID); got != o {
 		t.Error("organization not found")
@@ -55,7 +55,7 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 	if got := fmt.Sprint(f.events(o.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	if second := f.organization("Two"); second.Created != o.Created {
+	if second := f.newOrganization("Two"); second.Created != o.Created {
 		t.Log("the clock stood still, yet the organizations differ in time")
 	}
 	if _, ok := f.SoleOrganization(); ok {
@@ -66,10 +66,10 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 func TestPatchesArePublished(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	term := f.terminalOf(p, `{"priority":1}`)
-	other := f.terminalOf(p, `{"priority":2}`)
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	term := f.newTerminal(p, `{"priority":1}`)
+	other := f.newTerminal(p, `{"priority":2}`)
 
 	inactive, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
 	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != p.Created {
@@ -99,10 +99,10 @@ func TestPatchesArePublished(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, nobody := f.organization("One"), uuid.New()
-	p := f.partnerOf(o.ID, "one")
-	k, _ := f.keyOf(p)
-	term := f.terminalOf(p, ``)
+	o, nobody := f.newOrganization("One"), uuid.New()
+	p := f.newPartner(o.ID, "one")
+	k, _ := f.issueKey(p)
+	term := f.newTerminal(p, ``)
 	pass := []byte("nine-Lions-paint")
 	draft := directory.Partner{Name: "x", Login: "x", Active: true}
 
@@ -139,7 +139,7 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
 
 	// A key of another organization gets the same refusal as a key that does not exist.
-	foreign := f.organization("Two")
+	foreign := f.newOrganization("Two")
 	_, err = f.RevokeAPIKey(ctx, foreign.ID, k.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
 	_, err = f.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
@@ -169,7 +169,7 @@ func TestRefusals(t *testing.T) {
 
 func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	const parallel = 64
 	errs := make([]error, parallel)
 	var wait sync.WaitGroup
@@ -195,7 +195,7 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 		t.Errorf("journal: %v", events)
 	}
 	// The numbers that the refused creates had reserved go to the next partners.
-	if next := f.partnerOf(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
+	if next := f.newPartner(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
 		t.Errorf("the next partner got %d", next.Number)
 	}
 	// The claim refuses the login even if the view does not have it: a record of another kind took it.
@@ -211,8 +211,8 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 
 func TestLoginIsUniqueInItsOrganizationOnly(t *testing.T) {
 	f := open(t)
-	one, two := f.organization("One"), f.organization("Two")
-	if f.partnerOf(one.ID, "same").Number == f.partnerOf(two.ID, "same").Number {
+	one, two := f.newOrganization("One"), f.newOrganization("Two")
+	if f.newPartner(one.ID, "same").Number == f.newPartner(two.ID, "same").Number {
 		t.Error("two partners with one number")
 	}
 }
@@ -224,10 +224,10 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 	var numbers []int64
 	var wait sync.WaitGroup
 	for i := range organizations {
-		o := f.organization(fmt.Sprint("Org ", i))
+		o := f.newOrganization(fmt.Sprint("Org ", i))
 		for k := range each {
 			wait.Go(func() {
-				p := f.partnerOf(o.ID, fmt.Sprint("p", k))
+				p := f.newPartner(o.ID, fmt.Sprint("p", k))
 				mu.Lock()
 				defer mu.Unlock()
 				numbers = append(numbers, p.Number)
@@ -244,8 +244,8 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 	// A number that was reserved and lost is not given out again.
 	lost := must(f.reserve(t.Context()))
 	f.restart()
-	o := f.organization("Last")
-	if p := f.partnerOf(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
+	o := f.newOrganization("Last")
+	if p := f.newPartner(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
 		t.Errorf("after %d was lost comes %d", lost, p.Number)
 	}
 	v := f.Journal.View()
@@ -312,14 +312,14 @@ func TestRestartFindsEverything(t *testing.T) {
 	must(f.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
 	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
-	if p := f.partnerOf(o.ID, "new"); p.Number != 4 {
+	if p := f.newPartner(o.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)
 	}
 }
 
 func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	entered, leave := make(chan bool), make(chan bool)
 	first := make(chan error)
 	go func() {
@@ -330,7 +330,7 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 		}, nil)
 	}()
 	<-entered
-	_, err := f.CreateAPIKey(canceled(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := f.CreateAPIKey(canceledContext(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -341,8 +341,8 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 // Commands beyond the number that an actor accepts at once wait for their turn.
 func TestManyCommandsAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
@@ -365,8 +365,8 @@ func TestManyCommandsAtOnce(t *testing.T) {
 func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
 	err := f.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
 	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
 
@@ -399,15 +399,15 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	if got, ok := f.Organization(id); !ok || got.Name != "Two" {
 		t.Error("a durable organization isn't in the view")
 	}
-	if second := f.partnerOf(o.ID, "two"); second.Number != 2 {
+	if second := f.newPartner(o.ID, "two"); second.Number != 2 {
 		t.Errorf("the next partner has number %d", second.Number)
 	}
 }
 
 func TestStaleViewIsReadAgain(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
 	behind := *p
 	behind.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}

@@ -71,7 +71,7 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	who, hash := s.person(l.Org, l.Login)
 	right := s.passwords.verify(hash, l.Pass)
 	leave()
-	admitted := who.comesFrom(l.Source)
+	admitted := who.mayComeFrom(l.Source)
 	if wrong = !right || !admitted || !who.mayEnter(); wrong {
 		return nil, "", unauthorized()
 	}
@@ -126,8 +126,8 @@ func (w *person) mayEnter() bool {
 	return w.org != nil && w.org.self.record().Active() && (w.user == nil || w.user.Active)
 }
 
-// comesFrom tells whether the person may log in from the address.
-func (w *person) comesFrom(source netip.Addr) bool {
+// mayComeFrom tells whether the person may log in from the address.
+func (w *person) mayComeFrom(source netip.Addr) bool {
 	return w.partner == nil || w.partner.Admits(source)
 }
 
@@ -190,8 +190,8 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 	return created, secret.Text(token), nil
 }
 
-// LogOut ends the session; the session is refused from before LogOut returns. A session that is
-// already over stays so. The error is a *ledger.Refusal.
+// LogOut ends the session. When LogOut returns, the session is already refused. A session that was over before
+// stays as it is. The error is a *ledger.Refusal.
 func (s *Service) LogOut(ctx context.Context, n *directory.Session) error {
 	var ended *directory.Session
 	return s.run(ctx, n.Org, "directory.LogOut", func(now ledger.Micros) (*posting.Change, error) {
@@ -241,16 +241,16 @@ func (s *Service) sessionInForce(id ledger.ID, token []byte, now ledger.Micros) 
 		n, used = place.record(), ledger.Micros(place.used.Load())
 	}
 	same := subtle.ConstantTimeCompare(hash[:], n.Hash[:]) == 1
-	valid, sessionsByOwner, rested, active := n.Valid(now), o.begunAs(n), n.IdleTooLong(used, now), o.self.record().Active()
-	if !(known && found && same && valid && sessionsByOwner && !rested && active) {
+	valid, currentEpoch, idle, active := n.Valid(now), o.inCurrentEpoch(n), n.IdleTooLong(used, now), o.self.record().Active()
+	if !(known && found && same && valid && currentEpoch && !idle && active) {
 		return nil, nil, false
 	}
 	return place, n, true
 }
 
-// begunAs tells whether the session was begun in the current epoch of its user or partner: a new
+// inCurrentEpoch tells whether the session was begun in the current epoch of its user or partner: a new
 // password, for example, starts a new epoch.
-func (o *organization) begunAs(n *directory.Session) bool {
+func (o *organization) inCurrentEpoch(n *directory.Session) bool {
 	u, p := noUser, noPartner
 	if c, ok := o.users.get(n.User); ok {
 		u = c.record()
@@ -265,7 +265,7 @@ func (o *organization) begunAs(n *directory.Session) bool {
 // record has the latest use, which may be in memory only.
 func (o *organization) sessionOver(c *viewRecord[directory.Session], now ledger.Micros) bool {
 	n := c.record()
-	return !n.Valid(now) || !o.begunAs(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
+	return !n.Valid(now) || !o.inCurrentEpoch(n) || n.IdleTooLong(ledger.Micros(c.used.Load()), now)
 }
 
 func (o *organization) session(hash [32]byte) (*viewRecord[directory.Session], bool) {
@@ -322,16 +322,16 @@ func (o *organization) drop(c *viewRecord[directory.Session]) {
 // the view before.
 func (o *organization) readSessions(v *posting.View, now ledger.Micros) ([]storedRecord[directory.Session], error) {
 	return readKind(v, o.id, ledger.Session, readSession, func(n *directory.Session) bool {
-		return n.Valid(now) && o.begunAs(n) && !n.IdleTooLong(0, now)
+		return n.Valid(now) && o.inCurrentEpoch(n) && !n.IdleTooLong(0, now)
 	})
 }
 
-// loadSessions publishes the live sessions at start. It does not load sessions that are over,
-// because their number grows every day.
 func readSession(at schema.Envelope, payload []byte) (*directory.Session, error) {
 	return directory.Sessions.Read(at, payload, nil)
 }
 
+// loadSessions publishes the live sessions at start. It does not load sessions that are over,
+// because their number grows every day.
 func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 	live, err := o.readSessions(v, now)
 	if err != nil {

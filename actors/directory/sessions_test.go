@@ -20,7 +20,7 @@ const goodPass = "nine-Lions-paint"
 
 var somewhere = netip.MustParseAddr("203.0.113.9")
 
-func (f *fixture) userOf(org ledger.ID, login string, roles ...directory.Role) *directory.User {
+func (f *fixture) newUser(org ledger.ID, login string, roles ...directory.Role) *directory.User {
 	f.t.Helper()
 	d := directory.User{Login: login, Name: login, Roles: roles, Active: true}
 	return must(f.CreateUser(f.t.Context(), org, d, []byte(goodPass)))
@@ -34,8 +34,8 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 // Logins succeed however many passwords are being set.
 func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	for range maxHashing {
 		f.passwords.settingGate.inside <- struct{}{}
 	}
@@ -82,9 +82,9 @@ func (f *fixture) advance(d time.Duration) {
 func TestWhoLogsIn(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.organization("One"), f.organization("Two")
-	p := f.partnerOf(o.ID, "shop")
-	u := f.userOf(o.ID, "anna", "client", "auditor")
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(o.ID, "shop")
+	u := f.newUser(o.ID, "anna", "client", "auditor")
 	n, token, err := f.logIn(o.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
 		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
@@ -101,12 +101,12 @@ func TestWhoLogsIn(t *testing.T) {
 	f.wantLive("a partner's session after a restart", o.ID, token, true)
 
 	inactive, status := false, directory.Maintenance
-	gone := f.userOf(o.ID, "gone", "admin")
+	gone := f.newUser(o.ID, "gone", "admin")
 	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
-	idle := f.organization("Idle")
-	f.userOf(idle.ID, "anna", "admin")
+	idle := f.newOrganization("Idle")
+	f.newUser(idle.ID, "anna", "admin")
 	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	far := f.partnerOf(o.ID, "far")
+	far := f.newPartner(o.ID, "far")
 	must(f.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
 	none := must(f.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
 	passless, _ := f.Partner(o.ID, none)
@@ -114,27 +114,27 @@ func TestWhoLogsIn(t *testing.T) {
 		org         ledger.ID
 		login, pass string
 	}{
-		"an unknown login":          {o.ID, "nobody", goodPass},
-		"no login":                  {o.ID, "", goodPass},
-		"a login in another case":   {o.ID, "Anna", goodPass},
-		"a wrong password":          {o.ID, "anna", goodPass + "x"},
-		"no password":               {o.ID, "anna", ""},
-		"a partner's wrong one":     {o.ID, "shop", "Pass"},
-		"a partner without one":     {o.ID, passless.Login, ""},
-		"a partner from elsewhere":  {o.ID, "far", goodPass},
-		"a deactivated user":        {o.ID, "gone", goodPass},
-		"another organization":      {other.ID, "anna", goodPass},
-		"an inactive organization":  {idle.ID, "anna", goodPass},
-		"an unknown organization":   {uuid.New(), "anna", goodPass},
-		"no organization":           {ledger.ID{}, "anna", goodPass},
-		"the platform's own record": {directory.PlatformOrg, "demo", "demo"},
+		"an unknown login":               {o.ID, "nobody", goodPass},
+		"no login":                       {o.ID, "", goodPass},
+		"a login in another case":        {o.ID, "Anna", goodPass},
+		"a wrong password":               {o.ID, "anna", goodPass + "x"},
+		"no password":                    {o.ID, "anna", ""},
+		"a partner's wrong password":     {o.ID, "shop", "Pass"},
+		"a partner without a password":   {o.ID, passless.Login, ""},
+		"a partner from another address": {o.ID, "far", goodPass},
+		"a deactivated user":             {o.ID, "gone", goodPass},
+		"another organization":           {other.ID, "anna", goodPass},
+		"an inactive organization":       {idle.ID, "anna", goodPass},
+		"an unknown organization":        {uuid.New(), "anna", goodPass},
+		"no organization":                {ledger.ID{}, "anna", goodPass},
+		"the platform's own record":      {directory.PlatformOrg, "demo", "demo"},
 	} {
 		_, _, err := f.logIn(c.org, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
 		// The login gets no response before a password has been hashed.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
-		_, _, err = f.LogIn(canceled(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
@@ -142,8 +142,8 @@ func TestWhoLogsIn(t *testing.T) {
 
 func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "shop")
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "shop")
 	inactive := false
 	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 	token, hers := f.mustLogIn(o.ID, "shop", goodPass), f.mustLogIn(o.ID, "staff", goodPass)
@@ -160,8 +160,8 @@ func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 
 func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
 	f.advance(30*time.Minute - time.Second)
 	f.wantLive("half an hour less a second", o.ID, resting, true)
@@ -192,8 +192,8 @@ func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 
 func TestIdleTimeSurvivesARestart(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
 	f.advance(20 * time.Minute)
 	if !f.use(o.ID, used) {
@@ -212,8 +212,8 @@ func TestIdleTimeSurvivesARestart(t *testing.T) {
 
 func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	kept := f.mustLogIn(o.ID, "anna", goodPass)
 	for range 20 {
 		n, token, err := f.logIn(o.ID, "anna", goodPass)
@@ -246,8 +246,8 @@ func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.organization("One")
-	p, q := f.partnerOf(o.ID, "shop"), f.partnerOf(o.ID, "till")
+	o := f.newOrganization("One")
+	p, q := f.newPartner(o.ID, "shop"), f.newPartner(o.ID, "till")
 	on, inactive, name := true, false, "Other"
 	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
@@ -255,13 +255,13 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		pass  string
 		ends  bool
 	}{
-		"a name":        {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
-		"what it is":    {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
-		"a password":    {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
-		"other roles":   {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
-		"a partner":     {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
-		"deactivation":  {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
-		"and once more": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"a new name":                   {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
+		"activation of an active user": {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
+		"a new password":               {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
+		"other roles":                  {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
+		"another partner":              {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
+		"deactivation":                 {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
+		"deactivation of another user": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
 		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
 		one, two := f.mustLogIn(o.ID, u.Login, goodPass), f.mustLogIn(o.ID, u.Login, goodPass)
@@ -289,28 +289,28 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 
 func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
-	f.userOf(o.ID, "boris", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
+	f.newUser(o.ID, "boris", "client")
 	his := f.mustLogIn(o.ID, "boris", goodPass)
 	var hers [][]byte
 	for range MaxSessions {
 		hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
 	}
-	f.wantLive("the first of as many as there may be", o.ID, hers[0], true)
+	f.wantLive("the first of the maximum of sessions", o.ID, hers[0], true)
 	hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
-	f.wantLive("the first of one more", o.ID, hers[0], false)
-	f.wantLive("the second of one more", o.ID, hers[1], true)
+	f.wantLive("the first, after one session more", o.ID, hers[0], false)
+	f.wantLive("the second, after one session more", o.ID, hers[1], true)
 	f.wantLive("the last one", o.ID, hers[MaxSessions], true)
 	f.wantLive("another's", o.ID, his, true)
 	f.restart()
-	f.wantLive("the first of one more after a restart", o.ID, hers[0], false)
-	f.wantLive("the second of one more after a restart", o.ID, hers[1], true)
-	// Sessions that are over count neither towards the bound nor stay in memory.
+	f.wantLive("the first, after one session more and a restart", o.ID, hers[0], false)
+	f.wantLive("the second, after one session more and a restart", o.ID, hers[1], true)
+	// Sessions that are over neither count towards the bound nor stay in memory.
 	f.advance(31 * time.Minute)
 	f.mustLogIn(o.ID, "anna", goodPass)
 	part, _ := f.org(o.ID)
-	if live := part.sessionsByOwner[owner{user: must2(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+	if live := part.sessionsByOwner[owner{user: mustFind(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
 	}
 	f.restart()
@@ -322,7 +322,8 @@ func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	}
 }
 
-func must2[T any](value T, ok bool) T {
+// mustFind returns a value that must have been found.
+func mustFind[T any](value T, ok bool) T {
 	if !ok {
 		panic("not there")
 	}
@@ -359,9 +360,9 @@ func TestSandboxSessionsDoNotExpire(t *testing.T) {
 
 func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 	f := open(t)
-	o, other := f.organization("One"), f.organization("Two")
-	f.userOf(o.ID, "anna", "client")
-	f.userOf(other.ID, "anna", "client")
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
+	f.newUser(o.ID, "anna", "client")
+	f.newUser(other.ID, "anna", "client")
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
 			_, _, err := f.logIn(o.ID, login, "wrong")
@@ -379,11 +380,11 @@ func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 // whose time was over, is not counted.
 func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := f.LogIn(canceled(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceledContext(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)
@@ -397,8 +398,8 @@ func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 // meanwhile, the login is refused.
 func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	u := f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	u := f.newUser(o.ID, "anna", "client")
 	who, _ := f.person(o.ID, "anna")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
 	_, _, err := f.beginSession(context.Background(), &who)
@@ -409,7 +410,7 @@ func TestPasswordChangedDuringALoginBeginsNoSession(t *testing.T) {
 // wrong one.
 func TestRightPasswordFromAForbiddenAddressIsAFailure(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	p := must(f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "P", Login: "far", Sources: sources("192.0.2.0/24"), Active: true}, []byte(goodPass)))
 	for range 5 {
 		_, _, err := f.logIn(o.ID, "far", goodPass)

@@ -55,11 +55,11 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 		if _, err := s.writable(op, org); err != nil {
 			return nil, nil, err
 		}
-		asked, event, err := decide()
+		requested, event, err := decide()
 		if err != nil {
 			return nil, nil, err
 		}
-		earlier, err := s.settledFor(op, asked)
+		earlier, err := s.settledFor(op, requested)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -67,8 +67,8 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 			made, again = earlier, true
 			return nil, nil, nil
 		}
-		made = asked
-		return s.settlementChange(asked, event), asked, nil
+		made = requested
+		return s.settlementChange(requested, event), requested, nil
 	}, func(stamps []posting.Stamp) { made.Created, made.Seq = stamps[0].Started, stamps[0].Settled })
 	if err != nil {
 		return nil, false, nameAmountField(op, amount, err)

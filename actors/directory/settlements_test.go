@@ -31,8 +31,8 @@ func (f *fixture) settle(p *directory.Partner, amount uint64, reference string) 
 
 func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	f := open(t)
-	o := f.organization("A")
-	p := f.partnerOf(o.ID, "p")
+	o := f.newOrganization("A")
+	p := f.newPartner(o.ID, "p")
 	first := f.settle(p, 500, "wire")
 	if first.Created == 0 || first.Seq == 0 {
 		t.Errorf("%+v", first)
@@ -59,8 +59,8 @@ func TestReferenceBelongsToOneSettlement(t *testing.T) {
 
 func TestRefusedSettlements(t *testing.T) {
 	f := open(t)
-	o, other := f.organization("A"), f.organization("B")
-	p := f.partnerOf(o.ID, "p")
+	o, other := f.newOrganization("A"), f.newOrganization("B")
+	p := f.newPartner(o.ID, "p")
 	at := must(f.CreateTerminal(t.Context(), o.ID, directory.Terminal{
 		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
 	}))
@@ -95,13 +95,13 @@ func TestRefusedSettlements(t *testing.T) {
 // The counter that all movements share refuses an amount that no account total can hold.
 func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 	f := open(t)
-	o := f.organization("A")
-	p := f.partnerOf(o.ID, "p")
-	full, err := money.Max.Sub(money.FromUint64(100))
+	o := f.newOrganization("A")
+	p := f.newPartner(o.ID, "p")
+	nearlyAll, err := money.Max.Sub(money.FromUint64(100))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, full)}}); err != nil {
+	if err := f.commit(&posting.Change{Counters: []ledger.CounterGuard{ledger.Headroom(o.ID, settledIn, nearlyAll)}}); err != nil {
 		t.Fatal(err)
 	}
 	f.settle(p, 99, "fits")
@@ -111,8 +111,8 @@ func TestASettlementBeyondTheHeadroomIsOutOfRange(t *testing.T) {
 
 func TestDeactivatedPartnerCanBeSettled(t *testing.T) {
 	f := open(t)
-	o := f.organization("A")
-	p := f.partnerOf(o.ID, "p")
+	o := f.newOrganization("A")
+	p := f.newPartner(o.ID, "p")
 	f.settle(p, 500, "in")
 	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = false }))
 	if _, _, err := f.SettlePartner(t.Context(), o.ID, p.Number, true, settlementDraft(500, "out")); err != nil {
@@ -122,8 +122,8 @@ func TestDeactivatedPartnerCanBeSettled(t *testing.T) {
 
 func TestUnknownReferenceFindsNoSettlement(t *testing.T) {
 	f := open(t)
-	o := f.organization("A")
-	p := f.partnerOf(o.ID, "p")
+	o := f.newOrganization("A")
+	p := f.newPartner(o.ID, "p")
 	for reference, owner := range map[string][]byte{"gone": make([]byte, 16), "malformed": {1}} {
 		claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimSettlement, Key: directory.SettlementKey(p.Number, reference), Owner: owner}
 		if err := f.commit(&posting.Change{Claims: []ledger.Claim{claim}}); err != nil {

@@ -47,8 +47,8 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 	}
 }
 
-// flood starts attempts from each of the addresses and returns when they wait. The returned
-// function waits until all of them have ended.
+// flood starts the given number of attempts from each of the addresses. The returned function waits until
+// all attempts have ended.
 func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 	f.t.Helper()
 	var all sync.WaitGroup
@@ -66,11 +66,11 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 }
 
 // Sixty addresses of six networks fill the waiting places. A login from another network is still
-// admitted and displaces one of theirs.
+// admitted and displaces an attempt from those networks.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range 60 {
@@ -101,8 +101,8 @@ func (f *fixture) waiting() int { return f.hashing.gate.Waiting() }
 
 func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	f.userOf(o.ID, "anna", "client")
+	o := f.newOrganization("One")
+	f.newUser(o.ID, "anna", "client")
 	leave := f.takePlaces()
 	ended := f.flood([]netip.Addr{somewhere}, maxFromSource)
 	for f.waiting() < maxFromSource {
@@ -114,7 +114,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 		}
 	}
 	elsewhere := Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
-	_, _, err := f.LogIn(canceled(t), elsewhere)
+	_, _, err := f.LogIn(canceledContext(t), elsewhere)
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	leave()
 	if _, _, err := f.LogIn(t.Context(), elsewhere); err != nil {
@@ -129,7 +129,7 @@ func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 // A login that is locked out is refused at once even while all places are taken.
 func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	for range maxFailures {
 		_, _, _ = f.logIn(o.ID, "anna", "wrong")
 	}
@@ -144,7 +144,7 @@ func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 
 func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range maxHashWaiting {
@@ -154,8 +154,8 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	u := f.userOf(o.ID, "anna", "client")
-	p := f.partnerOf(o.ID, "shop")
+	u := f.newUser(o.ID, "anna", "client")
+	p := f.newPartner(o.ID, "shop")
 	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
 	must(f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
 	if _, _, err := f.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {

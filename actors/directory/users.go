@@ -19,8 +19,9 @@ const (
 	maxScoredPass = 40 // bytes
 )
 
-// checkPass refuses a password that is easy to guess, also from the login and the names in known.
-// Users and partners log in at the same route, so the same rule applies to both.
+// checkPass refuses a password that is easy to guess, or that is easy to guess for somebody who knows the
+// given texts: the account's login and names. Users and partners log in at the same route, so the same rule
+// applies to both.
 func checkPass(pass []byte, known ...string) error {
 	if err := directory.CheckPass(pass); err != nil {
 		return err

@@ -17,8 +17,8 @@ import (
 func TestUsersAreKept(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.organization("One"), f.organization("Two")
-	p := f.partnerOf(o.ID, "shop")
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(o.ID, "shop")
 	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: p.Number, Active: true}
 	u := must(f.CreateUser(ctx, o.ID, d, []byte(goodPass)))
 	name := "Anna B"
@@ -51,11 +51,11 @@ func TestUsersAreKept(t *testing.T) {
 func TestRefusalsOfUsers(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.organization("One"), f.organization("Two")
-	p := f.partnerOf(o.ID, "shop")
-	unknown := f.partnerOf(other.ID, "unknown")
-	anna := f.userOf(o.ID, "anna", "client")
-	archived, status := f.organization("Old"), directory.Archived
+	o, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(o.ID, "shop")
+	unknown := f.newPartner(other.ID, "unknown")
+	anna := f.newUser(o.ID, "anna", "client")
+	archived, status := f.newOrganization("Old"), directory.Archived
 	must(f.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	create := func(org ledger.ID, d directory.User, pass string) error {
 		_, err := f.CreateUser(ctx, org, d, []byte(pass))
@@ -103,7 +103,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 // Of many concurrent creates with one login exactly one succeeds.
 func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	var got, conflicts atomic.Int64
 	var all sync.WaitGroup
 	for i := range 24 {

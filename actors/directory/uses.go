@@ -32,8 +32,8 @@ type pendingUses struct {
 	writing map[ledger.ID]bool  // guarded by mu: the organization's actor has a message to write notes
 }
 
-// use is a note to write. The organization's actor calls what, which returns the step to write; false
-// if nothing is left to write.
+// use is a note that is to be written. The organization's actor calls step, which returns the step to write;
+// false if nothing is left to write.
 type use struct {
 	noteInProgress *atomic.Bool
 	step           func(*organization) (publishableStep, bool)
@@ -56,8 +56,8 @@ func newPendingUses() *pendingUses {
 	return &pendingUses{queued: make(map[ledger.ID][]use), writing: make(map[ledger.ID]bool)}
 }
 
-// begin reserves a place for a note and sets the flag; false if the flag is already set or all
-// places are taken.
+// begin reserves a place for a note and sets the flag noting. It returns false if the flag is already set or
+// all places are taken.
 func (n *pendingUses) begin(noting *atomic.Bool) bool {
 	if noting.Load() || n.reserved.Load() >= maxNotes || !noting.CompareAndSwap(false, true) {
 		return false
@@ -70,7 +70,7 @@ func (n *pendingUses) begin(noting *atomic.Bool) bool {
 	return true
 }
 
-// recordKeyUse starts a note of a key's use if the stored one is old.
+// recordKeyUse starts a note of a key's use if the stored last use is old.
 func (s *Service) recordKeyUse(place *viewRecord[directory.APIKey], k *directory.APIKey, now ledger.Micros) {
 	if k.Used != 0 && now-k.Used < noteKeysEvery || !s.notes.begin(&place.savingUse) {
 		return
@@ -93,7 +93,7 @@ func keyUse(place *viewRecord[directory.APIKey], id ledger.ID) use {
 	}}
 }
 
-// recordSessionUse starts a note of a session's use if the stored one is old. Sessions that never expire
+// recordSessionUse starts a note of a session's use if the stored last use is old. Sessions that never expire
 // by inactivity need no note.
 func (s *Service) recordSessionUse(place *viewRecord[directory.Session], n *directory.Session, now ledger.Micros) {
 	if n.Idle == 0 || now-n.Used < noteSessionsEvery || !s.notes.begin(&place.savingUse) {
@@ -215,9 +215,9 @@ const notesAtOnce = 512
 
 // FlushUses stores every last use of a key or session that is in memory only, so that a clean stop
 // loses none. The caller calls it after requests have ended. Without new uses it writes nothing.
-// Uses that ctx leaves no time for are lost, as in a kill: the next start knows the last stored
-// use. If one organization's notes are refused, the other organizations' notes are still written.
-// The error is a *ledger.Refusal, that of the first organization that has one.
+// If ctx ends first, the remaining uses are lost, as in a kill: the next start knows the uses that were stored
+// last. If one organization's notes are refused, the other organizations' notes are still written.
+// The error is the first *ledger.Refusal.
 func (s *Service) FlushUses(ctx context.Context) (first error) {
 	for _, creation := range s.organizations.inCreationOrder() {
 		if o, ok := s.org(creation.id); ok {

@@ -20,9 +20,9 @@ func (f *fixture) countChanges(fn func()) uint64 {
 
 func TestCleanStopStoresTheLastUses(t *testing.T) {
 	f := open(t)
-	first, second := f.organization("One"), f.organization("Two")
-	_, key := f.keyOf(f.partnerOf(first.ID, "one"))
-	f.userOf(second.ID, "anna", "client")
+	first, second := f.newOrganization("One"), f.newOrganization("Two")
+	_, key := f.issueKey(f.newPartner(first.ID, "one"))
+	f.newUser(second.ID, "anna", "client")
 	token := f.mustLogIn(second.ID, "anna", goodPass)
 	f.Authenticate(first.ID, key)
 	f.advance(4 * time.Minute)
@@ -46,11 +46,11 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 
 func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	p := f.partnerOf(o.ID, "one")
-	_, key := f.keyOf(p)
-	f.keyOf(p)                                  // never used
-	f.userOf(o.ID, "anna", "client")            // a login is noted by itself
+	o := f.newOrganization("One")
+	p := f.newPartner(o.ID, "one")
+	_, key := f.issueKey(p)
+	f.issueKey(p)                               // never used
+	f.newUser(o.ID, "anna", "client")           // a login is noted by itself
 	over := f.mustLogIn(o.ID, "anna", goodPass) // used, and over
 	f.mustLogIn(o.ID, "anna", goodPass)         // never used
 	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, over)))
@@ -79,7 +79,7 @@ func (f *fixture) sessionOf(org ledger.ID, token []byte) *directory.Session {
 
 func TestUsesAreStoredInBatches(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	const keys = 3*notesAtOnce + 1
 	for _, m := range must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
 		for _, value := range m.Keys {
@@ -101,15 +101,15 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 
 func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	_, key := f.keyOf(f.partnerOf(o.ID, "one"))
+	o := f.newOrganization("One")
+	_, key := f.issueKey(f.newPartner(o.ID, "one"))
 	f.Authenticate(o.ID, key)
 	f.advance(time.Minute)
 	f.Authenticate(o.ID, key)
 	for range cap(f.commands.inside) {
 		f.commands.inside <- struct{}{}
 	}
-	wantCode(t, "no time", f.FlushUses(canceled(t)), ledger.Unavailable, "")
+	wantCode(t, "no time", f.FlushUses(canceledContext(t)), ledger.Unavailable, "")
 	for range cap(f.commands.inside) {
 		<-f.commands.inside
 	}
@@ -121,13 +121,13 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 // If one organization's notes are refused, another organization's are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
-	stale, o := f.organization("One"), f.organization("Two")
-	k, old := f.keyOf(f.partnerOf(stale.ID, "one"))
-	_, key := f.keyOf(f.partnerOf(o.ID, "two"))
+	stale, o := f.newOrganization("One"), f.newOrganization("Two")
+	k, old := f.issueKey(f.newPartner(stale.ID, "one"))
+	_, key := f.issueKey(f.newPartner(o.ID, "two"))
 	f.Authenticate(stale.ID, old)
 	f.Authenticate(o.ID, key)
 	f.Runtime.Quiesce()
-	moved, event := must2(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
+	moved, event := mustFind(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
 	f.advance(time.Minute)
 	f.Authenticate(stale.ID, old)

@@ -35,8 +35,8 @@ func (f *fixture) lastUsed(org ledger.ID) time.Time {
 
 func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	o := f.newOrganization("One")
+	_, value := f.issueKey(f.newPartner(o.ID, "one"))
 	let := func(notes int) {
 		t.Helper()
 		if _, _, ok := f.Authenticate(o.ID, value); !ok {
@@ -66,8 +66,8 @@ func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 
 func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	o := f.newOrganization("One")
+	k, value := f.issueKey(f.newPartner(o.ID, "one"))
 	must(f.RevokeAPIKey(t.Context(), o.ID, k.ID))
 	f.Authenticate(o.ID, value)
 	f.APIKeyInForce(o.ID, value)
@@ -79,8 +79,8 @@ func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 // A note that is refused is written at the next use.
 func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	k, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	o := f.newOrganization("One")
+	k, value := f.issueKey(f.newPartner(o.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
 	noted, event := k.RecordUse(1)
 	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
@@ -125,7 +125,7 @@ func TestNotesInProgressAreBounded(t *testing.T) {
 // every key's use is noted.
 func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	const keys = 300
 	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	var all sync.WaitGroup
@@ -157,8 +157,8 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 // If the directory cannot be read, notes are dropped, so that no endless messages follow.
 func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
-	_, value := f.keyOf(f.partnerOf(o.ID, "one"))
+	o := f.newOrganization("One")
+	_, value := f.issueKey(f.newPartner(o.ID, "one"))
 	known := f.orgs.slots.Swap(nil)
 	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
@@ -176,7 +176,7 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 // While the organization's actor is busy, requests continue, and up to maxNotes notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	f := open(t)
-	o := f.organization("One")
+	o := f.newOrganization("One")
 	const keys = maxNotes + 36
 	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	atWork, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)

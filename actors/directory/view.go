@@ -111,12 +111,12 @@ type organization struct {
 	limits    index[directory.Limit]
 	blocks    blocklist
 
-	logins          sync.Map                            // login string → ledger.ID of the user or partner
-	routes          table[int64, []*directory.Terminal] // by partner number; terminals in order of priority
-	bounds          sync.Map                            // partner number (int64) → []*directory.Limit, the limits in force
-	sessionHashes   sync.Map                            // [32]byte → *viewRecord[directory.Session]
-	pairs           sync.Map                            // pair → *viewRecord[directory.Rate]
-	sessionsByOwner sessionsByOwner                     // sessions by their owner; only the actor uses this field
+	logins             sync.Map                            // login string → ledger.ID of the user or partner
+	terminalsByPartner table[int64, []*directory.Terminal] // by the partner's number; in order of priority
+	activeLimits       sync.Map                            // the partner's number (int64) → []*directory.Limit
+	sessionHashes      sync.Map                            // [32]byte → *viewRecord[directory.Session]
+	ratesByPair        sync.Map                            // pair → *viewRecord[directory.Rate]
+	sessionsByOwner    sessionsByOwner                     // sessions by their owner; only the actor uses this field
 }
 
 // pair is the two currencies of a rate: from and to.
@@ -154,11 +154,11 @@ func (o *organization) key(hash [32]byte) (*viewRecord[directory.APIKey], bool) 
 }
 
 func (o *organization) terminalsOf(partner int64) []*directory.Terminal {
-	routes, ok := o.routes.get(partner)
+	found, ok := o.terminalsByPartner.get(partner)
 	if !ok {
 		return nil
 	}
-	return *routes
+	return *found
 }
 
 // The put functions publish a durable record. They set Created, so no other goroutine may have seen
@@ -174,15 +174,15 @@ func (o *organization) putPartner(p *directory.Partner, stamp posting.Stamp) {
 func (o *organization) putTerminal(t *directory.Terminal, stamp posting.Stamp) {
 	t.Created = stamp.Started
 	o.global.putTerminal(o.terminals.put(t.ID, t, stamp))
-	var routes []*directory.Terminal
+	var ordered []*directory.Terminal
 	for _, old := range o.terminalsOf(t.Partner) {
 		if old.ID != t.ID {
-			routes = append(routes, old)
+			ordered = append(ordered, old)
 		}
 	}
-	routes = append(routes, t)
-	slices.SortFunc(routes, directory.ByPriority)
-	o.routes.put(t.Partner, &routes)
+	ordered = append(ordered, t)
+	slices.SortFunc(ordered, directory.ByPriority)
+	o.terminalsByPartner.put(t.Partner, &ordered)
 }
 
 func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
@@ -192,7 +192,7 @@ func (o *organization) putKey(k *directory.APIKey, stamp posting.Stamp) {
 
 func (o *organization) putRate(r *directory.Rate, stamp posting.Stamp) {
 	r.Created, r.Updated = stamp.Started, stamp.Updated
-	o.pairs.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, stamp))
+	o.ratesByPair.Store(pair{r.From, r.To}, o.rates.put(r.ID, r, stamp))
 }
 
 func (s *Service) org(id ledger.ID) (*organization, bool) {
@@ -210,14 +210,13 @@ func (s *Service) putPlatform(p *directory.Platform, stamp posting.Stamp) {
 	s.platform.Store(&version[directory.Platform]{record: p, stamp: stamp})
 }
 
-// putTerminal publishes a terminal's record, which is a new one after the organization was
-// reloaded. Notifications from other platforms name only a terminal, so this table spans all
-// organizations.
-func (e *globalIndex) putTerminal(where *viewRecord[directory.Terminal]) {
-	t := where.record()
-	e.terminals.put(t.ID, where)
+// putTerminal publishes a terminal's place in the view, which is a new place after its organization was
+// reloaded. Notifications from other platforms name only a terminal, so this table spans all organizations.
+func (e *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
+	t := place.record()
+	e.terminals.put(t.ID, place)
 	if t.IsRemote() {
-		e.remote.Store(t.ID, where)
+		e.remote.Store(t.ID, place)
 	}
 }
 

@@ -65,7 +65,8 @@ func TestApprovedActionIsCharged(t *testing.T) {
 	f.wantBalance("100140 / 0")
 }
 
-// The rail sends the payer back to an address that is valid longer than the payer's time.
+// A call to the rail contains the URL at which the payer comes back. The URL stays valid for longer than the
+// payer may take to act.
 func TestChargeCallHasTheReturnURL(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.returnURL = func(org, id ledger.ID, until time.Time) string {
@@ -306,8 +307,8 @@ func TestRailMayRequestSeveralActionsInTurn(t *testing.T) {
 	f.wantStatus(id, payment.Charged, "")
 }
 
-// The card's number is only in the sealed row, only until the payer has acted, and the CVV is never
-// stored (checkAtEnd looks for it in each test).
+// The card's number is stored only in the sealed row, which is removed when the payer has acted. The CVV is
+// never stored (checkAtEnd looks for it in each test).
 func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	var number string
 	r := new(fakeProvider)

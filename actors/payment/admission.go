@@ -122,7 +122,7 @@ func (t *transaction) countThroughActor(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onVelocity(c *actors.Context, m velocityResult) {
-	if t.admission.Waits() { // false: Failed has answered the request meanwhile, after a panic
+	if t.admission.Waits() { // otherwise the actor has panicked meanwhile, and Failed has answered the request
 		t.admit(c, t.cause, t.admission.Velocity(m.exceeded, m.err))
 	}
 }
@@ -139,7 +139,8 @@ func (s *Service) findByTxID(org ledger.ID, m *create) (id ledger.ID, keyUsed bo
 	return id, true, err
 }
 
-// answerStored answers a create whose txid is taken and that was not counted.
+// answerStored answers a create whose txid is taken, with the transaction that has the txid. The create was
+// not counted as an attempt.
 func (t *transaction) answerStored() {
 	m := t.create
 	id, _, err := t.service.findByTxID(t.key.Org, m)
@@ -166,8 +167,8 @@ func (t *transaction) dropAdmission(c *actors.Context) {
 	t.resumeDue(c)
 }
 
-// uncountAttempt subtracts the attempt again, if it was counted: the request is a repetition or could
-// not be stored.
+// uncountAttempt subtracts the attempt again, if it was counted. It is called if the request turns out to be
+// a repetition, or could not be stored.
 func (t *transaction) uncountAttempt() {
 	if a := &t.admission; a.Counted {
 		a.Counted = false
@@ -211,12 +212,12 @@ func (t *transaction) askAccount(c *actors.Context) admission.Task {
 }
 
 func (t *transaction) onFunds(c *actors.Context, covered bool) {
-	if t.create != nil { // false: Failed has answered the request meanwhile, after a panic
+	if t.create != nil { // otherwise the actor has panicked meanwhile, and Failed has answered the request
 		t.admit(c, t.create, t.admission.Funds(covered))
 	}
 }
 
-// reject decides on the rejection of a payment that did not pass.
+// reject decides to reject a payment that did not pass its admission.
 func (t *transaction) reject(c *actors.Context, cause any) {
 	s, a := t.service, &t.admission
 	attempts := a.LookedAt(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
@@ -286,7 +287,7 @@ func (t *transaction) tryFailover(c *actors.Context, m providerAnswer, answer pa
 	return true
 }
 
-// reroute decides on the terminal that is being tried.
+// reroute decides to send the charge to the terminal that is being tried.
 func (t *transaction) reroute(c *actors.Context, m *failover) admission.Task {
 	a := &t.admission
 	terms := a.Terms

@@ -44,8 +44,8 @@ type AmountCommand struct {
 	Amount *money.Amount
 }
 
-// Material is a request with the data for which a charge waits from the payer's side: a JSON object
-// that is never stored.
+// Material is a request with the data that a charge expects from the payer's side, such as a password: a
+// JSON object that is never stored.
 type Material struct {
 	Command
 	Object []byte

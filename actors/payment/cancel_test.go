@@ -88,15 +88,15 @@ func TestCancelRefusedByTheProviderLeavesTheChargeUnchanged(t *testing.T) {
 
 func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		says   []actors.Outcome
-		charge actors.Outcome
-		status payment.Status
-		reason string
+		name      string
+		inquiries []actors.Outcome // answers to them
+		charge    actors.Outcome
+		status    payment.Status
+		reason    string
 	}{
 		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused}}, done, payment.Charged, ""},
-		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
 		{"refused, and the charge too", []actors.Outcome{{Verdict: payment.VerdictRefused}},
 			actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
@@ -104,8 +104,8 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 			r := scriptedProvider(actors.Void, lostAnswer, done)
 			r.inquire = func(ctx context.Context, q *actors.Question) actors.Outcome {
 				if q.Operation == actors.Void {
-					o := c.says[0]
-					c.says = c.says[min(1, len(c.says)-1):]
+					o := c.inquiries[0]
+					c.inquiries = c.inquiries[min(1, len(c.inquiries)-1):]
 					return o
 				}
 				return c.charge

@@ -21,8 +21,8 @@ func withOutcome(how string, priority int) func(terminalSettings) {
 	return func(s terminalSettings) { s.Fail, s.Priority = how, priority }
 }
 
-// openThreeTerminals returns a fixture with three terminals of a kind: two that refuse, then one that
-// does not.
+// openThreeTerminals returns a fixture with three terminals like the fixture's terminal i: two that refuse
+// every call, then one that does not.
 func openThreeTerminals(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
 	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
@@ -240,7 +240,7 @@ func TestFirstRefusalDecidesIfTheNextTerminalIsTooExpensive(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.PayOut, 1)
 }
 
-// The record has a bounded number of attempts.
+// The number of terminals that are tried for a transaction is bounded, and so is its record.
 func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.changeTerminal(0, withOutcome(simulator.FailRejected, 1))
@@ -255,8 +255,8 @@ func TestNumberOfTriedTerminalsIsBounded(t *testing.T) {
 	f.wantSubmissions(r.ID, actors.Pay, 33)
 }
 
-// Among the terminals that accept the type, asset, method and amount, the one with the highest priority
-// is chosen, then by id.
+// Among the terminals that accept the type, asset, method and amount, the one with the best priority
+// (the lowest number) is chosen and, of several such terminals, the one with the lowest id.
 func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	amount := func(n uint64) *money.Amount { a := money.FromUint64(n); return &a }
 	f := openWith(t, func(f *fixture) {
@@ -290,8 +290,8 @@ func TestFirstSuitableTerminalIsChosen(t *testing.T) {
 	}
 }
 
-// DECISIONS, "Conversion": the fee first, in the source currency; then floor((amount − fee) ×
-// rate × 10^(scale difference)), at routing's rate.
+// The fee is subtracted first, in the source currency. The rest is converted at the rate that routing found:
+// floor((amount − fee) × rate × 10^(scale difference)).
 func TestAmountsAreConvertedAtTheRateOfTheRouting(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.rates = map[string]money.Rate{"USD/USDT": rate("0.9999")}

@@ -25,7 +25,7 @@ import (
 type chaos struct {
 	mu     sync.Mutex
 	random *rand.Rand
-	calm   bool
+	calm   bool // nothing fails any more
 }
 
 // happens returns true about once in n calls, and never after the test has become calm.
@@ -82,7 +82,7 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 		f.handling = 5 * time.Millisecond
 		f.createWait = 50 * time.Millisecond // a create without a reply is repeated soon
 	})
-	const many = 120
+	const transactionCount = 120
 	cards := []string{"4242424242424242", "4000000000000002", "4000000000000119", "4000000000000077", "4000000000000341"}
 	create := func(i int) {
 		kind := payment.Payment
@@ -95,7 +95,7 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 	}
 	for round := range 3 {
 		var all sync.WaitGroup
-		for i := range many {
+		for i := range transactionCount {
 			for range 2 { // the request and a repetition
 				all.Add(1)
 				go func() { defer all.Done(); create(i) }()
@@ -114,7 +114,7 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 		f.advance(time.Hour)
 		return f.unfinished() == 0
 	})
-	f.compareWithRail(many)
+	f.compareWithRail(transactionCount)
 	f.waitUntil("no actor is left", func() bool { return f.Runtime.Outstanding() == 0 })
 }
 
@@ -160,7 +160,7 @@ func (f *fixture) unfinished() (n int) {
 }
 
 // compareWithRail compares the fixture's transactions with the rail's own log.
-func (f *fixture) compareWithRail(many int) {
+func (f *fixture) compareWithRail(transactionCount int) {
 	f.t.Helper()
 	log, err := os.ReadFile(filepath.Join(f.Dir, "simulator.log"))
 	if err != nil {
@@ -195,8 +195,8 @@ func (f *fixture) compareWithRail(many int) {
 			}
 		}
 	})
-	if n != many || len(calls) != 0 {
-		f.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, many, len(calls))
+	if n != transactionCount || len(calls) != 0 {
+		f.t.Errorf("%d transactions of %d; the rail knows %d calls that nobody made", n, transactionCount, len(calls))
 	}
 	if got, want := f.balance(), fmt.Sprint(balance, " / 0"); got != want {
 		f.t.Errorf("balance %s, want %s", got, want)
@@ -261,11 +261,11 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		f.handling = 5 * time.Millisecond
 		f.createWait = 50 * time.Millisecond
 	})
-	const many = 60
+	const transactionCount = 60
 	cards := []string{"4242424242424242", password, redirect, "4000000000000077", "4000000000000341", delaysRefunds, refusesRefunds, "4000000000000259"}
 	for range 4 {
 		var all sync.WaitGroup
-		for i := range many {
+		for i := range transactionCount {
 			all.Add(1)
 			go func() {
 				defer all.Done()
@@ -275,8 +275,8 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 						create.Hosted, create.Card, create.Request.Method = true, nil, ""
 					}
 				})
-				c.requestRandomOperation(f, many)
-				c.requestRandomOperation(f, many)
+				c.requestRandomOperation(f, transactionCount)
+				c.requestRandomOperation(f, transactionCount)
 			}()
 		}
 		all.Wait()

@@ -16,7 +16,7 @@ import (
 )
 
 // openTwoTerminals returns a fixture with two payment terminals. down makes the provider of the first
-// one unreachable.
+// terminal unreachable.
 func openTwoTerminals(t *testing.T, openTime time.Duration) (f *fixture, ids [2]ledger.ID, down *atomic.Bool) {
 	down = new(atomic.Bool)
 	r := new(fakeProvider)
@@ -95,7 +95,7 @@ func TestOneAnswerBetweenFailuresKeepsTheCircuitClosed(t *testing.T) {
 }
 
 // The payments at a terminal that never answers have unknown outcomes and stay at that terminal. Later
-// payments go to another one.
+// payments go to another terminal.
 func TestSilentTerminalIsSkippedAndItsPaymentsAreInquired(t *testing.T) {
 	f := openWith(t, func(f *fixture) {
 		f.breaker = paymentactor.Breaker{Failures: 3, OpenTime: 24 * time.Hour}

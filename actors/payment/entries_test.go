@@ -47,7 +47,7 @@ func (f *fixture) setFee(fixed uint64) {
 	f.terminals = append([]*directory.Terminal{&next}, f.terminals[1:]...)
 }
 
-// POSTINGS.md, "Payments": a debit beyond the partner's balance becomes debt. A credit first repays the
+// A debit beyond the partner's balance becomes debt. A credit first repays the
 // debt, and the return of that credit restores it.
 func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f := open(t)
@@ -61,7 +61,7 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 		}
 		return result.Record.ID
 	}
-	back := func(id ledger.ID) ledger.ID {
+	returnOf := func(id ledger.ID) ledger.ID {
 		result, err := f.Read(org, 2, id)
 		if err != nil || result.Record.Status != payment.Reversed {
 			t.Fatalf("%v, %v", result.Record, err)
@@ -91,7 +91,7 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
 	f.advance(time.Minute) // both payments are charged back, in the order of their ids
-	first, second := back(owing), back(taken)
+	first, second := returnOf(owing), returnOf(taken)
 	a, b := f.entries(first), f.entries(second)
 	for _, ok := range []bool{
 		a == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&
@@ -131,11 +131,11 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 	bare := money.Asset{Currency: "USDT", Env: money.Prod}
 	resolved := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	for _, step := range []struct {
-		card   string
-		amount string
-		change func(*paymentactor.Create)
-		status payment.Status
-		kept   string
+		card     string
+		amount   string
+		change   func(*paymentactor.Create)
+		status   payment.Status
+		headroom string // after the step
 	}{
 		{"4242424242424242", "100", nil, "charged", "103"},
 		{"4000000000000002", "100", nil, "rejected", "103"},
@@ -157,8 +157,8 @@ func TestHeadroomIsReleasedOnlyIfNoMoneyMoved(t *testing.T) {
 		if err != nil || result.Record.Status != step.status {
 			t.Fatalf("%v, %v, want %s", result.Record, err, step.status)
 		}
-		if got := f.headroom(resolved); got != step.kept {
-			t.Errorf("%s with %s: %s is reserved, want %s", step.status, step.card, got, step.kept)
+		if got := f.headroom(resolved); got != step.headroom {
+			t.Errorf("%s with %s: %s is reserved, want %s", step.status, step.card, got, step.headroom)
 		}
 	}
 	if got := f.headroom(bare); got != "0" {

@@ -149,8 +149,8 @@ func TestDecisionOnAStaleRecordIsMadeAgain(t *testing.T) {
 		want    payment.Status
 		reason  string
 	}{
-		"charged":                                {done, payment.Charged, ""},
-		"refused, and there is another terminal": {refused, payment.Rejected, "card_declined"},
+		"charged":                               {done, payment.Charged, ""},
+		"refused, with another terminal to try": {refused, payment.Rejected, "card_declined"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(fakeProvider)

@@ -47,7 +47,7 @@ type fixture struct {
 	sealer    paymentactor.Sealer // nil: the keyring
 
 	realClock                   bool          // uses the machine's clock
-	createWait, providerTimeout time.Duration // 0: for createWait patience, longer than any test waits; for providerTimeout ten seconds
+	createWait, providerTimeout time.Duration // if zero, createWait is patience, which no test exceeds, and providerTimeout is ten seconds
 	onTerminalLookup            func()        // called when a terminal is looked up
 	onPartnerLookup             func()        // called when a partner is looked up
 	accounts                    *account.Service
@@ -323,12 +323,12 @@ type terminalSettings struct {
 
 // settingsOf returns the settings of a copy of the terminal. A caller may change them.
 func settingsOf(t *directory.Terminal) terminalSettings {
-	var own simulator.Params
+	var params simulator.Params
 	if shared, has := t.Parameters.(*simulator.Params); has {
-		own = *shared
+		params = *shared
 	}
-	t.Parameters = &own
-	return terminalSettings{&t.Settings, &own}
+	t.Parameters = &params
+	return terminalSettings{&t.Settings, &params}
 }
 
 func twoPhase(s terminalSettings) { s.TwoPhase, s.HoldTTL = true, directory.DefaultHoldTTL }

@@ -17,7 +17,8 @@ func (s *Service) Attempts(org ledger.ID, partner int64, env money.Env, since le
 	fn func(booked, at ledger.Micros, a *directory.Attempt) (more bool)) error {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	// Transactions already passed to fn: a transaction is listed again when it is attempted or rerouted after its creation.
+	// seen has transactions that were already passed to fn. A transaction is listed again when it is attempted
+	// or rerouted after its creation.
 	seen := make(map[ledger.ID]bool)
 	return view.List(org, payment.Transactions.Of(partner, env), posting.Walk{From: since}, func(row posting.Listed) (bool, error) {
 		if seen[row.ID] {

@@ -224,20 +224,20 @@ func TestCommitRefusedByTheRailLeavesTheHold(t *testing.T) {
 
 func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		says   []actors.Outcome
-		status payment.Status
-		reason string
-		has    string
-		calls  int
+		name      string
+		inquiries []actors.Outcome // answers to them
+		status    payment.Status
+		reason    string
+		balance   string
+		calls     int
 	}{
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
-		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Charged, "", "100070 / 0", 2},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.says...)
+			r := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiries...)
 			f := openTwoPhase(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Commit(amountCommand(id, 0))); r.Status != payment.PaymentHeld {
@@ -249,7 +249,7 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 			f.wantRefusal(err, ledger.Conflict)
 			f.advance(time.Minute)
 			f.wantStatus(id, c.status, c.reason)
-			f.wantBalance(c.has)
+			f.wantBalance(c.balance)
 			f.wantSubmissions(id, actors.Capture, c.calls)
 			if c.status == payment.PaymentHeld {
 				f.advance(directory.DefaultHoldTTL)

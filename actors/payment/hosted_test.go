@@ -134,16 +134,16 @@ func TestHostedPaymentWithoutATerminalIsRejectedAndItsCardWiped(t *testing.T) {
 	}
 }
 
-// DECISIONS: if the payer names a route that is not offered, the payment keeps waiting for its payer.
+// If the payer names a route that is not offered, the payment keeps waiting for its payer.
 func TestUnofferedRouteLeavesTheHostedPaymentWaiting(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
 	offered := f.terminals
 	for name, change := range map[string]func(*paymentactor.Continue){
-		"a rail that there is not":          func(c *paymentactor.Continue) { c.Route = "another" },
-		"a rail in another case":            func(c *paymentactor.Continue) { c.Route = "Simulator" },
-		"a rail that has no terminal":       func(*paymentactor.Continue) { f.terminals = nil },
-		"a rail whose terminal is too dear": func(*paymentactor.Continue) { f.terminals = withHighMinimum(offered[0]) },
+		"a rail that does not exist":                 func(c *paymentactor.Continue) { c.Route = "another" },
+		"a rail's name in the wrong case":            func(c *paymentactor.Continue) { c.Route = "Simulator" },
+		"a rail without terminals":                   func(*paymentactor.Continue) { f.terminals = nil },
+		"a rail whose terminal has a higher minimum": func(*paymentactor.Continue) { f.terminals = withHighMinimum(offered[0]) },
 	} {
 		c := cardContinue(id, "4242424242424242")
 		c.Route = "simulator"

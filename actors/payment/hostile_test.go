@@ -223,8 +223,8 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 	}
 }
 
-// A panic at each point at which an actor calls another component: the create is answered, the card
-// is wiped, nothing is stuck and no money is lost.
+// Whichever component panics while an actor calls it, the create is answered, the card is wiped, the
+// transaction ends and no money is lost.
 func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 	once := func() func() {
 		var done atomic.Bool
@@ -239,8 +239,8 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		set  func(*fixture)
 		want payment.Status
 	}{
-		"looking for the terminal of the call": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
-		"admission":                            {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
+		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
+		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
@@ -390,7 +390,7 @@ func isWiped(secret []byte) bool {
 // The card is wiped after its use, whether the create succeeds or fails.
 func TestCardIsWipedOnEveryPath(t *testing.T) {
 	release := make(chan struct{})
-	full := func(f *fixture) {
+	fillPool := func(f *fixture) {
 		for f.Runtime.Go(func() { <-release }) == nil {
 		}
 	}
@@ -407,11 +407,11 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: full},
+		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
 		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
 			f.useProvider(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"no provider any more": {kind: payment.Payment, set: func(f *fixture) {
+		"the provider has disappeared": {kind: payment.Payment, set: func(f *fixture) {
 			f.createWait = 50 * time.Millisecond
 			f.onTerminalLookup = func() { f.terminals = nil }
 		}},

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// flaky wraps the simulator and loses a call or its answer, as if the process had died: Submit never
-// returns.
+// flaky wraps the simulator. Its Submit never returns, as if the process had died: before the call reaches
+// the simulator, or after it.
 type flaky struct {
 	actors.Provider
 	before, after bool
@@ -54,8 +54,8 @@ func openWithLostCall(t *testing.T, kind payment.Type, provider *flaky) (*fixtur
 	return openFixtureWithLostCall(t, kind, provider, unchanged, func(f *fixture) { f.wrapProvider = nil })
 }
 
-// openFixtureWithLostCall opens a fixture that set prepares, loses a call in it, and restarts it after
-// next has changed it.
+// openFixtureWithLostCall opens a fixture, which the function set prepares, and loses a call in it. Then the
+// function next changes the fixture, which starts again as after a kill.
 func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
 	f := openWith(t, set)
 	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})

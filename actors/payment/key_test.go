@@ -97,7 +97,7 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 			a.Command = c
 			return f.Refund(a)
 		}, actors.Refund, payment.Refunded},
-		"refund that takes its time": {delaysRefunds, unchanged, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
+		"slow refund": {delaysRefunds, unchanged, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) {
 			return f.Refund(paymentactor.AmountCommand{Command: c})
 		}, actors.Refund, payment.Refunding},
 		"cancel": {"4000000000000077", unchanged, func(f *fixture, c paymentactor.Command) (paymentactor.Result, error) { return f.Cancel(c) }, actors.Void, payment.Failed},

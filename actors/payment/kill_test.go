@@ -195,11 +195,11 @@ func refundRequest(amount uint64) func(*paymentactor.Service, paymentactor.Comma
 
 // scripts are sequences of requests about one transaction, with its final state if there is no kill.
 var scripts = []struct {
-	name string
-	set  func(*fixture)
-	run  func(*script)
-	ends payment.Status
-	has  string
+	name    string
+	set     func(*fixture)
+	run     func(*script)
+	final   payment.Status
+	balance string
 }{
 	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
@@ -302,9 +302,9 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 		t.Errorf("%d transactions", n)
 	}
 	if len(at) == 0 {
-		f.wantBalance(c.has)
-		if got := s.status(); got != c.ends {
-			t.Errorf("it ends as %s, want %s", got, c.ends)
+		f.wantBalance(c.balance)
+		if got := s.status(); got != c.final {
+			t.Errorf("it ends as %s, want %s", got, c.final)
 		}
 	}
 	return k.pointsPassed()

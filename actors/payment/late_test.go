@@ -93,15 +93,15 @@ func TestLatePayoutStaysInSuspense(t *testing.T) {
 // A rail's report that arrives during a call is handled after the call.
 func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		void   actors.Outcome
-		says   actors.Outcome
-		status payment.Status
-		booked []string
+		name    string
+		void    actors.Outcome
+		inquiry actors.Outcome // answer to inquiries
+		status  payment.Status
+		booked  []string
 	}{
-		{"granted", done, done, payment.Failed, []string{lateIn, lateBack}},
-		{"unknown, then granted", lostAnswer, done, payment.Failed, []string{lateIn, lateBack}},
-		{"refused", actors.Outcome{Verdict: payment.VerdictRefused}, done, payment.Charged,
+		{"the void succeeds", done, done, payment.Failed, []string{lateIn, lateBack}},
+		{"the void's outcome is unknown, then it succeeded", lostAnswer, done, payment.Failed, []string{lateIn, lateBack}},
+		{"the void is refused", actors.Outcome{Verdict: payment.VerdictRefused}, done, payment.Charged,
 			[]string{"settle posted: Dr A:provider 70, Cr L:partner:1:available 70"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestSettlementReportedDuringAVoidIsRecordedAfterIt(t *testing.T) {
 				}
 				return r.Provider.Submit(ctx, call)
 			}
-			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.says }
+			r.inquire = func(context.Context, *actors.Question) actors.Outcome { return c.inquiry }
 			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4000000000000077", 70, "").Record.ID
 			cancelled := f.SendCancel(partnerCommand(id))
@@ -183,20 +183,20 @@ func TestReportFromAnotherTerminalIsIgnored(t *testing.T) {
 // refunded.
 func TestReversalDuringARefundReturnsTheRest(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		refund actors.Outcome
-		says   actors.Outcome
-		amount uint64 // of the return
-		booked string
+		name    string
+		refund  actors.Outcome
+		inquiry actors.Outcome // answer to the inquiry about the refund
+		amount  uint64         // of the return
+		booked  string
 	}{
-		{"refunded later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
-		{"refused later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
+		{"the refund succeeds later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+		{"the refund is refused later", actors.Outcome{Verdict: payment.VerdictPending, Again: time.Second}, actors.Outcome{Verdict: payment.VerdictRefused}, 70,
 			"return posted: Cr A:provider 70, Dr L:partner:1:available 70"},
-		{"unknown, then refunded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
+		{"the refund's outcome is unknown, then it succeeded", lostAnswer, done, 40, "return posted: Cr A:provider 40, Dr L:partner:1:available 40"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
-				f.useProvider(scriptedProvider(actors.Refund, c.refund).answerInquiries(actors.Refund, c.says))
+				f.useProvider(scriptedProvider(actors.Refund, c.refund).answerInquiries(actors.Refund, c.inquiry))
 			})
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.mustRecord(f.Refund(amountCommand(id, 30)))

@@ -66,14 +66,14 @@ func (f *fixture) wantAdmitted(passed, breached int) {
 // Of a hundred concurrent attempts of all kinds, exactly as many pass as the limit allows, even with a
 // restart in between.
 func TestVelocityLimitAdmitsItsCountOfConcurrentAttempts(t *testing.T) {
-	const most = 30
+	const allowed = 30
 	for name, attempt := range map[string]func(*fixture, ledger.ID){
 		"payments":             func(f *fixture, _ ledger.ID) { f.create(payment.Payment, good, 1, "") },
 		"payouts":              func(f *fixture, _ ledger.ID) { f.create(payment.Payout, good, 1, "") },
 		"hosted continuations": func(f *fixture, id ledger.ID) { f.mustRecord(f.Continue(cardContinue(id, good))) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := limit(directory.Velocity, most, nil)
+			l := limit(directory.Velocity, allowed, nil)
 			f := openWithLimits(t, l)
 			var waiting [100]ledger.ID
 			if strings.HasPrefix(name, "hosted") {
@@ -84,7 +84,7 @@ func TestVelocityLimitAdmitsItsCountOfConcurrentAttempts(t *testing.T) {
 			concurrently(20, func(i int) { attempt(f, waiting[i]) })
 			f.restart()
 			concurrently(80, func(i int) { attempt(f, waiting[20+i]) })
-			f.wantAdmitted(most, 100-most)
+			f.wantAdmitted(allowed, 100-allowed)
 			f.wantUsage(l, "", "100 0")
 		})
 	}
@@ -111,8 +111,8 @@ func TestDailyVolumeBoundsConcurrentPayoutsAndContinues(t *testing.T) {
 // The process is killed while the provider has as many calls as the limit allows. After the restart no
 // further attempt is admitted until it is known that those calls never arrived.
 func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
-	const most = 30
-	day, velocity := limit(directory.DailyVolume, 10*most, nil), limit(directory.Velocity, 4*most, func(l *directory.Limit) { l.Window = time.Hour })
+	const allowed = 30
+	day, velocity := limit(directory.DailyVolume, 10*allowed, nil), limit(directory.Velocity, 4*allowed, func(l *directory.Limit) { l.Window = time.Hour })
 	forever := make(chan struct{})
 	r := new(fakeProvider)
 	r.submit = func(context.Context, *actors.Call) actors.Outcome {
@@ -125,22 +125,22 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 		f.createWait = 50 * time.Millisecond
 	})
 	t.Cleanup(func() { close(forever) })
-	concurrently(2*most, func(int) { _, _ = f.createWith(payment.Payment, good, 10, nil) })
+	concurrently(2*allowed, func(int) { _, _ = f.createWith(payment.Payment, good, 10, nil) })
 	f.waitUntil("all are stored", func() bool {
 		passed, breached := f.countAdmitted()
-		return passed == most && breached == most
+		return passed == allowed && breached == allowed
 	})
 	f.killAndReopen(func(f *fixture) { f.wrapProvider, f.createWait = nil, 0 })
 	f.Runtime.Quiesce()
 	pay := func(int) { f.create(payment.Payment, good, 10, "") }
 	f.wantUsage(day, "", "0 300 0")
 	f.wantUsage(velocity, "", "60 60")
-	concurrently(most, pay)
-	f.wantAdmitted(most, 2*most)
+	concurrently(allowed, pay)
+	f.wantAdmitted(allowed, 2*allowed)
 	f.advance(time.Minute) // the provider's answers say that the calls never arrived
 	f.wantUsage(day, "", "0 0 300")
-	concurrently(2*most, pay)
-	f.wantAdmitted(2*most, 3*most) // of 150 attempts velocity allowed 120, and of these 30 and 30 had room in the volume
+	concurrently(2*allowed, pay)
+	f.wantAdmitted(2*allowed, 3*allowed) // velocity allowed 120 of the 150 attempts; the volume had room for 30 of them before the kill and 30 after it
 	f.wantUsage(velocity, "", "150 0")
 	f.wantUsage(day, "", "300 0 0")
 }
@@ -151,8 +151,8 @@ func TestKillAtAFullLimitAdmitsNoFurtherAttempt(t *testing.T) {
 // the transactions.
 func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
-	const most = 300
-	day := limit(directory.DailyVolume, most, nil)
+	const maxVolume = 300
+	day := limit(directory.DailyVolume, maxVolume, nil)
 	elsewhere := limit(directory.MonthlyVolume, 200, nil)
 	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
@@ -186,17 +186,17 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 		}
 		return used
 	}
-	const many = 60
+	const transactionCount = 60
 	cards := []string{good, password, "4000000000000077", "4000000000000341", "4000000000000259", declined}
 	for range 4 {
-		concurrently(many, func(i int) {
+		concurrently(transactionCount, func(i int) {
 			_, _ = f.createWith(payment.Payment, cards[i%len(cards)], uint64(5+i%30), func(create *paymentactor.Create) {
 				create.Request.TxID = fmt.Sprint("tx", i)
 				if i%5 == 0 {
 					create.Hosted, create.Card, create.Request.Method = true, nil, ""
 				}
 			})
-			c.requestRandomOperation(f, many)
+			c.requestRandomOperation(f, transactionCount)
 			within()
 		})
 		f.advance(3 * time.Second)
@@ -311,7 +311,7 @@ func TestUncountableAttemptStoresNothing(t *testing.T) {
 	f.wantUsage(l, "", "2 0")
 }
 
-// If the payer's time ends while the attempt is being counted, and the attempt then fails, the
+// If the payer's time ends while the attempt is being counted, and the attempt can then not be counted, the
 // transaction ends.
 func TestExpiryDuringTheCountingOfAnAttemptIsHandledLater(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)

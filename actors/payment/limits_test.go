@@ -26,15 +26,16 @@ const (
 	declined = "4000000000000002"
 )
 
-// limit returns a limit on all transactions in usd of the fixture's partner.
-func limit(kind directory.LimitKind, most uint64, change func(*directory.Limit)) *directory.Limit {
+// limit returns a limit on all transactions in usd of the fixture's partner. For a velocity limit the maximum
+// is a number of attempts a minute, otherwise an amount.
+func limit(kind directory.LimitKind, maximum uint64, change func(*directory.Limit)) *directory.Limit {
 	l := &directory.Limit{
 		ID: uuid.New(), Org: org, Partner: 1, Kind: kind, Asset: usd, Scope: directory.ScopePartner, Active: true,
 	}
 	if kind == directory.Velocity {
-		l.MaxCount, l.Window = int64(most), time.Minute
+		l.MaxCount, l.Window = int64(maximum), time.Minute
 	} else {
-		l.MaxAmount = money.FromUint64(most)
+		l.MaxAmount = money.FromUint64(maximum)
 	}
 	if change != nil {
 		change(l)

@@ -27,7 +27,7 @@ type caller struct {
 	stoppedWaiting atomic.Bool
 	phase          atomic.Int32
 
-	// For the actor only.
+	// Only the actor uses the fields below.
 	waitsForCall bool // the caller also waits for the answer to the provider call in progress
 	isCancel     bool // the request is a cancel; if the charge has settled, the reply is the error NotReversible
 }

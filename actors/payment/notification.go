@@ -36,7 +36,7 @@ type notification struct {
 
 // recipient is the merchant's destination for notifications, according to the current settings.
 type recipient struct {
-	destination ledger.ID // destination of webhooks: a terminal's id (see actors.Addresses)
+	destination ledger.ID // destination of webhooks: the id of a terminal or of the partner
 	hasAddress  bool      // false: no address is set, so nobody is notified
 	terminal    *directory.Terminal
 }
@@ -98,8 +98,8 @@ func (s *Service) lang(org ledger.ID, partner int64) string {
 	return ""
 }
 
-// A notice's body: version, flags, status, then the fields that the flags announce. A field that equals
-// the record's field is omitted; nearly all do.
+// A notice's body: version, flags, status, then the fields that the flags announce. An amount that equals the
+// record's amount is omitted, and so is an empty field: nearly every notice has no further field.
 const (
 	noticeVersion = 1
 
@@ -222,7 +222,7 @@ func (s *Service) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice
 	return actors.NotificationBody{Type: "transaction." + string(content.fields.status), Data: content.append(dst)}, nil
 }
 
-// append appends the data object of the specification's envelope, in its order.
+// append appends the notification's data object, with its members in the order that the API promises.
 func (t *notification) append(dst []byte) []byte {
 	r, f := t.record, &t.fields
 	dst = append(append(dst, `{"type":"`...), r.Type.String()...)

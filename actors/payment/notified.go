@@ -8,8 +8,8 @@ import (
 // countNotified updates three counts in the decision's record: the transitions of which the merchant
 // was notified, of which it wanted no notification, and of which it could not be notified. With these
 // counts the checker finds a missing notice; the settings at the time of the transition are not stored
-// elsewhere. The counts are added to those of before, the record that was decided on (nil: none), so
-// that a decision that is submitted twice is counted once.
+// elsewhere. The counts continue those in before, the record that was decided on (nil: a new
+// transaction), so that a decision that is submitted twice is counted once.
 func countNotified(d *payment.Decision, before *payment.Record, a *recipient, notices []posting.Notice) {
 	r := d.Record
 	if before == nil {

@@ -33,14 +33,14 @@ func TestTransitionsWithAndWithoutANoticeAreCounted(t *testing.T) {
 		notices                        []posting.Notice
 		notified, unnotified, unwanted uint32
 	}{
-		"nobody is told":                  {nil, nil, 0, 2, 1},
-		"one of two is told":              {nil, []posting.Notice{webhook}, 1, 1, 1},
-		"both are told":                   {nil, []posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0, 1},
-		"operators are no merchants":      {nil, []posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2, 1},
-		"operators beside their merchant": {nil, []posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1, 1},
-		"one status is wanted":            {[]string{"charged"}, []posting.Notice{webhook}, 1, 0, 2},
-		"another is":                      {[]string{"created"}, nil, 0, 1, 2},
-		"none is":                         {[]string{}, nil, 0, 0, 3},
+		"no transition is notified":                     {nil, nil, 0, 2, 1},
+		"one of two selected transitions is notified":   {nil, []posting.Notice{webhook}, 1, 1, 1},
+		"both selected transitions are notified":        {nil, []posting.Notice{{Event: 1, Channel: posting.Webhook}, webhook}, 2, 0, 1},
+		"a notice to operators is none to the merchant": {nil, []posting.Notice{{Event: 2, Channel: posting.Operators}}, 0, 2, 1},
+		"notices to the merchant and to operators":      {nil, []posting.Notice{webhook, {Event: 2, Channel: posting.Operators}}, 1, 1, 1},
+		"one status is selected":                        {[]string{"charged"}, []posting.Notice{webhook}, 1, 0, 2},
+		"a status without a notice is selected":         {[]string{"created"}, nil, 0, 1, 2},
+		"no status is selected":                         {[]string{}, nil, 0, 0, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := chargedDecision()

@@ -87,12 +87,12 @@ func TestOperatorsAreAlertedOnlyAfterTheCharge(t *testing.T) {
 
 func TestAlertThresholdAppliesToTheCapturedAmount(t *testing.T) {
 	f := openWithAlerts(t, func(f *fixture) { f.changeTerminal(0, twoPhase) })
-	whole := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
+	full := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	small := f.create(payment.Payment, "4242424242424242", 2*threshold, "").Record.ID
 	f.wantAlerts("")
 	f.mustRecord(f.Commit(amountCommand(small, threshold-1)))
 	f.wantAlerts("")
-	f.mustRecord(f.Commit(amountCommand(whole, 0)))
+	f.mustRecord(f.Commit(amountCommand(full, 0)))
 	f.wantAlerts("Large payment: 1.00 USD")
 }
 
@@ -126,10 +126,10 @@ func TestOperatorsAreAlertedOfAFeeAboveTheAmount(t *testing.T) {
 
 func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	for name, set := range map[string]func(*fixture){
-		"no operators": func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
-		"no way":       func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
-		"nobody looks": func(f *fixture) { f.canReachOperators = nil },
-		"no threshold": func(f *fixture) { f.terminals[0].Notification.Large = nil },
+		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
+		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
+		"no check whether operators can be reached": func(f *fixture) { f.canReachOperators = nil },
+		"no threshold for large amounts":            func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWithAlerts(t, set)

@@ -17,7 +17,7 @@ func (s *Service) poll(p actors.Provider) {
 	if !ok {
 		return
 	}
-	var mu sync.Mutex // guards since: the pool calls Run, the clock calls Next
+	var mu sync.Mutex // guards since, which Run changes on the pool's goroutine and Next reads on the clock's
 	var since time.Time
 	from := func() time.Time {
 		mu.Lock()

@@ -37,18 +37,18 @@ func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	var refunds []ledger.ID
 	for i, step := range []struct {
-		amount uint64
-		has    string
+		amount  uint64
+		balance string
 	}{{30, "100040 / 0"}, {30, "100010 / 0"}, {11, ""}, {10, "100000 / 0"}, {1, ""}} {
 		r, err := f.Refund(amountCommand(id, step.amount))
-		if step.has == "" {
+		if step.balance == "" {
 			f.wantRefusal(err, ledger.InvalidRefundAmount)
 			continue
 		}
 		if f.mustRecord(r, err); r.Record.Status != payment.Refunded {
 			t.Errorf("refund %d: %s", i, r.Record.Status)
 		}
-		f.wantBalance(step.has)
+		f.wantBalance(step.balance)
 		refunds = append(refunds, refundID(r.Record))
 	}
 	if refunds[0] == refunds[1] || refunds[1] == refunds[2] {
@@ -112,23 +112,23 @@ func TestSlowRefundIsRefundingAndThenRefunded(t *testing.T) {
 
 func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		says   []actors.Outcome
-		status payment.Status
-		msg    string
-		has    string
-		calls  int
+		name      string
+		inquiries []actors.Outcome // answers to them
+		status    payment.Status
+		msg       string
+		balance   string
+		calls     int
 	}{
 		{"done", []actors.Outcome{done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"lost again and again, then done", []actors.Outcome{lostAnswer, lostAnswer, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"pending, then refused", []actors.Outcome{{Verdict: payment.VerdictPending}, {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
-		{"an inquiry that never left, then done", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"not known once", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"never arrived, and is sent again by its name", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
+		{"an inquiry that was not sent, then done", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"never arrived, by one answer, then done", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.says...)
+			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiries...)
 			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			if r := f.mustRecord(f.Refund(amountCommand(id, 0))); r.Status != payment.Refunding || refundMsg(r) != "refund pending" || refundID(r) == (ledger.ID{}) {
@@ -141,7 +141,7 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 			if got := refundMsg(f.wantStatus(id, c.status, "")); got != c.msg {
 				t.Errorf("%q", got)
 			}
-			f.wantBalance(c.has)
+			f.wantBalance(c.balance)
 			f.wantSubmissions(id, actors.Refund, c.calls)
 		})
 	}
@@ -168,10 +168,10 @@ func TestRefusalOfASecondRefundLeavesThePaymentRefunded(t *testing.T) {
 // floor(fee × refunded so far ÷ amount), cumulative: 7 × 33/100, 66/100, 100/100.
 func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		terms func(terminalSettings)
-		want  []string
-		has   string
+		name    string
+		terms   func(terminalSettings)
+		want    []string
+		balance string
 	}{
 		{"deducted", func(s terminalSettings) {}, []string{
 			"settle posted: Dr A:provider 100, Cr L:partner:1:available 93, Cr I:fees 7",
@@ -203,12 +203,12 @@ func TestRefundableFeeIsReturnedByCumulativeFloors(t *testing.T) {
 				want = append(want, "refund pending"+c.want[i+1][len("refund_done capture"):], c.want[i+1])
 			}
 			f.wantEntries(id, want...)
-			f.wantBalance(c.has)
+			f.wantBalance(c.balance)
 		})
 	}
 }
 
-// POSTINGS.md: the part of a refund that the partner's balance does not cover becomes debt.
+// The part of a refund that the partner's balance does not cover becomes debt.
 func TestRefundBeyondTheBalanceBecomesDebt(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
@@ -223,12 +223,12 @@ func TestRefundBeyondTheBalanceBecomesDebt(t *testing.T) {
 func TestRefundIsRefusedUnlessThePaymentIsSettled(t *testing.T) {
 	f := open(t)
 	for name, r := range map[string]*payment.Record{
-		"a payout":   f.create(payment.Payout, "4242424242424242", 70, "").Record,
-		"declined":   f.create(payment.Payment, "4000000000000002", 70, "").Record,
-		"failed":     f.create(payment.Payment, "4000000000000119", 70, "").Record,
-		"charging":   f.create(payment.Payment, "4000000000000077", 70, "").Record,
-		"waiting":    f.create(payment.Payment, redirect, 70, "").Record,
-		"not routed": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
+		"a payout":                f.create(payment.Payout, "4242424242424242", 70, "").Record,
+		"declined":                f.create(payment.Payment, "4000000000000002", 70, "").Record,
+		"failed":                  f.create(payment.Payment, "4000000000000119", 70, "").Record,
+		"charging":                f.create(payment.Payment, "4000000000000077", 70, "").Record,
+		"waiting":                 f.create(payment.Payment, redirect, 70, "").Record,
+		"rejected before routing": f.mustRecord(f.createWith(payment.Payment, "4242424242424242", 70, func(c *paymentactor.Create) { c.Request.ReturnURL = "" })),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := f.Refund(amountCommand(r.ID, 0))
@@ -243,7 +243,7 @@ func TestForeignTransactionIsNotFoundForEveryOperation(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	for name, foreign := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
-		"nobody's": {Org: org, Partner: 1, ID: ledger.ID{9}},
+		"an unknown id": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
 		_, err := f.Refund(paymentactor.AmountCommand{Command: foreign})
 		f.wantRefusal(err, ledger.NotFound)

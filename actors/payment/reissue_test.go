@@ -103,13 +103,13 @@ func TestConcurrentReadersTriggerOneReissue(t *testing.T) {
 	f.wantPath(r.ID, "created new authorizing charging action_required action_required")
 }
 
-// After the payer's time, or while the charge is being voided, nothing is published again.
+// Nothing is published again after the payer's time is over, or while the charge is being voided.
 func TestNothingIsReissuedAfterThePayersTime(t *testing.T) {
 	f := open(t)
-	over, cancelled := f.createForSigning().ID, f.createForSigning().ID
+	expired, cancelled := f.createForSigning().ID, f.createForSigning().ID
 	f.mustRecord(f.Cancel(partnerCommand(cancelled)))
 	f.advance(30 * time.Minute)
-	for id, want := range map[ledger.ID]payment.Status{over: payment.Rejected, cancelled: payment.Failed} {
+	for id, want := range map[ledger.ID]payment.Status{expired: payment.Rejected, cancelled: payment.Failed} {
 		if got := f.mustRecord(f.Current(payerCommand(id), true)); got.Status != want || got.Action != nil {
 			t.Errorf("%s %+v", got.Status, got.Action)
 		}
@@ -155,7 +155,7 @@ func openWithPublisher(t *testing.T, action payment.Action, reissue func(f *fixt
 	return f, p, f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 }
 
-// The address of the rail's own page may expire before the payer's time does.
+// The address of the rail's own page may expire before the payer's time is over.
 func TestRailsPageIsReissuedOnlyForThePayer(t *testing.T) {
 	n := 1
 	f, p, id := openWithPublisher(t, payment.Action{Page: "https://rail.example/1", PageUntil: ledger.MicrosOf(start.Add(10 * time.Minute))}, func(f *fixture, q *actors.Question) actors.Outcome {
@@ -191,11 +191,11 @@ func TestReissueRefusedByTheRailReportsTheChargesState(t *testing.T) {
 		answer actors.Outcome
 		status payment.Status
 	}{
-		"nothing":           {lostAnswer, payment.ActionRequired},
-		"that it waits":     {actors.Outcome{Verdict: payment.VerdictAction}, payment.ActionRequired},
-		"the same again":    {actors.Outcome{Verdict: payment.VerdictAction, Action: &expiring}, payment.ActionRequired},
-		"that it is paid":   {done, payment.Charged},
-		"that it is denied": {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
+		"the answer is lost":             {lostAnswer, payment.ActionRequired},
+		"the charge waits for its payer": {actors.Outcome{Verdict: payment.VerdictAction}, payment.ActionRequired},
+		"the same action again":          {actors.Outcome{Verdict: payment.VerdictAction, Action: &expiring}, payment.ActionRequired},
+		"the charge succeeded":           {done, payment.Charged},
+		"the charge was refused":         {actors.Outcome{Verdict: payment.VerdictRefused}, payment.Rejected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f, p, id := openWithPublisher(t, expiring, func(*fixture, *actors.Question) actors.Outcome { return c.answer })

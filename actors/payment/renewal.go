@@ -83,7 +83,7 @@ func (t *transaction) renew(c *actors.Context, m renew) {
 		return
 	}
 	if t.load() {
-		t.notifySubscription() // the subscription has not been notified if the renewal has ended
+		t.notifySubscription() // if the renewal has ended, its subscription has missed the report
 		return
 	}
 	service := t.service
@@ -136,7 +136,7 @@ func (t *transaction) sealedAnswer(m *providerAnswer) payment.Answer {
 	}
 	sealed, err := sealer.Seal([]byte(m.Token), tokenContext(t.key.Org, r.ID))
 	if err != nil {
-		// The money has moved, which is stored even if the token can't be.
+		// The money has moved. That is stored even if the token can't be.
 		t.service.rt.Log.Error("a provider's token can't be sealed and is not kept", "transaction", r.ID.String(), "error", err)
 		return a
 	}

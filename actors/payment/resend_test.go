@@ -19,14 +19,14 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 		twoPhase  bool
 		operation actors.Operation
 		ask       func(f *fixture, id ledger.ID) (paymentactor.Result, error)
-		ends      payment.Status
+		status    payment.Status
 	}{
 		"commit": {"4242424242424242", true, actors.Capture, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Commit(amountCommand(id, 0)) }, payment.Charged},
 		"refund": {"4242424242424242", false, actors.Refund, func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) }, payment.Refunded},
-		"cancel of what is held": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+		"cancel of a hold": {"4242424242424242", true, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
-		"cancel of what waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
+		"cancel of a payment that waits for its payer": {"4000000000003220", false, actors.Void, func(f *fixture, id ledger.ID) (paymentactor.Result, error) {
 			return f.Cancel(paymentactor.Command{Org: org, Partner: 1, ID: id})
 		}, payment.Failed},
 	} {
@@ -55,7 +55,7 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 			}
 			f.restart()
 			f.advance(5 * time.Minute)
-			f.wantStatus(id, c.ends, map[bool]string{true: "cancelled"}[c.ends == payment.Failed])
+			f.wantStatus(id, c.status, map[bool]string{true: "cancelled"}[c.status == payment.Failed])
 			if len(names) != 2 || names[0] != names[1] {
 				t.Errorf("it was sent as %v", names)
 			}

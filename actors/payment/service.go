@@ -122,8 +122,8 @@ func New(o Options) *Service {
 func ResumesAtStart(item posting.Item) bool { return item.Source.Kind == ledger.Transaction }
 
 // Create creates a transaction and waits for its first outcome, or for the create-wait. The error is a
-// *ledger.Refusal. If its code is neither Internal nor, after the create-wait, Unavailable, nothing is
-// stored.
+// *ledger.Refusal. A transaction may be stored in spite of the error only if its code is Internal or, after
+// the create-wait, Unavailable.
 func (s *Service) Create(c Create) (Result, error) {
 	if existing, found, err := s.findByKey(c.Org, &c.Key); found || err != nil {
 		c.Card.Wipe()
@@ -166,8 +166,8 @@ func (s *Service) findByKey(org ledger.ID, key *actors.Key) (id ledger.ID, found
 	return source.ID, found, err
 }
 
-// replay returns the reply to the first request with the same key. If that reply was not stored,
-// because the process ended before it, or can't be decrypted, replay returns the current state of the
+// replay returns the reply to the first request with the same key. If that reply can't be
+// decrypted, or was not stored because the process ended first, replay returns the current state of the
 // first request's transaction.
 func (s *Service) replay(org ledger.ID, partner int64, id ledger.ID, key *actors.Key) (Result, error) {
 	stored, state, err := s.storedReply(org, key)

@@ -241,7 +241,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.resume(c)
 		return
 	}
-	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses them
+	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses the Counters
 	if t.admission.State() != "" {
 		t.admission = admission.Admission{}
 	}

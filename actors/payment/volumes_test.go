@@ -114,7 +114,7 @@ func TestVolumesAreReleasedAndSettledAfterARestart(t *testing.T) {
 	f.wantUsage(month, "", "60 0 240")
 }
 
-// All limits apply even if a partner has more of them than it may have.
+// All of a partner's limits apply, even if there are more than directory.MaxLimits of them.
 func TestMoreThanAHundredLimitsApply(t *testing.T) {
 	var limits []*directory.Limit
 	for range directory.MaxLimits + 40 {

@@ -45,9 +45,9 @@ func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actor
 }
 
 // withCapabilities makes the witness implement timed and Reissuer if the wrapped provider does.
-func withCapabilities(w *witness, before actors.Provider) actors.Provider {
-	t, reports := before.(timed)
-	r, reissues := before.(paymentactor.Reissuer)
+func withCapabilities(w *witness, wrapped actors.Provider) actors.Provider {
+	t, reports := wrapped.(timed)
+	r, reissues := wrapped.(paymentactor.Reissuer)
 	switch {
 	case reports && reissues:
 		return struct {

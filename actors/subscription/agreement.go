@@ -227,7 +227,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
 	case *command:
 		m.answer(reply{result: Result{Record: a.record, Stamp: a.stamp}})
-		if a.record.RenewalDue(c.Now()) { // it was resumed after it was due: while a manual clock stands still, nothing else starts the renewal
+		if a.record.RenewalDue(c.Now()) { // the subscription was resumed after its renewal was due; while a manual clock stands still, nothing else starts it
 			a.renew(c, actors.Due{Key: a.key, At: a.stamp.Due})
 		}
 	}

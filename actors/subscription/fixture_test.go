@@ -53,10 +53,10 @@ type fixture struct {
 	*subscriptionactor.Service
 	first, second directoryactor.Demo
 
-	wrapPayments func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
-	wrap         func(actors.Provider) actors.Provider                         // wraps the rail
-	sealer       paymentactor.Sealer                                           // instead of the keyring
-	guide        func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory
+	wrapPayments  func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
+	wrapProvider  func(actors.Provider) actors.Provider                         // wraps the simulator; nil: not wrapped
+	sealer        paymentactor.Sealer                                           // nil: the keyring
+	wrapDirectory func(subscriptionactor.Directory) subscriptionactor.Directory // wraps the directory; nil: not wrapped
 
 	mu      sync.Mutex
 	notices []posting.Notice // guarded by mu: notices by posting.Stream, as they became durable
@@ -80,7 +80,8 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	return f
 }
 
-// sandbox is what every test begins with: to hash its password takes longer than most tests.
+// sandbox is the store with which every test begins. The first test makes it, and the others copy it, because
+// hashing the sandbox's password takes longer than most tests.
 var sandbox *sandboxImage
 
 type sandboxImage struct {
@@ -129,16 +130,16 @@ func (f *fixture) start() {
 	}
 	f.directory.AllowPrivateHooks(true)
 	accounts := account.New(f.Runtime)
-	rail, sealer := actors.Provider(f.simulator), paymentactor.Sealer(f.Keyring)
-	if f.wrap != nil {
-		rail = f.wrap(rail)
+	provider, sealer := actors.Provider(f.simulator), paymentactor.Sealer(f.Keyring)
+	if f.wrapProvider != nil {
+		provider = f.wrapProvider(provider)
 	}
 	if f.sealer != nil {
 		sealer = f.sealer
 	}
 	f.payments = paymentactor.New(paymentactor.Options{
 		Runtime: f.Runtime, Directory: f.directory, Admission: accounts, Sealer: sealer, Addresses: f.directory,
-		Providers:  map[string]actors.Provider{rail.Name(): rail},
+		Providers:  map[string]actors.Provider{provider.Name(): provider},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
 	accounts.Recall(f.payments.Attempts)
@@ -146,11 +147,11 @@ func (f *fixture) start() {
 	if f.wrapPayments != nil {
 		payments = f.wrapPayments(payments)
 	}
-	var guide subscriptionactor.Directory = f.directory
-	if f.guide != nil {
-		guide = f.guide(guide)
+	var directory subscriptionactor.Directory = f.directory
+	if f.wrapDirectory != nil {
+		directory = f.wrapDirectory(directory)
 	}
-	f.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: f.Runtime, Payments: payments, Directory: guide})
+	f.Service = subscriptionactor.New(subscriptionactor.Options{Runtime: f.Runtime, Payments: payments, Directory: directory})
 	f.Runtime.Start(paymentactor.ResumesAtStart)
 }
 
@@ -214,7 +215,7 @@ func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 	return result.Record
 }
 
-// card changes the card that pays.
+// card makes a charge use the card with the number.
 func card(number string) func(*paymentactor.Create) {
 	return func(c *paymentactor.Create) { c.Card = &secret.Card{Number: []byte(number), CVV: []byte("123")} }
 }
@@ -224,7 +225,7 @@ func terms(initial ledger.ID) subscription.Terms {
 	return subscription.Terms{Initial: initial, Amount: money.FromUint64(990), PeriodDays: 30, Metadata: []byte(`{"plan":"gold"}`)}
 }
 
-// create requests a subscription of the first partner; refused are the fields that were refused.
+// create requests a subscription of the first partner; refused lists the fields that were refused.
 func (f *fixture) create(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
 	r, err = f.Create(subscriptionactor.Create{
 		Org: f.first.Org, Partner: f.first.Partner, Terms: t, Key: key,
@@ -320,8 +321,8 @@ func (f *fixture) terminal() *directory.Terminal {
 	return nil
 }
 
-// set changes the terminal's settings.
-func (f *fixture) set(provider, merchant string) {
+// setTerminal replaces the terminal's provider_params and merchant_params. An empty text keeps the current ones.
+func (f *fixture) setTerminal(provider, merchant string) {
 	f.t.Helper()
 	change := func(t *directory.Terminal, _ *schema.Faults) {
 		if provider != "" {
@@ -336,8 +337,8 @@ func (f *fixture) set(provider, merchant string) {
 	}
 }
 
-// streamNotifications returns the stream's notifications to merchants, in order. It checks that the first
-// attempt and one from the store alone are equal.
+// streamNotifications returns the stream's notifications to merchants, in order. It checks that the
+// first delivery attempt is equal to a later attempt, which is made from the stored notice alone.
 func (f *fixture) streamNotifications() (list []map[string]any) {
 	f.t.Helper()
 	f.Runtime.Quiesce()
@@ -365,11 +366,11 @@ func (f *fixture) streamNotifications() (list []map[string]any) {
 	return list
 }
 
-// events returns the letters' events.
+// events returns the events of the stream's notifications, in order.
 func (f *fixture) events() (names []string) {
 	f.t.Helper()
-	for _, letter := range f.streamNotifications() {
-		names = append(names, letter["event"].(string))
+	for _, notification := range f.streamNotifications() {
+		names = append(names, notification["event"].(string))
 	}
 	return names
 }
@@ -382,31 +383,31 @@ func key(text string) actors.Key {
 	return actors.Key{Scope: actors.PartnerKeyScope(1), Text: text, Hash: [32]byte{1}}
 }
 
-// losing wraps the payments and loses calls on command, as a kill does.
-type losing struct {
+// lossyPayments wraps the payments and, if a test sets it, loses calls as a kill does, or makes them twice.
+type lossyPayments struct {
 	subscriptionactor.Payments
-	mu        sync.Mutex
-	requested int  // guarded by mu: renewals that were requested
-	loses     bool // guarded by mu: renewal requests are lost
-	deaf      bool // guarded by mu: reports are lost
-	twice     bool // guarded by mu: renewal requests are made twice
+	mu           sync.Mutex
+	requested    int  // guarded by mu: renewals that were requested
+	loseRequests bool // guarded by mu: renewal requests are lost
+	loseReports  bool // guarded by mu: reports are lost
+	doubleCalls  bool // guarded by mu: renewal requests and reports are passed on twice
 }
 
-// attach makes the fixture use it.
-func (l *losing) attach(f *fixture) {
+// attach makes the fixture use these payments.
+func (l *lossyPayments) attach(f *fixture) {
 	f.wrapPayments = func(p subscriptionactor.Payments) subscriptionactor.Payments {
 		l.Payments = p
 		return l
 	}
 }
 
-// Renew implements live.Payments.
-func (l *losing) Renew(r actors.Renewal) {
+// Renew implements subscription.Payments.
+func (l *lossyPayments) Renew(r actors.Renewal) {
 	l.mu.Lock()
-	loses, twice := l.loses, l.twice
+	lose, twice := l.loseRequests, l.doubleCalls
 	l.requested++
 	l.mu.Unlock()
-	if loses {
+	if lose {
 		return
 	}
 	l.Payments.Renew(r)
@@ -415,13 +416,13 @@ func (l *losing) Renew(r actors.Renewal) {
 	}
 }
 
-// OnRenewal implements live.Payments.
-func (l *losing) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
+// OnRenewal implements subscription.Payments.
+func (l *lossyPayments) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool)) {
 	l.Payments.OnRenewal(func(org ledger.ID, r *payment.Renewal, transaction ledger.ID, paid bool) {
 		l.mu.Lock()
-		deaf, twice := l.deaf, l.twice
+		lose, twice := l.loseReports, l.doubleCalls
 		l.mu.Unlock()
-		if deaf {
+		if lose {
 			return
 		}
 		fn(org, r, transaction, paid)
@@ -431,10 +432,11 @@ func (l *losing) OnRenewal(fn func(org ledger.ID, r *payment.Renewal, transactio
 	})
 }
 
-func (l *losing) set(loses, deaf bool) {
+// set sets whether renewal requests and reports are lost.
+func (l *lossyPayments) set(loseRequests, loseReports bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.loses, l.deaf = loses, deaf
+	l.loseRequests, l.loseReports = loseRequests, loseReports
 }
 
 // randomID returns an id that does not exist.

@@ -12,7 +12,7 @@ import (
 	"mizan/internal/testkit"
 )
 
-// serverHang bounds the waits of a test.
+// serverHang is how long a test waits before it fails because the server hangs.
 const serverHang = 2 * time.Minute
 
 // charged returns how many payments were requested from the rail, by reference.
@@ -31,8 +31,8 @@ func charged(t *testing.T, s *testkit.Server) map[string]int {
 	return made
 }
 
-// killedWhile sends the server a request and kills it when n more payments were requested from the
-// rail; it returns whether the server finished first.
+// killedWhile calls ask, which sends the server a request, and kills the server when n more payments have been
+// requested from the rail. It returns false if ask returned before that.
 func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	t.Helper()
 	until := len(charged(t, s)) + n
@@ -40,13 +40,13 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 	go func() { defer close(ended); ask() }()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
-	guard := time.NewTimer(serverHang)
-	defer guard.Stop()
+	timeout := time.NewTimer(serverHang)
+	defer timeout.Stop()
 	for {
 		select {
 		case <-ended:
 			return false
-		case <-guard.C:
+		case <-timeout.C:
 			t.Fatal("the clock does not move")
 		case <-ticker.C:
 			if len(charged(t, s)) >= until {
@@ -61,7 +61,7 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 // With SIGKILLs at any point of its renewals, each subscription is renewed once per period, and one
 // payment for each renewal is requested from the rail.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
-	const subscriptions, days, wanted = 8, 3, 4 // wanted: renewals of each subscription
+	const subscriptions, days, renewals = 8, 3, 4 // days: a period; renewals: of each subscription
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {
@@ -72,15 +72,15 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 		ids = append(ids, made["data"].(map[string]any)["id"].(string))
 	}
 	started := clockOf(t, s)
-	target := fmt.Sprintf(`{"now":%q}`, started.Add(wanted*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
+	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewals*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
 	d := newRandom(t)
-	kills, most := 0, 12
+	kills, maxKills := 0, 12
 	if testing.Short() {
-		most = 4 // each kill is at another point; a race shows at any of them
+		maxKills = 4 // each kill comes at another point, and a data race can show at any of them
 	}
 	for move := true; move; {
 		done := false
-		killed := kills < most && killedWhile(t, s, 1+d.IntN(4), func() {
+		killed := kills < maxKills && killedWhile(t, s, 1+d.IntN(4), func() {
 			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
 			done = err == nil && answer.Status == 200
 		})
@@ -111,14 +111,14 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 			} `json:"data"`
 		}
 		answer, err := s.Partner().Get("/api/v1/subscriptions/" + id)
-		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != wanted || shown.Data.Status != "active" || transactions[shown.Data.Last] {
+		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != renewals || shown.Data.Status != "active" || transactions[shown.Data.Last] {
 			t.Errorf("after %d kills: %v %s", kills, err, answer.Body)
 		}
 		transactions[shown.Data.Last] = true
 	}
 	made := charged(t, s)
-	if len(made) != subscriptions*(wanted+1) {
-		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(made), subscriptions*(wanted+1))
+	if len(made) != subscriptions*(renewals+1) {
+		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(made), subscriptions*(renewals+1))
 	}
 	for reference, n := range made {
 		if n != 1 {

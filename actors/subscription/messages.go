@@ -58,5 +58,5 @@ type renewalEnded struct {
 	paid        bool
 }
 
-// Lasting implements actors.Lasting: without it, the report would not be sent again soon.
+// Lasting implements actors.Lasting: a report that was dropped would not be sent again soon.
 func (renewalEnded) Lasting() {}

@@ -21,7 +21,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// DECISIONS, 8: "A charged card leaves the provider's token with the record; renewals use it."
+// The record of a charged card contains the provider's token, and renewals use it.
 func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
@@ -52,7 +52,7 @@ func TestASubscriptionIsRenewedByTimerWithTheStoredCredential(t *testing.T) {
 	}
 }
 
-// One step of the clock over several periods: each renewal once, at its time, in order.
+// If the clock moves by several periods in one step, each renewal is made once, at its time, in order.
 func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 	f := open(t)
 	a, b := f.subscribe(nil), f.subscribe(nil)
@@ -80,7 +80,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.set(`{"fee_bps":"100","fee_fixed":"1"}`, "")
+	f.setTerminal(`{"fee_bps":"100","fee_fixed":"1"}`, "")
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
 	if r.Status != payment.Charged || r.Fee != money.FromUint64(10) || r.Merchant.Abs != money.FromUint64(980) {
@@ -88,7 +88,7 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 	}
 }
 
-// The limits apply too, and a renewal that exceeds one is not paid.
+// Limits apply to renewals too: a renewal that exceeds a limit is not paid.
 func TestLimitsApplyToRenewals(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
@@ -148,7 +148,7 @@ func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 // A terminal that accepts only cards also accepts their tokens.
 func TestATerminalForCardsRenewsThem(t *testing.T) {
 	f := open(t)
-	f.set(`{"methods":["bank_card"]}`, "")
+	f.setTerminal(`{"methods":["bank_card"]}`, "")
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	f.wantState(s.ID, "active", 1, 1)
@@ -158,7 +158,7 @@ func TestATerminalForCardsRenewsThem(t *testing.T) {
 func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.set(`{"fail":"rejected"}`, `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	f.setTerminal(`{"fail":"rejected"}`, `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	for i, after := range []time.Duration{30 * day, day, 3 * day} {
 		f.advance(after)
 		f.wantState(s.ID, "past_due", 0, uint64(i+1))
@@ -174,7 +174,7 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 	// The terminal works again; the resumed subscription is renewed at once, and once.
-	f.set(`{}`, "")
+	f.setTerminal(`{}`, "")
 	if _, err := f.Resume(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -198,9 +198,9 @@ func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 func TestARetryThatIsPaidIsOneRenewal(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.set(`{"fail":"failed"}`, "")
+	f.setTerminal(`{"fail":"failed"}`, "")
 	f.advance(30 * day)
-	f.set(`{}`, "")
+	f.setTerminal(`{}`, "")
 	f.advance(day)
 	r := f.wantState(s.ID, "active", 1, 2)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
@@ -294,10 +294,10 @@ func (f *fixture) subscribeSlow() ledger.ID {
 func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.partner(false)
+	f.setPartnerActive(false)
 	f.advance(40 * day)
 	f.wantState(s.ID, "active", 0, 0)
-	f.partner(true)
+	f.setPartnerActive(true)
 	f.advance(time.Hour)
 	r := f.wantState(s.ID, "active", 1, 1)
 	if want := ledger.MicrosOf(start.Add(60 * day)); r.Next != want {
@@ -305,7 +305,7 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 	}
 }
 
-func (f *fixture) partner(active bool) {
+func (f *fixture) setPartnerActive(active bool) {
 	f.t.Helper()
 	if _, err := f.directory.PatchPartner(f.t.Context(), f.first.Org, f.first.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
 		f.t.Fatal(err)
@@ -327,10 +327,10 @@ func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 	f.wantState(s.ID, "active", 1, 1)
 }
 
-// The intent is durable and the process ends before anything is charged: after the restart it is
-// charged once, with the same key.
+// If the process ends after a renewal's intent is durable and before anything is charged, the renewal is
+// charged once after the restart, with the same key.
 func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
-	l := &losing{loses: true}
+	l := &lossyPayments{loseRequests: true}
 	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
@@ -347,9 +347,10 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	}
 }
 
-// The charge is durable and the process ends before its subscription gets the report.
+// If the process ends after the charge is durable and before the subscription gets the report, nothing is
+// charged again.
 func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
-	l := &losing{deaf: true}
+	l := &lossyPayments{loseReports: true}
 	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
@@ -366,7 +367,7 @@ func TestKillBetweenTheChargeAndItsReportChargesOnce(t *testing.T) {
 
 // A renewal that is begun twice, at once or later, has one payment.
 func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
-	l := &losing{twice: true}
+	l := &lossyPayments{doubleCalls: true}
 	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(65 * day)
@@ -418,7 +419,7 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.set(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
+	f.setTerminal(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
 	f.advance(30 * day)
 	r := f.wantState(s.ID, "active", 0, 1)
 	if held := f.renewals(s.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {

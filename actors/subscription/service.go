@@ -136,12 +136,12 @@ type Command struct {
 // is paused or cancelled, NotFound for an unknown id and for another partner's.
 func (s *Service) Pause(c Command) (Result, error) { return s.command(c, subscription.Pause) }
 
-// Resume continues a paused subscription. The errors are as Pause's; Conflict for one that is not
-// paused.
+// Resume continues a paused subscription. The errors are those of Pause, but Conflict is for a subscription
+// that is not paused.
 func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscription.Resume) }
 
-// Cancel ends a subscription permanently. The errors are as Pause's; Conflict for one that is
-// cancelled.
+// Cancel ends a subscription permanently. The errors are those of Pause, but Conflict is for a subscription
+// that is cancelled already.
 func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
 
 func (s *Service) command(c Command, what subscription.Event) (Result, error) {

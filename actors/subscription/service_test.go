@@ -25,13 +25,13 @@ import (
 
 func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f := open(t)
-	f.set(`{"two_phase":true}`, "")
+	f.setTerminal(`{"two_phase":true}`, "")
 	held := f.pay(nil)
 	captured := f.pay(nil)
 	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
-	f.set(`{}`, "")
+	f.setTerminal(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(card("4000000000000002"))
 	refunded := f.pay(nil)
@@ -44,15 +44,15 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 		initial ledger.ID
 		want    string
 	}{
-		"charged":     {f.pay(nil).ID, ""},
-		"captured":    {captured.ID, ""},
-		"held":        {held.ID, "initial_payment_id: it is not a charged payment"},
-		"declined":    {declined.ID, "initial_payment_id: it is not a charged payment"},
-		"refunded":    {refunded.ID, "initial_payment_id: it is not a charged payment"},
-		"without one": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
-		"a renewal":   {f.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
-		"unknown":     {randomID(), "initial_payment_id: there is no such payment"},
-		"none":        {ledger.ID{}, "initial_payment_id: there is no such payment"},
+		"charged":                     {f.pay(nil).ID, ""},
+		"captured":                    {captured.ID, ""},
+		"held":                        {held.ID, "initial_payment_id: it is not a charged payment"},
+		"declined":                    {declined.ID, "initial_payment_id: it is not a charged payment"},
+		"refunded":                    {refunded.ID, "initial_payment_id: it is not a charged payment"},
+		"without a stored credential": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"a renewal":                   {f.renewals(renewed.ID)[0].ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
+		"unknown":                     {randomID(), "initial_payment_id: there is no such payment"},
+		"none":                        {ledger.ID{}, "initial_payment_id: there is no such payment"},
 	} {
 		_, refused, err := f.create(terms(c.initial), actors.Key{})
 		if got := strings.Join(refused, "; "); got != c.want || (c.want != "") != errors.Is(err, subscriptionactor.ErrTerms) {
@@ -91,14 +91,14 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 
 func errorOf(_ subscriptionactor.Result, err error) error { return err }
 
-// generous is a rail that returns the test's tokens.
-type generous struct {
+// tokenProvider wraps a provider and replaces the tokens that it returns.
+type tokenProvider struct {
 	actors.Provider
 	token secret.Text
 }
 
 // Submit implements actors.Provider.
-func (g generous) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
+func (g tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Outcome {
 	o := g.Provider.Submit(ctx, call)
 	if o.Token != "" {
 		o.Token = g.token
@@ -114,7 +114,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
 		f := openAs(t, func(f *fixture) {
-			f.wrap = func(p actors.Provider) actors.Provider { return generous{p, token} }
+			f.wrapProvider = func(p actors.Provider) actors.Provider { return tokenProvider{p, token} }
 		})
 		r := f.pay(nil)
 		if r.Status != payment.Charged || r.HasCredential() != kept || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
@@ -123,17 +123,17 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 	}
 }
 
-// lost is a keyring that has lost the key of what it sealed.
-type lost struct{ *secret.Keyring }
+// forgetfulKeyring is a keyring that cannot open what it has sealed, as if the key were lost.
+type forgetfulKeyring struct{ *secret.Keyring }
 
 // Open implements payment.TokenSealer.
-func (lost) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
+func (forgetfulKeyring) Open([]byte, []byte) ([]byte, error) { return nil, secret.ErrUnopened }
 
 var lostCredential = payment.Failure{Code: payment.ProcessingError, Detail: "The stored credential can't be had any more."}
 
 // Nothing replaces a missing credential: the renewal is not sent, and not paid.
 func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
-	f := openAs(t, func(f *fixture) { f.sealer = lost{f.Keyring} })
+	f := openAs(t, func(f *fixture) { f.sealer = forgetfulKeyring{f.Keyring} })
 	s := f.subscribe(nil)
 	f.advance(30 * day)
 	r := f.renewals(s.ID)[0]
@@ -142,7 +142,7 @@ func TestARenewalWhoseCredentialIsLostIsNotSent(t *testing.T) {
 	}
 }
 
-// DECISIONS, 3: "repeated, it gives that answer; with another body 409".
+// A request that is repeated with its key gets the first reply; with another body it gets a Conflict.
 func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
@@ -179,10 +179,10 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
-	const many = 16
-	ids := make([]ledger.ID, many)
+	const concurrent = 16
+	ids := make([]ledger.ID, concurrent)
 	var all sync.WaitGroup
-	for i := range many {
+	for i := range concurrent {
 		all.Go(func() {
 			r, _, err := f.create(terms(initial.ID), key("k"))
 			if err != nil {
@@ -208,9 +208,9 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	const many = 16
-	won := make(chan bool, many)
-	for range many {
+	const concurrent = 16
+	won := make(chan bool, concurrent)
+	for range concurrent {
 		go func() {
 			_, err := f.Pause(f.commandFor(s.ID))
 			if err != nil && !ledger.IsRefusal(err, ledger.Conflict) {
@@ -220,7 +220,7 @@ func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 		}()
 	}
 	wins := 0
-	for range many {
+	for range concurrent {
 		if <-won {
 			wins++
 		}
@@ -276,12 +276,12 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	}
 }
 
-// Specification, "Events", the paragraph about the separate stream.
+// Each event of a subscription's lifecycle is notified in a separate stream, and not as a transaction's.
 func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
 	f.advance(30 * day) // no notification: no address is set
-	f.set("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
+	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	f.advance(30 * day)
 	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
 		if _, err := do(f.commandFor(s.ID)); err != nil {
@@ -292,8 +292,8 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	if got := f.events(); !slices.Equal(got, want) {
 		t.Fatalf("told %q, want %q", got, want)
 	}
-	letters := f.streamNotifications()
-	first := letters[0]
+	notifications := f.streamNotifications()
+	first := notifications[0]
 	about := first["subscription"].(map[string]any)
 	last := f.renewals(s.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
@@ -324,7 +324,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 		t.Errorf("timestamp %v (%v)", first["timestamp"], err)
 	}
 	for i, status := range []string{"active", "paused", "active", "cancelled"} {
-		shown := letters[i]["subscription"].(map[string]any)
+		shown := notifications[i]["subscription"].(map[string]any)
 		if _, next := shown["next_renewal_at"].(string); shown["status"] != status || next != (status == "active") {
 			t.Errorf("%s shows %v and next %v", want[i], shown["status"], shown["next_renewal_at"])
 		}
@@ -334,7 +334,7 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 // The amount has all of its digits, however many.
 func TestNotifiedAmountIsExact(t *testing.T) {
 	f := open(t)
-	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	ask := terms(f.pay(nil).ID)
 	ask.Amount, ask.Metadata = ledger.MaxAmount, nil
 	r, refused, err := f.create(ask, actors.Key{})
@@ -358,7 +358,7 @@ func TestNotifiedAmountIsExact(t *testing.T) {
 func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestNotificationsGoToTheInitialPaymentsAddress(t *testing.T) {
 // A damaged notice is an error, never a panic.
 func TestDamagedNoticeIsAnError(t *testing.T) {
 	f := open(t)
-	f.set("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
+	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	s := f.subscribe(nil)
 	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
 		t.Fatal(err)
@@ -411,8 +411,9 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 	}
 }
 
-// hurried calls a function once, just before a change is submitted to the writer.
-type hurried struct {
+// interferingDirectory is a Directory that, while it is armed, calls a function once, just before a change is
+// submitted to the writer.
+type interferingDirectory struct {
 	subscriptionactor.Directory
 	first func()
 	once  sync.Once
@@ -420,7 +421,7 @@ type hurried struct {
 }
 
 // Recipient implements actors.Addresses.
-func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
+func (d *interferingDirectory) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
 		d.once.Do(d.first)
 	}
@@ -430,9 +431,9 @@ func (d *hurried) Recipient(org ledger.ID, partner int64, env money.Env, termina
 // The writer checks the version: if another writer has changed the record meanwhile, the decision
 // is made again.
 func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
-	d := new(hurried)
+	d := new(interferingDirectory)
 	f := openAs(t, func(f *fixture) {
-		f.guide = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
+		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
 	s := f.subscribe(nil)
 	d.first = func() {

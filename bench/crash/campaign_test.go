@@ -16,12 +16,13 @@ import (
 )
 
 const (
-	readyWithin = 5 * time.Second // RELIABILITY, rule 9 of the checker
+	readyWithin = 5 * time.Second // the bound of invariant 3 in doc.go
 	readyBound  = 2 * time.Minute // after this time the server counts as hanging
 	loadBound   = 5 * time.Minute // longest wait for the number of responses after which a kill comes
 	finishBound = 5 * time.Minute // longest wait until every transaction is final
 
-	// A kill comes after this number of responses since the start, or after this time.
+	// A kill of a loaded server comes after a random number of responses, and a kill during recovery after a
+	// random time since the start, between these bounds.
 	minAnswers, maxAnswers   = 20, 1_000
 	minRecovery, maxRecovery = 5 * time.Millisecond, 300 * time.Millisecond
 )
@@ -282,7 +283,7 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// until calls fn again and again with the orders for which still is true, until there are none.
+// until calls fn repeatedly with the orders that satisfy the condition still, until no order does.
 func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
 	c.t.Helper()
 	for left := c.book.ordersMatching(still); len(left) > 0; left = c.book.ordersMatching(still) {

@@ -12,9 +12,9 @@ import (
 
 // Numbers of kills in the campaigns of `make test`, and in each campaign of a soak.
 const (
-	fewKills    = 14
-	fewByManual = 5 // on a manual clock
-	manyKills   = 60
+	fewKills       = 14
+	fewManualKills = 5 // on a manual clock
+	manyKills      = 60
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -25,7 +25,7 @@ func TestKill(t *testing.T) {
 	}
 	first := seed(t)
 	t.Run("real clock", func(t *testing.T) { newCampaign(t, first, fewKills, false).run() })
-	t.Run("manual clock", func(t *testing.T) { newCampaign(t, first, fewByManual, true).run() })
+	t.Run("manual clock", func(t *testing.T) { newCampaign(t, first, fewManualKills, true).run() })
 }
 
 // TestSoak runs campaigns for the time in MIZAN_SOAK, each with its own store and seed,

@@ -15,7 +15,7 @@ import (
 // sinkSecret signs the notifications to the sink.
 const sinkSecret = "whsec-crash"
 
-// patient is the number of attempts of an event that the sink may fail before it must acknowledge.
+// maxFailedAttempts is the number of attempts of an event that the sink may fail. It acknowledges the next one.
 const maxFailedAttempts = 3
 
 // delivered records the notifications that have arrived about one event.

@@ -17,7 +17,7 @@ import (
 // fewNoticeKills is the number of kills in `make test`; MIZAN_NOTICE_KILLS sets another.
 const fewNoticeKills = 8
 
-// notified are the statuses of which a merchant is notified (specification, "Events").
+// notified are the statuses of which a merchant is notified.
 var notified = map[string]bool{
 	"action_required": true, "payment_suspended": true, "payout_suspended": true, "charged": true, "rejected": true,
 	"failed": true, "reversed": true, "refunding": true, "refunded": true,
@@ -40,15 +40,16 @@ type noticeRun struct {
 	answered []string // guarded by mu: ids of transactions for which a response came
 }
 
-// load creates transactions until the server has been killed, or the channel until is closed.
-func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait func()) {
+// load starts clients that create transactions until the server has been killed or stop is closed. The returned
+// function waits until the clients have ended.
+func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait func()) {
 	var clients sync.WaitGroup
 	for range 4 {
 		client := r.Partner()
 		clients.Go(func() {
 			for {
 				select {
-				case <-until:
+				case <-stop:
 					return
 				default:
 				}
@@ -73,7 +74,7 @@ func (r *noticeRun) load(until <-chan struct{}, answers chan<- struct{}) (wait f
 				r.mu.Unlock()
 				select {
 				case answers <- struct{}{}:
-				case <-until:
+				case <-stop:
 				}
 			}
 		})

@@ -40,7 +40,7 @@ var charged = outcome{"charged", ""}
 // nothing was submitted, and without the CVV nothing can be submitted later.
 var interrupted = outcome{"failed", "interrupted"}
 
-// outcomes are the outcomes of each card (DECISIONS, "Simulator").
+// outcomes maps each of the simulator's cards to the outcome to which it leads.
 var outcomes = map[string]outcome{
 	"4242424242424242": charged,
 	"5555555555554444": charged,
@@ -71,7 +71,7 @@ type order struct {
 }
 
 // newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
-// for them; with calm there are none.
+// for them. If calm is set, there are none.
 func newOrder(txid string, random *rand.Rand, calm bool) *order {
 	o := &order{txid: txid, kind: "payment", env: "prod", card: "4242424242424242", amount: 1 + random.IntN(maxAmount)}
 	switch roll := random.IntN(100); {
@@ -154,14 +154,14 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 		name   string
 		before reading
 		change func(*reading)
-		fine   bool
+		valid  bool
 	}{
-		{"the first answer", reading{}, func(*reading) {}, true},
-		{"the same again", declined, func(*reading) {}, true},
-		{"an end", open, func(*reading) {}, true},
+		{"the first response", reading{}, func(*reading) {}, true},
+		{"the same final response again", declined, func(*reading) {}, true},
+		{"the transaction has ended", open, func(*reading) {}, true},
 		{"interrupted", open, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, true},
 		{"a second transaction", open, func(r *reading) { r.ID = "b" }, false},
-		{"another time", open, func(r *reading) { r.Started = finished }, false},
+		{"another start time", open, func(r *reading) { r.Started = finished }, false},
 		{"a final status that changes", declined, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, false},
 		{"a final status taken back", declined, func(r *reading) { *r = open }, false},
 		{"another reason", declined, func(r *reading) { r.Error = "" }, false},
@@ -170,11 +170,11 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 		{"another txid", reading{}, func(r *reading) { r.TxID = "t-2" }, false},
 		{"another environment", reading{}, func(r *reading) { r.Env = "" }, false},
 		{"no id", reading{}, func(r *reading) { r.ID = "" }, false},
-		{"a status of no order here", open, func(r *reading) { r.Status = "reversed" }, false},
+		{"a status that no order can have", open, func(r *reading) { r.Status = "reversed" }, false},
 	} {
 		got := declined
 		c.change(&got)
-		if err := o.check(&c.before, &got); (err == nil) != c.fine {
+		if err := o.check(&c.before, &got); (err == nil) != c.valid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -81,7 +81,7 @@ func start(t *testing.T, kind, dir string) *Server {
 	return s
 }
 
-func soon(t *testing.T) context.Context {
+func boundedContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
@@ -91,7 +91,7 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 	dir := t.TempDir()
 	for range 3 {
 		s := start(t, "good", dir)
-		if err := s.WaitReady(soon(t)); err != nil {
+		if err := s.WaitReady(boundedContext(t)); err != nil {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprint(s.PID()); s.Sandbox.AuditorToken != want {
@@ -108,7 +108,7 @@ func TestReadyIgnoresAnEarlierStart(t *testing.T) {
 
 func TestReadyReportsAnEndedProcess(t *testing.T) {
 	s := start(t, "broken", t.TempDir())
-	err := s.WaitReady(soon(t))
+	err := s.WaitReady(boundedContext(t))
 	if err == nil || !strings.Contains(err.Error(), "nothing fits") || !strings.Contains(err.Error(), "exit status 2") {
 		t.Fatalf("Ready = %v", err)
 	}
@@ -119,7 +119,7 @@ func TestReadyReportsAnEndedProcess(t *testing.T) {
 
 func TestStopWaitsForTheEnd(t *testing.T) {
 	s := start(t, "good", t.TempDir())
-	if err := s.WaitReady(soon(t)); err != nil {
+	if err := s.WaitReady(boundedContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(time.Minute); err != nil {
@@ -132,7 +132,7 @@ func TestStopWaitsForTheEnd(t *testing.T) {
 
 func TestStopKillsAProcessThatIgnoresSignals(t *testing.T) {
 	s := start(t, "deaf", t.TempDir())
-	if err := s.WaitReady(soon(t)); err != nil {
+	if err := s.WaitReady(boundedContext(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Stop(time.Millisecond); err == nil || !strings.Contains(err.Error(), "still running") {

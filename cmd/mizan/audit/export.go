@@ -62,14 +62,14 @@ func (c *exportCommand) Run(s *cli.Streams) error {
 	} else {
 		err = writeFile(out, p, from)
 	}
-	var full *writeFault
+	var unwritten *writeFault
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return ledger.Misused("--out: %s is there already", out)
-	case errors.As(err, &full) && out != "":
-		return ledger.Failed("--out: %s can't be written: %v", out, fileSystemCause(full.err))
-	case errors.As(err, &full):
-		return ledger.Failed("%v", full.err)
+	case errors.As(err, &unwritten) && out != "":
+		return ledger.Failed("--out: %s can't be written: %v", out, fileSystemCause(unwritten.err))
+	case errors.As(err, &unwritten):
+		return ledger.Failed("%v", unwritten.err)
 	case ctx.Err() != nil:
 		return ledger.Failed("interrupted: the export is not whole")
 	case err != nil:
@@ -116,7 +116,7 @@ func (c *exportCommand) destination(l *client.Ledger) (string, error) {
 	return *c.Out, nil
 }
 
-// writeFile writes the export into a temporary file and renames the file when the export is complete.
+// writeFile writes the export into a temporary file, which gets its final name when the export is complete.
 func writeFile(out string, p *progress, from io.Reader) error {
 	f, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*.tmp")
 	if err != nil {

@@ -18,9 +18,8 @@ func exportFile(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "ledger")
 }
 
-// wantOnlyFile checks that the file's directory is empty: it has neither the file nor a
-// temporary file.
-func wantOnlyFile(t *testing.T, file string) {
+// wantNoFile checks that the file's directory is empty: it has neither the file nor a temporary file.
+func wantNoFile(t *testing.T, file string) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(left) != 0 {
@@ -67,7 +66,7 @@ func TestRefusedExportLeavesNoFile(t *testing.T) {
 	export := func(exit int, stderr string, args ...string) {
 		t.Helper()
 		wantExit(t, exit, stderr, append([]string{"audit", "export", "--out", file}, args...)...)
-		wantOnlyFile(t, file)
+		wantNoFile(t, file)
 	}
 	export(2, "mizan: audit export: format: ", "--sandbox", server.Dir, "--format", "pdf")
 	export(2, "mizan: audit export: env: ", "--sandbox", server.Dir, "--format", "csv", "--env", "live")
@@ -77,17 +76,17 @@ func TestRefusedExportLeavesNoFile(t *testing.T) {
 	export(2, "unauthorized", "--sandbox", server.Dir, "--format", "csv", "--organization", server.Sandbox.Second.OrganizationID)
 	server.Stop()
 	export(1, "mizan: audit export: "+server.Sandbox.BaseURL, "--sandbox", server.Dir, "--format", "csv")
-	nowhere := func(words string, args ...string) {
+	refused := func(words string, args ...string) {
 		t.Helper()
 		wantExit(t, 2, "mizan: audit export: "+words, append([]string{"audit", "export", "--sandbox", server.Dir, "--format", "csv"}, args...)...)
 	}
-	nowhere("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
-	nowhere("--out: is empty", "--out", "")
+	refused("--out: stat "+file+": no such file", "--out", filepath.Join(file, "none"))
+	refused("--out: is empty", "--out", "")
 	for _, flag := range []string{"--from", "--to", "--env", "--account"} {
-		nowhere(flag+": is empty", flag, "") // as with an unset variable of a script
+		refused(flag+": is empty", flag, "") // as with an unset variable of a script
 	}
-	nowhere("--account: is not UTF-8", "--account", "A\xff")
-	wantOnlyFile(t, file)
+	refused("--account: is not UTF-8", "--account", "A\xff")
+	wantNoFile(t, file)
 }
 
 // An export that the server breaks off leaves no file, however many bytes have arrived.
@@ -107,5 +106,5 @@ func TestInterruptedExportLeavesNoFile(t *testing.T) {
 	file := exportFile(t)
 	wantExit(t, 1, "mizan: audit export: the export is not whole: the server broke it off (request r-17): unexpected EOF", "audit", "export", "--url", server.URL, "--session-token-file", token,
 		"--organization", "7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01", "--format", "csv", "--out", file)
-	wantOnlyFile(t, file)
+	wantNoFile(t, file)
 }

@@ -61,8 +61,8 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 
 	const seq = "1"
 	state := filepath.Join(folder, "state")
-	door := []string{"--url", server.BaseURL, "--session-token-file", token}
-	asked := [][]string{
+	serverFlags := []string{"--url", server.BaseURL, "--session-token-file", token}
+	commands := [][]string{
 		{"audit", "key"},
 		{"audit", "prove", seq, "--out", "PROOF"},
 		{"audit", "watch", "--state", state},
@@ -70,8 +70,8 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 		{"audit", "periods", "verify"},
 		{"audit", "export", "--format", "csv", "--env", "test"},
 	}
-	in := func(round string, args []string) []string {
-		args = append(append([]string(nil), args...), door...)
+	withServer := func(round string, args []string) []string {
+		args = append(append([]string(nil), args...), serverFlags...)
 		for i := range args {
 			if args[i] == "PROOF" {
 				args[i] = filepath.Join(folder, round+".proof")
@@ -79,19 +79,19 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 		}
 		return args
 	}
-	for _, args := range asked {
-		wantExit(t, 0, "", in("one", args)...)
-		wantExit(t, 0, "", append(in("named", args), "--organization", strings.ToUpper(id))...)
+	for _, args := range commands {
+		wantExit(t, 0, "", withServer("one", args)...)
+		wantExit(t, 0, "", append(withServer("named", args), "--organization", strings.ToUpper(id))...)
 	}
 	create(t, operator, "/api/v1/organizations", `{"name":"Another","type":"merchant"}`)
-	for _, args := range asked {
+	for _, args := range commands {
 		switch {
 		case args[1] == "watch": // watch reads the organization from its state
-			wantExit(t, 0, "", in("two", args)...)
+			wantExit(t, 0, "", withServer("two", args)...)
 		default:
-			wantExit(t, 2, "the server has several organizations: --organization says which", in("two", args)...)
+			wantExit(t, 2, "the server has several organizations: --organization says which", withServer("two", args)...)
 		}
-		wantExit(t, 0, "", append(in("both", args), "--organization", id)...)
+		wantExit(t, 0, "", append(withServer("both", args), "--organization", id)...)
 	}
 
 	proof := filepath.Join(folder, "one.proof")
@@ -104,11 +104,11 @@ func TestOrganizationIsOptionalIfThereIsOnlyOne(t *testing.T) {
 	wantExit(t, 0, "", "audit", "verify", "--data", server.Dir, "--organization", id)
 	wantExit(t, 2, "the store holds no organization", "audit", "verify", "--data", server.Dir, "--organization", uuid.NewString())
 	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "")
-	for _, args := range asked {
+	for _, args := range commands {
 		if args[1] != "key" { // audit key reads the keyring in this case
-			wantExit(t, 2, "--organization: ", append(in("empty", args), "--organization", "")...) // as with an unset variable of a script
+			wantExit(t, 2, "--organization: ", append(withServer("empty", args), "--organization", "")...) // as with an unset variable of a script
 		}
 	}
-	wantExit(t, 2, "--out: want a file's name", append(in("none", asked[1][:3]), "--out", "")...)
+	wantExit(t, 2, "--out: want a file's name", append(withServer("none", commands[1][:3]), "--out", "")...)
 	wantExit(t, 2, "is not the UUID", "audit", "verify", "--data", server.Dir, "--organization", "first")
 }

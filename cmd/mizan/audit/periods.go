@@ -197,7 +197,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 }
 
 // closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
-// a gap is incomplete, and closed refuses it.
+// a gap is incomplete, and closedMonths refuses it.
 func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
@@ -233,12 +233,12 @@ func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMo
 // verdict returns "ok" if the month's figures and its closing event confirm what the server reports
 // about the month; otherwise it describes the difference.
 func (m *closedMonth) verdict(server *auditServer, head *evidence.Head) (string, error) {
-	own, rows, err := trialBalanceHash(server.ledger, m.Month)
+	computed, rows, err := trialBalanceHash(server.ledger, m.Month)
 	switch {
 	case err != nil:
 		return "", err
-	case own != m.Hash:
-		return "differs: its trial balance is hashed as " + own, nil
+	case computed != m.Hash:
+		return "differs: its trial balance is hashed as " + computed, nil
 	case rows != m.Rows:
 		return fmt.Sprintf("differs: its trial balance has %d rows, not %d", rows, m.Rows), nil
 	case m.Seq == 0 || int64(m.Seq) > head.Tree.N:
@@ -272,12 +272,12 @@ type trialBalanceRow struct {
 	CreditsPending string `json:"credits_pending"`
 }
 
-// canonicalID is the form of an organization's id in the text.
+// canonicalID is the form of an organization's id in the text that is hashed.
 var canonicalID = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
 // trialBalanceHash computes the hash of the trial balance at a month's end, and counts its rows.
 func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint64, err error) {
-	of, ok := period.Parse(month)
+	parsed, ok := period.Parse(month)
 	organization, err := l.Organization()
 	if err != nil {
 		return "", 0, err
@@ -289,7 +289,7 @@ func trialBalanceHash(l *client.Ledger, month string) (hashed string, rows uint6
 	text := sha256.New()
 	writeText(text, "mizan period 1\norganization "+organization+"\nmonth "+month+"\n")
 	for _, env := range []string{"prod", "test"} {
-		query := url.Values{"by": {"effective"}, "at": {of.Last().String()}, "env": {env}}
+		query := url.Values{"by": {"effective"}, "at": {parsed.Last().String()}, "env": {env}}
 		err := eachRow(l, "/ledger/trial-balance", query, func(r *trialBalanceRow) error {
 			amounts := []string{r.DebitsPosted, r.CreditsPosted, r.DebitsPending, r.CreditsPending}
 			if slices.ContainsFunc(amounts, func(a string) bool { return a != "0" }) {

@@ -30,7 +30,7 @@ func month(t *testing.T, text string) period.Month {
 // falseServer is a server whose responses about closed months a test sets.
 type falseServer struct {
 	balance string // rows of the trial balance
-	months  string // rows of the list
+	months  string // rows of the list of closed months
 	hash    string // the hash in the event that closes October
 
 	signer note.Signer
@@ -80,7 +80,7 @@ func (f *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// closedPeriodJSON returns a row of the list.
+// closedPeriodJSON returns a row of the list of closed months.
 func closedPeriodJSON(month, hash, seq, rows string) string {
 	return `{"month":"` + month + `","closed_at":"x","closed_by":{"session_id":"s","user_id":null,"login":null},"seq":` + seq + `,"hash":"` + hash + `","rows":` + rows + `}`
 }
@@ -112,21 +112,21 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		balance, months, hash string
 		exit                  int
-		says                  string
+		message               string
 	}{
-		"as it was closed":          {"", october, emptyOctoberHash, 0, "2026-10 " + emptyOctoberHash + " ok\n"},
-		"no month is closed":        {"", "", emptyOctoberHash, 0, "no month is closed\n"},
-		"another trial balance":     {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctoberHash, 4, "differs: its trial balance is hashed as "},
-		"more rows than there are":  {"", closedPeriodJSON("2026-10", emptyOctoberHash, "1", "1"), emptyOctoberHash, 4, "differs: its trial balance has 0 rows, not 1"},
-		"closed with another hash":  {"", october, other, 4, "differs: event 1 does not close it with that hash"},
-		"closed by an event beyond": {"", closedPeriodJSON("2026-10", emptyOctoberHash, "2", "0"), emptyOctoberHash, 4, "differs: event 2 is not in the journal of 1"},
-		"closed by no event":        {"", closedPeriodJSON("2026-10", emptyOctoberHash, "0", "0"), emptyOctoberHash, 4, "differs: event 0 is not in the journal of 1"},
-		"a month that is left out":  {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
+		"as it was closed":                      {"", october, emptyOctoberHash, 0, "2026-10 " + emptyOctoberHash + " ok\n"},
+		"no month is closed":                    {"", "", emptyOctoberHash, 0, "no month is closed\n"},
+		"another trial balance":                 {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctoberHash, 4, "differs: its trial balance is hashed as "},
+		"more rows than there are":              {"", closedPeriodJSON("2026-10", emptyOctoberHash, "1", "1"), emptyOctoberHash, 4, "differs: its trial balance has 0 rows, not 1"},
+		"closed with another hash":              {"", october, other, 4, "differs: event 1 does not close it with that hash"},
+		"closed by an event beyond the journal": {"", closedPeriodJSON("2026-10", emptyOctoberHash, "2", "0"), emptyOctoberHash, 4, "differs: event 2 is not in the journal of 1"},
+		"closed by no event":                    {"", closedPeriodJSON("2026-10", emptyOctoberHash, "0", "0"), emptyOctoberHash, 4, "differs: event 0 is not in the journal of 1"},
+		"a month that is left out":              {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
 	} {
 		f.balance, f.months, f.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder
 		exit := run([]string{"audit", "periods", "verify", "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token}, &out, &problems)
-		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.says) {
+		if exit != c.exit || !strings.Contains(out.String()+problems.String(), c.message) {
 			t.Errorf("%s: exit %d: %s%s", name, exit, out.String(), problems.String())
 		}
 	}

@@ -139,7 +139,7 @@ func misused(name, format string, args ...any) *cli.Fault {
 }
 
 // givenKey returns the --key of a command; empty if the flag is absent. A value that is not a key is
-// refused; the script's command that should have printed the key may have failed.
+// refused, even an empty one: the command that should have printed the key for a script may have failed.
 func givenKey(name string, key *string) (string, error) {
 	if key == nil {
 		return "", nil

@@ -34,10 +34,10 @@ func (a *auditServer) get(path string, query url.Values, data any) error {
 	if err != nil {
 		return err
 	}
-	whole := struct {
+	response := struct {
 		Data any `json:"data"`
 	}{data}
-	if err := json.Unmarshal(body, &whole); err != nil {
+	if err := json.Unmarshal(body, &response); err != nil {
 		return a.ledger.Failed("%s: the answer is not the server's", path)
 	}
 	return nil
@@ -60,7 +60,8 @@ func (a *auditServer) head() ([]byte, error) {
 	return data.Signature, err
 }
 
-// inclusion returns an event's canonical bytes, and its path in the tree of size events.
+// inclusion returns an event's canonical bytes, and the proof that the event is in the tree over the journal's
+// first events, size in number.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`
@@ -110,12 +111,12 @@ func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked, err := a.ledger.Organization()
+	requested, err := a.ledger.Organization()
 	if err != nil {
 		return nil, err
 	}
-	if !sameID(head.Organization, asked) {
-		return nil, &evidence.Refusal{Reason: "the head is of organization " + head.Organization.String() + ", not of " + asked}
+	if !sameID(head.Organization, requested) {
+		return nil, &evidence.Refusal{Reason: "the head is of organization " + head.Organization.String() + ", not of " + requested}
 	}
 	return head, nil
 }

@@ -62,13 +62,14 @@ func recordOf(line map[string]any) any {
 	return response
 }
 
-// undetectedChanges returns the names of the values in a response that can be changed without rule 1 detecting
-// the change. only selects the values to try; nil: all except those in before.
-func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, before map[string]bool) (missed []string) {
+// undetectedChanges changes the values in a response, one at a time, and returns the names of those whose change
+// rule 1 does not detect. It tries the values named in only or, if only is nil, all whose names are not in known.
+// Then it adds the names of all values to known.
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, known map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		if only != nil && !slices.Contains(only, l.name) || only == nil && before[l.name] {
+		if only != nil && !slices.Contains(only, l.name) || only == nil && known[l.name] {
 			continue
 		}
 		tried++
@@ -79,7 +80,7 @@ func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []s
 		l.put(l.was)
 	}
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		before[l.name] = true
+		known[l.name] = true
 	}
 	if tried < len(only) {
 		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, only)
@@ -88,7 +89,7 @@ func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []s
 	return slices.Compact(missed)
 }
 
-// beside are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
+// uncomparedFields are the fields that rule 1 does not compare, by method and path without ids: secrets, fields
 // that may be masked, fields that change from day to day, and the changeable fields of records that
 // have changed since the response.
 var uncomparedFields = map[string][]string{
@@ -100,11 +101,11 @@ var uncomparedFields = map[string][]string{
 	"POST /subscriptions": {"next_renewal_at"},
 }
 
-// shapeOf returns a line's method and path without its family and its ids.
-func shapeOf(line map[string]any) string {
+// routeOf returns a line's method and path, without the common prefix of the API's paths and with "_" for each id.
+func routeOf(line map[string]any) string {
 	path, _, _ := strings.Cut(line["path"].(string), "?")
-	for _, family := range []string{"/api/v1/pfp", "/api/v1/baas/islamic-banking", "/api/v1"} {
-		if rest, found := strings.CutPrefix(path, family); found {
+	for _, prefix := range []string{"/api/v1/pfp", "/api/v1/baas/islamic-banking", "/api/v1"} {
+		if rest, found := strings.CutPrefix(path, prefix); found {
 			path = rest
 			break
 		}
@@ -124,26 +125,26 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(w.lines)) || rule.Note != "" {
 		t.Fatalf("%+v of %d answers", report.Rules, len(w.lines))
 	}
-	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by shape
+	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by route
 	for _, line := range w.lines {
-		shape := shapeOf(line)
-		if shape == "GET /leases" {
+		route := routeOf(line)
+		if route == "GET /leases" {
 			continue
 		}
-		about := strings.Join(strings.SplitN(shape, "/", 3)[:2], "/")
-		again := done[shape] // all values of a response of this shape were tried before
-		done[shape] = true
+		about := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
+		again := done[route] // all values of a response on this route were tried before
+		done[route] = true
 		if tried[about] == nil {
 			tried[about] = make(map[string]bool)
 		}
-		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[shape]; !again && !slices.Equal(missed, want) {
-			t.Errorf("%s: %q can be changed, want %q", shape, missed, want)
+		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
+			t.Errorf("%s: %q can be changed, want %q", route, missed, want)
 		}
 	}
 }
 
-// lasting are the fields of contracts in which a wrong value is always detected, even after later
-// changes of the contract and without a cached reply: the fields that the creation fixed, the instant
+// alwaysComparedFields are the fields of contracts in which a wrong value is always detected, even after later
+// changes of the contract and without a cached reply: the fields that the creation fixed, the times
 // and the status, and the sums that entries have moved.
 var alwaysComparedFields = map[string][]string{
 	"leases":               {"customer_id", "asset_cost", "monthly_rental", "metadata.a", "total_rentals_paid", "total_owner_expenses"},
@@ -162,14 +163,14 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 	w := recordWorkload(t)
 	tried := make(map[string]int)
 	for _, line := range w.lines {
-		product, _, _ := strings.Cut(strings.TrimPrefix(shapeOf(line), "POST /"), "/")
+		product, _, _ := strings.Cut(strings.TrimPrefix(routeOf(line), "POST /"), "/")
 		if alwaysComparedFields[product] == nil || line["method"] != "POST" || tried[product] == 3 {
 			continue
 		}
 		tried[product]++
 		delete(line, "idempotency_key")
 		if missed := w.undetectedChanges(t, line, append(slices.Clone(alwaysComparedFields[""]), alwaysComparedFields[product]...), map[string]bool{}); missed != nil {
-			t.Errorf("%s: %q can be changed", shapeOf(line), missed)
+			t.Errorf("%s: %q can be changed", routeOf(line), missed)
 		}
 	}
 	if len(tried) != len(alwaysComparedFields)-1 {
@@ -180,7 +181,7 @@ func TestAuditFindsChangesToFieldsThatNoWriteChanges(t *testing.T) {
 // Lists of contracts are compared like single contracts.
 func TestAuditComparesListsOfContracts(t *testing.T) {
 	w := recordWorkload(t)
-	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "GET /leases" })
+	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "GET /leases" })
 	if missed := w.undetectedChanges(t, w.lines[i], nil, map[string]bool{}); missed != nil {
 		t.Errorf("%q can be changed", missed)
 	}
@@ -189,7 +190,7 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 // Rule 1 detects a contract that was refused, or shown at another path.
 func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	w := recordWorkload(t)
-	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /leases" })
+	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
 	made, moved, gone := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
 	with := func(of map[string]any, pairs ...any) map[string]any {
 		other := maps.Clone(of)
@@ -206,9 +207,9 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	}{
 		{"as it was", []map[string]any{made, moved}, true},
 		{"unknown later", []map[string]any{made, with(made, "method", "GET", "path", gone, "status", 404, "response", unknown)}, false},
-		{"unknown in the other family", []map[string]any{made, with(made, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+gone[len(gone)-36:], "status", 404, "response", unknown)}, true},
+		{"unknown in the other prefix", []map[string]any{made, with(made, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+gone[len(gone)-36:], "status", 404, "response", unknown)}, true},
 		{"of another product", []map[string]any{with(made, "path", "/api/v1/pfp/partnerships")}, false},
-		{"of the other family", []map[string]any{with(made, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
+		{"of the other prefix", []map[string]any{with(made, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
 		{"of another organization", []map[string]any{with(made, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
 		{"another key", []map[string]any{with(made, "idempotency_key", "another")}, false},
 		{"another action", []map[string]any{with(moved, "path", gone+"/terminate", "idempotency_key", "")}, false},
@@ -230,7 +231,7 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 // Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	w := recordWorkload(t)
-	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return shapeOf(line) == "POST /subscriptions" })]
+	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
 	unknown := maps.Clone(made)
 	delete(unknown, "idempotency_key")
 	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}

@@ -171,7 +171,7 @@ func (w *watchRun) poll() error {
 	return w.report("extends the %d that were seen before", last)
 }
 
-// report prints the head, with the time if --every prints many.
+// report prints the head, with the time if --every makes the command print several heads.
 func (w *watchRun) report(format string, args ...any) error {
 	at := ""
 	if w.Every != 0 {
@@ -252,7 +252,7 @@ func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error 
 	return say("the head that was refused is in %s; the last that was believed stays in %s", kept, w.State)
 }
 
-// maxKept bounds the refused heads that are stored beside a state.
+// maxRefusedHeads bounds the refused heads that are stored beside a state.
 const maxRefusedHeads = 1000
 
 // storeBeside stores a refused head in a new file, unless a file contains it already. It
@@ -263,7 +263,7 @@ func storeBeside(first string, signed []byte) (path string, err error) {
 		if err = durable.Create(path, stateMode, signed); !errors.Is(err, fs.ErrExist) {
 			return path, err
 		}
-		if there, err := cli.ReadFile(path, evidence.MaxHead); err == nil && bytes.Equal(there, signed) {
+		if stored, err := cli.ReadFile(path, evidence.MaxHead); err == nil && bytes.Equal(stored, signed) {
 			return path, nil
 		}
 		path = fmt.Sprintf("%s.%d", first, n)

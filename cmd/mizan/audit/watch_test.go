@@ -139,17 +139,17 @@ func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 	folder := t.TempDir()
 	state, token := filepath.Join(folder, "state"), filepath.Join(folder, "token")
 	write(t, token, "mzs_x\n")
-	looks := func(exit int, words string) {
+	wantPoll := func(exit int, words string) {
 		t.Helper()
 		wantExit(t, exit, words, "audit", "watch", "--state", state, "--url", server.URL, "--organization", falseServerOrganization, "--session-token-file", token)
 	}
-	looks(0, "")
+	wantPoll(0, "")
 	before, err := os.ReadFile(state)
 	if err != nil {
 		t.Fatal(err)
 	}
 	signs()
-	looks(4, "mizan: audit watch: refused: the head is signed with another key")
+	wantPoll(4, "mizan: audit watch: refused: the head is signed with another key")
 	if after, err := os.ReadFile(state); err != nil || string(after) != string(before) {
 		t.Errorf("what was refused has moved the state: %v", err)
 	}
@@ -198,7 +198,7 @@ func TestWatchStateIsLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The next watch removes the temporary file of a killed one; a state that is a link stays a
+	// The next watch removes the temporary file of a killed watch; a state that is a link stays a
 	// link.
 	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
 	write(t, left, "half")
@@ -275,7 +275,7 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	}))
 	t.Cleanup(stand.Close)
 	state := filepath.Join(t.TempDir(), "state")
-	look := func(exit int, words string) {
+	wantPoll := func(exit int, words string) {
 		t.Helper()
 		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", state,
 			"--url", stand.URL, "--organization", id, "--key", key)
@@ -284,9 +284,9 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 		}
 	}
 	size.Store(3)
-	look(0, "the watch begins")
+	wantPoll(0, "the watch begins")
 	size.Store(5)
-	look(4, "refused: the server signs 5 events and does not prove")
+	wantPoll(4, "refused: the server signs 5 events and does not prove")
 	turnedAway.Store(true) // the server refuses the session after its next response with a head
-	look(2, "422")
+	wantPoll(2, "422")
 }

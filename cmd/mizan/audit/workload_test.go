@@ -60,8 +60,8 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 	return response
 }
 
-// requestSigned creates a contract, performs actions with their bodies, and reads the contract
-// at the end. A step without a body is only an action.
+// requestSigned creates a contract, performs the steps, and reads the contract at the end. A step is an action
+// and its body, which may be empty.
 func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
 	c.t.Helper()
 	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)

@@ -80,14 +80,14 @@ func (c *Command) ShowReply(a *Reply) error {
 	if err != nil {
 		return c.Failed("the answer is not the server's: %v", err)
 	}
-	thing := body
-	if data, there := body.Value("data"); there {
-		if thing, err = ParseObject(data); err != nil {
+	object := body
+	if data, has := body.Value("data"); has {
+		if object, err = ParseObject(data); err != nil {
 			return c.Failed("the answer is not the server's: %v", err)
 		}
 	}
 	out := c.newPrinter(nil)
-	out.printObject(thing)
+	out.printObject(object)
 	return out.flush()
 }
 

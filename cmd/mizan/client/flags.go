@@ -27,8 +27,8 @@ const (
 	maxToken     = 4096
 )
 
-// AdminFlags name the server and the administration token. A flag has precedence over the sandbox's
-// file, which is named by a flag too, and that file over the environment. firstOf reads the
+// AdminFlags name the server and the administration token. A flag has precedence over sandbox.json,
+// which a flag names too, and sandbox.json over the environment. firstOf reads the
 // environment, because kong would quote a bad value.
 type AdminFlags struct {
 	URL          *string `name:"url" placeholder:"URL" help:"The server, scheme and host only (default https://127.0.0.1:8443) ($MIZAN_URL)."`

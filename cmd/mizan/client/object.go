@@ -57,7 +57,7 @@ func (o *Object) Value(name string) (jsontext.Value, bool) {
 	return nil, false
 }
 
-// Nothing is what tables show for a value that is absent, null or empty.
+// AbsentValue is what tables show for a value that is absent, null or empty.
 const AbsentValue = "-"
 
 // Text formats a JSON value for people.
@@ -129,7 +129,7 @@ func (p *printer) printObject(o Object) {
 }
 
 // printRow prints an object of a list, with the members that the table shows. Errors of writing are returned
-// by end.
+// by flush.
 func (p *printer) printRow(o Object) {
 	if p.json {
 		p.writeLine(o)

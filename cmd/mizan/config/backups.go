@@ -50,7 +50,7 @@ func (r *reader) backupSchedule() Schedule {
 	return p
 }
 
-// isWithin tells whether a directory is the other one or is below it.
+// isWithin tells whether a directory is the other directory or is below it.
 func isWithin(dir, other string) bool {
 	real := func(path string) (string, error) {
 		path, err := filepath.EvalSymlinks(path)

@@ -10,18 +10,18 @@ import (
 )
 
 func TestBackupScheduleIsChecked(t *testing.T) {
-	there, inside := testkit.File(t, "file", ""), t.TempDir()
-	if err := os.Mkdir(filepath.Join(inside, "backups"), 0o700); err != nil {
+	existingFile, dataDir := testkit.File(t, "file", ""), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dataDir, "backups"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		args []string
-		says string
+		args    []string
+		message string
 	}{
 		{[]string{"--backup-dir", "/nowhere/at/all"}, "backup-dir: "},
-		{[]string{"--backup-dir", there}, "is no directory"},
-		{[]string{"--data", inside, "--backup-dir", inside}, "is in the data directory"},
-		{[]string{"--data", inside, "--backup-dir", filepath.Join(inside, "..", filepath.Base(inside), "backups")}, "is in the data directory"},
+		{[]string{"--backup-dir", existingFile}, "is no directory"},
+		{[]string{"--data", dataDir, "--backup-dir", dataDir}, "is in the data directory"},
+		{[]string{"--data", dataDir, "--backup-dir", filepath.Join(dataDir, "..", filepath.Base(dataDir), "backups")}, "is in the data directory"},
 		{[]string{"--backup-every", "1h"}, "backup-every: only goes with --backup-dir"},
 		{[]string{"--backup-keep", "1"}, "backup-keep: only goes with --backup-dir"},
 		{[]string{"--backup-dir", t.TempDir(), "--backup-keep", "0"}, `backup-keep: "0" is not a number from 1 to 100000`},
@@ -29,8 +29,8 @@ func TestBackupScheduleIsChecked(t *testing.T) {
 		{[]string{"--backup-rate", "fast"}, "backup-rate: "},
 	} {
 		_, err := parse(t, append([]string{"--sandbox"}, c.args...)...)
-		if got := lines(err); len(got) != 1 || !strings.Contains(got[0], c.says) {
-			t.Errorf("%v: %q, want a line with %q", c.args, got, c.says)
+		if got := lines(err); len(got) != 1 || !strings.Contains(got[0], c.message) {
+			t.Errorf("%v: %q, want a line with %q", c.args, got, c.message)
 		}
 	}
 }

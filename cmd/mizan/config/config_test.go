@@ -264,8 +264,8 @@ func TestConfigFileIsOneFlatObject(t *testing.T) {
 	}
 }
 
-// wantConfigLine checks for one line about the file, with and without --sandbox, even if the
-// file could have set required keys. A bad flag is still reported.
+// wantConfigLine checks that a bad configuration file is reported in one line, with and without --sandbox. No
+// required key is reported as missing, because the file might have set it. A bad flag is still reported.
 func wantConfigLine(t *testing.T, name, path string) {
 	t.Helper()
 	const mark = "mizan: configuration: config: "
@@ -290,13 +290,13 @@ func TestBadConfigKeyIsReportedOnce(t *testing.T) {
 		args    []string
 		want    []string // the keys
 	}{
-		"bad and twice":       {`{"check": null, "check": null, "check": 1}`, []string{"--sandbox"}, []string{"check"}},
-		"bad, and required":   {`{"keyring": null, "tls_cert": {}, "tls_key": null}`, nil, []string{"keyring", "tls-cert", "tls-key"}},
-		"sandbox":             {`{"sandbox": "perhaps", "clock": "manual"}`, nil, []string{"sandbox"}},
-		"two networks":        {`{"trusted-proxies": ["a", "b"], "tls": "off", "listen": ":80"}`, []string{"--sandbox"}, []string{"trusted-proxies"}},
-		"a key of two lines":  {`{"a\nb": 1}`, []string{"--sandbox"}, []string{"a; b"}},
-		"a path of two lines": {`{"keyring": "/nonexistent/a\nb"}`, []string{"--sandbox"}, []string{"keyring"}},
-		"no TLS is known":     {`{"tls": "maybe", "base-url": "http://a"}`, []string{"--keyring", keyring}, []string{"tls"}},
+		"a bad key twice":             {`{"check": null, "check": null, "check": 1}`, []string{"--sandbox"}, []string{"check"}},
+		"bad values of required keys": {`{"keyring": null, "tls_cert": {}, "tls_key": null}`, nil, []string{"keyring", "tls-cert", "tls-key"}},
+		"sandbox":                     {`{"sandbox": "perhaps", "clock": "manual"}`, nil, []string{"sandbox"}},
+		"two bad networks":            {`{"trusted-proxies": ["a", "b"], "tls": "off", "listen": ":80"}`, []string{"--sandbox"}, []string{"trusted-proxies"}},
+		"a key of two lines":          {`{"a\nb": 1}`, []string{"--sandbox"}, []string{"a; b"}},
+		"a path of two lines":         {`{"keyring": "/nonexistent/a\nb"}`, []string{"--sandbox"}, []string{"keyring"}},
+		"a bad value of tls":          {`{"tls": "maybe", "base-url": "http://a"}`, []string{"--keyring", keyring}, []string{"tls"}},
 	} {
 		_, err := parse(t, append(c.args, "--config", testkit.File(t, "mizan.json", c.content))...)
 		got := lines(err)

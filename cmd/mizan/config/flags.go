@@ -190,7 +190,7 @@ func (r *reader) readConfig() *Config {
 	return cfg
 }
 
-// level reads the least level that is logged.
+// level reads the lowest level that is logged.
 func (r *reader) level() slog.Level {
 	return levels[r.oneOf("log-level", "", "debug", "info", "warn", "error")]
 }

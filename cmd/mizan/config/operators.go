@@ -19,7 +19,7 @@ const maxSecret = 1024
 // URL.
 var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
-// operators reads the channels to operators. Either may be absent.
+// operators reads the channels to operators, Telegram and e-mail. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
 	switch given := r.settings["telegram-token-file"].IsSet; {

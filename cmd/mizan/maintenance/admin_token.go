@@ -70,7 +70,7 @@ func (c *rotateTokenCommand) checkFlags() error {
 	return nil
 }
 
-// token reads the token in force from the file or the environment. It is not a flag, because
+// token reads the token in force from the file or the environment. No flag contains the token itself, because
 // every user of the machine could read it on the command line.
 func (c *rotateTokenCommand) token() (secret.Text, error) {
 	name, token := "MIZAN_ADMIN_TOKEN", os.Getenv("MIZAN_ADMIN_TOKEN")
@@ -91,7 +91,7 @@ func (c *rotateTokenCommand) token() (secret.Text, error) {
 	return secret.Text(token), nil
 }
 
-// rotateOffline rotates the token in the store of a stopped server.
+// rotateOffline replaces all tokens in the store of a stopped server.
 func (c *rotateTokenCommand) rotateOffline(s *cli.Streams) (secret.Text, error) {
 	if _, err := os.Stat(filepath.Join(c.Data, "HEAD")); errors.Is(err, fs.ErrNotExist) {
 		return "", cli.BadConfiguration("data: " + c.Data + " holds no store")

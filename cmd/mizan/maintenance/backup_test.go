@@ -160,11 +160,11 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "")
 	testkit.WaitUntil(t, "another backup", func() bool { // the server notices the kill when it sends more bytes
 		p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
-		gone := make(chan int, 1)
-		go func() { gone <- p.exit() }()
+		exited := make(chan int, 1)
+		go func() { exited <- p.exit() }()
 		for {
 			select {
-			case code := <-gone:
+			case code := <-exited:
 				if code != 2 || !strings.Contains(p.output.String(), "another backup is under way") {
 					t.Fatalf("exit %d: %s", code, p.output.String())
 				}
@@ -173,7 +173,7 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 			}
 			if partialBackupSize(t, dir) > 0 {
 				_ = p.cmd.Process.Kill()
-				<-gone
+				<-exited
 				return true
 			}
 		}
@@ -281,40 +281,40 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	place := t.TempDir()
 	data := filepath.Join(place, "data")
 	for name, c := range map[string]struct {
-		args []string
-		exit int
-		says string
+		args   []string
+		exit   int
+		stderr string // text in the error
 	}{
-		"another keyring":     {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
-		"half a backup":       {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
-		"no keyring":          {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
-		"nothing there":       {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
-		"no time":             {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
-		"a time of a file":    {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time can be given"},
-		"before the oldest":   {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
-		"a place that is not": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
-		"an empty time":       {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},
-		"a verified one's":    {[]string{"backup", "verify", "--from", dir, "--at=", "--keyring", keyring}, 2, "at: is empty"},
-		"an empty source":     {[]string{"restore", "--from=", "--data", data, "--keyring", keyring}, 2, "from: is empty"},
-		"an empty place":      {[]string{"restore", "--from", dir, "--data=", "--keyring", keyring}, 2, "data: is empty"},
-		"an empty name":       {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
-		"an empty base":       {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
-		"no keyring named":    {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
-		"a place that's none": {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
-		"a place in nothing":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
-		"a newer form":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
-		"a base half there":   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
-		"a base that's not":   {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
-		"a hidden name":       {[]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
-		"a link to nothing":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
-		"a half verified":     {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
-		"a name that is":      {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
-		"since what is none":  {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
-		"a server that isn't": {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
+		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
+		"a truncated backup":                 {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a missing keyring":                  {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
+		"a missing backup":                   {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
+		"a malformed time":                   {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
+		"a time for a single file":           {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time can be given"},
+		"a time before the oldest backup":    {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
+		"a data directory that is not empty": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
+		"an empty time":                      {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},
+		"an empty time of verify":            {[]string{"backup", "verify", "--from", dir, "--at=", "--keyring", keyring}, 2, "at: is empty"},
+		"an empty source":                    {[]string{"restore", "--from=", "--data", data, "--keyring", keyring}, 2, "from: is empty"},
+		"an empty data directory":            {[]string{"restore", "--from", dir, "--data=", "--keyring", keyring}, 2, "data: is empty"},
+		"an empty target":                    {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
+		"an empty base":                      {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
+		"an empty keyring":                   {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
+		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
+		"a data directory without a parent":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
+		"a backup of a newer release":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
+		"a truncated base":                   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
+		"a missing base":                     {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
+		"a hidden target":                    {[]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
+		"a target that is a dangling link":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
+		"verify of a truncated backup":       {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
+		"a target that exists":               {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
+		"a base that is no backup":           {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
+		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
 	} {
 		r := testkit.Run(t, nil, c.args...)
-		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.says) || strings.Count(r.Stderr, "\n") != 1 {
-			t.Errorf("%s: exit %d, %q, want %d and one line with %q", name, r.Exit, r.Stderr, c.exit, c.says)
+		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.stderr) || strings.Count(r.Stderr, "\n") != 1 {
+			t.Errorf("%s: exit %d, %q, want %d and one line with %q", name, r.Exit, r.Stderr, c.exit, c.stderr)
 		}
 	}
 	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {

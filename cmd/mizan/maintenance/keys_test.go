@@ -147,9 +147,9 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	named, dir := newKeyring(t), t.TempDir()
-	own := filepath.Join(dir, "keyring")
-	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", own))
-	of := func(path string) string {
+	dataKeyring := filepath.Join(dir, "keyring")
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", dataKeyring))
+	keysOf := func(path string) string {
 		lines, _ := listKeys(t, path)
 		return lines
 	}
@@ -157,14 +157,14 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 		name, want string
 		env, args  []string
 	}{
-		{"--data", own, nil, []string{"--data", dir}},
+		{"--data", dataKeyring, nil, []string{"--data", dir}},
 		{"--keyring", named, nil, []string{"--keyring", named}},
 		{"both", named, nil, []string{"--keyring", named, "--data", dir}},
-		{"MIZAN_DATA", own, []string{"MIZAN_DATA=" + dir}, nil},
+		{"MIZAN_DATA", dataKeyring, []string{"MIZAN_DATA=" + dir}, nil},
 		{"MIZAN_KEYRING", named, []string{"MIZAN_KEYRING=" + named}, []string{"--data", dir}},
-		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + own}, []string{"--keyring", named}},
+		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + dataKeyring}, []string{"--keyring", named}},
 	} {
-		if list := testkit.WantQuietSuccess(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != of(c.want) {
+		if list := testkit.WantQuietSuccess(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != keysOf(c.want) {
 			t.Errorf("%s: list says\n%s, want the keys of %s", c.name, list, c.want)
 		}
 	}

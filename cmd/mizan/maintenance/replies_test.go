@@ -224,18 +224,18 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}
 	other := newKeyring(t)
 	for name, c := range map[string]struct {
-		flags []string
-		exit  int
-		says  string
+		flags   []string
+		exit    int
+		message string
 	}{
-		"none":            {nil, 0, ""},
-		"its own":         {[]string{"--keyring", place}, 0, ""},
-		"another's":       {[]string{"--keyring", other}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
-		"one not there":   {[]string{"--keyring", place + "x"}, 2, "no such file"},
-		"what is no such": {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
+		"no --keyring":            {nil, 0, ""},
+		"the store's own keyring": {[]string{"--keyring", place}, 0, ""},
+		"another keyring":         {[]string{"--keyring", other}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
+		"a missing keyring":       {[]string{"--keyring", place + "x"}, 2, "no such file"},
+		"a directory":             {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
 	} {
 		run := testkit.Run(t, nil, append([]string{"audit", "verify", "--data", r.server.Dir}, c.flags...)...)
-		if run.Exit != c.exit || !strings.Contains(run.Stderr, c.says) {
+		if run.Exit != c.exit || !strings.Contains(run.Stderr, c.message) {
 			t.Errorf("%s: exit %d, want %d\n%s%s", name, run.Exit, c.exit, run.Stdout, run.Stderr)
 		}
 	}

@@ -33,7 +33,7 @@ const (
 	maxPEMFile = 64 << 10
 )
 
-// Lifetimes. A certificate is renewed when less than its margin is left. The authority's margin
+// Lifetimes. A certificate is renewed when it expires within less than its margin. The authority's margin
 // is longer than a certificate's lifetime, so that no certificate outlives the authority.
 const (
 	caLife     = 10 * 365 * 24 * time.Hour
@@ -174,7 +174,7 @@ func (a *authority) issueCertificate() error {
 	return nil
 }
 
-// isUsable tells whether a stored certificate is still valid for long enough and names these hosts.
+// isUsable tells whether a stored certificate is still valid for long enough and names the server's hosts.
 func (a *authority) isUsable(pair *tls.Certificate) bool {
 	leaf := pair.Leaf
 	if leaf == nil || leaf.CheckSignatureFrom(a.ca) != nil {

@@ -70,8 +70,8 @@ func TestNewHostGetsANewCertificateOfTheSameAuthority(t *testing.T) {
 func TestCertificateIsRenewedNearItsEnd(t *testing.T) {
 	dir := t.TempDir()
 	first := makeAuthority(t, dir, noon, "localhost")
-	kept := noon.Add(certLife - certMargin - time.Hour)
-	if a := makeAuthority(t, dir, kept, "localhost"); !a.current.Leaf.Equal(first.current.Leaf) {
+	early := noon.Add(certLife - certMargin - time.Hour)
+	if a := makeAuthority(t, dir, early, "localhost"); !a.current.Leaf.Equal(first.current.Leaf) {
 		t.Error("renewed too early")
 	}
 	late := noon.Add(certLife - certMargin + time.Hour)
@@ -111,28 +111,28 @@ func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 
 func TestDamagedAuthorityIsRefused(t *testing.T) {
 	for _, name := range []string{caFile, caKeyFile} {
-		whole := t.TempDir()
-		first := makeAuthority(t, whole, noon, "localhost")
-		content, err := os.ReadFile(filepath.Join(whole, name))
+		damaged := t.TempDir()
+		first := makeAuthority(t, damaged, noon, "localhost")
+		content, err := os.ReadFile(filepath.Join(damaged, name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for what, damage := range map[string]func([]byte) []byte{
-			"emptied": func([]byte) []byte { return nil },
-			"cut off": func(b []byte) []byte { return b[:len(b)/2] },
-			"flipped": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
-			"another's": func([]byte) []byte {
+			"emptied":            func([]byte) []byte { return nil },
+			"cut off":            func(b []byte) []byte { return b[:len(b)/2] },
+			"with a flipped bit": func(b []byte) []byte { b[len(b)/2] ^= 1; return b },
+			"another authority's": func([]byte) []byte {
 				other := t.TempDir()
 				makeAuthority(t, other, noon, "localhost")
 				b, _ := os.ReadFile(filepath.Join(other, name))
 				return b
 			},
 		} {
-			if err := os.WriteFile(filepath.Join(whole, name), damage(append([]byte(nil), content...)), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(damaged, name), damage(append([]byte(nil), content...)), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			a, err := openAuthority(whole, []string{"localhost"}, func() time.Time { return noon })
-			if err == nil && what == "flipped" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
+			a, err := openAuthority(damaged, []string{"localhost"}, func() time.Time { return noon })
+			if err == nil && what == "with a flipped bit" && a.caKey.Equal(first.caKey) && a.ca.Equal(first.ca) {
 				continue // harmless: the flipped bit was in the copy of the public key, which is not used
 			}
 			if err == nil || !strings.Contains(err.Error(), "damaged") {

@@ -58,8 +58,8 @@ const (
 )
 
 // traces are texts that memory must not contain when every transaction has ended. Three digits occur
-// everywhere, so a CVV is searched together with the text before it in a request. The cardholder's
-// name, which is next to the CVV, is searched in its place elsewhere.
+// everywhere, so a CVV is searched together with the text before it in a request. Elsewhere
+// the cardholder's name, which is next to the CVV, is searched instead of the CVV.
 var traces = []string{
 	canaryPrefix, cardRedirect, cardForm, cardPassword, canaryHolder,
 	`cvv":"` + canaryCVV, `cvv": "` + canaryCVV, "cvv=" + canaryCVV, "CANARY+H.+OLDER", "122030" + canaryCVV,
@@ -242,7 +242,7 @@ func (p *payer) payInEveryWay(n int) {
 	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", escaped)), "charged")
 	p.wantFinal(p.ask(201, "POST", payments, asJSON, createBody("payment", "", "  "+storage(number)+strings.Repeat(" ", 5000))), "charged")
 
-	// A page's form, wrong at first.
+	// The card form of the hosted page, first with a wrong number.
 	hosted := p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	p.ask(422, "POST", hosted["widget_url"], asForm, cardFormBody(number[:15]+"x"))
 	p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(number))
@@ -330,8 +330,8 @@ func (p *payer) absolute(location string) string {
 	return location
 }
 
-// raw returns a connection to which a test can write any bytes.
-func (p *payer) raw(version uint16) net.Conn {
+// openRaw returns a connection to which a test can write any bytes.
+func (p *payer) openRaw(version uint16) net.Conn {
 	_, address, _ := strings.Cut(p.server.BaseURL, "://")
 	c, err := net.Dial("tcp", address)
 	if err != nil {
@@ -388,7 +388,7 @@ func (p *payer) sendUnusualRequests(n int, version uint16) (open []net.Conn) {
 	early := fmt.Sprintf(`{"params":{"money_storage":%s,"type":"payment","amount":"1250","currency":"USD","env":"test","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","merchant_meta":{"a":"%s"}}}`,
 		storage(canaryNumber(n)), strings.Repeat("z", 20_000))
 	keep := func(text string, statuses ...int) {
-		c := p.raw(version)
+		c := p.openRaw(version)
 		p.sendRaw(c, text, statuses...)
 		open = append(open, c)
 	}
@@ -404,7 +404,7 @@ func (p *payer) sendUnusualRequests(n int, version uint16) (open []net.Conn) {
 
 	// Half a body, and then nothing.
 	for _, text := range []string{p.request(body, false, ""), p.request(body+strings.Repeat(" ", 20_000), false, ""), p.request(body, true, "")} {
-		c := p.raw(version)
+		c := p.openRaw(version)
 		if _, err := io.WriteString(c, text[:strings.Index(text, canaryCVV)+4]); err != nil {
 			p.t.Error(err)
 		}
@@ -444,7 +444,7 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 	}
 }
 
-// hoarding is the environment of a server without garbage collection, so that no garbage is
+// withoutGC is the environment of a server without garbage collection, so that no garbage is
 // overwritten by accident.
 var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 

@@ -19,7 +19,7 @@ import (
 const (
 	minHandles = 1024 // with fewer the server does not start
 
-	compactionHandles = 400 // one compaction of level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest for the other compactor
+	compactionHandles = 400 // one compaction of level 0 makes up to 360 tables of 2 MiB before it deletes the old ones; the rest is for the other compactor
 	providerHandles   = 192 // calls to providers: 64 at once, each with the two sockets of a look-up, and 64 handles in reserve
 	operatorHandles   = 24  // messages to operators: 8 at once, each with two sockets, and 8 handles in reserve
 	metricsHandles    = 32  // connections of the metrics listener
@@ -30,7 +30,7 @@ const (
 	maxDeliveries   = 1024 // notifications under way at once; more would only wait for processors
 	deliveryHandles = 2    // handles of a delivery: the look-up of a name needs two sockets at once, the connection after it one
 
-	minConnections = 64     // clients' connections; with room for fewer the limit of open files is too low
+	minConnections = 64     // clients' connections; a limit of open files with room for fewer is too low
 	maxConnections = 16_384 // an idle connection with TLS takes about 40 KiB
 
 	handleCheckInterval = 5 * time.Second // how often handles are counted
@@ -55,9 +55,10 @@ func shareHandles(limit uint64) (handles, error) {
 	return h, nil
 }
 
-// connections returns how many clients may be connected while others handles are open.
-func (h *handles) connections(others int) int {
-	return min(h.limit-h.reserve-others, maxConnections)
+// connections returns how many clients may be connected while the process has this number of other open
+// handles.
+func (h *handles) connections(otherOpen int) int {
+	return min(h.limit-h.reserve-otherOpen, maxConnections)
 }
 
 // raiseHandleLimit raises the soft limit of open files to the hard one and returns the limit.
@@ -87,8 +88,8 @@ func openHandles() (n int, ok bool) {
 	return len(names) - 1, err == nil // not counting the handle of this directory itself
 }
 
-// maxPerAddress returns how many of total connections one address may have. The rest is for other
-// addresses, even if no connection can be closed.
+// maxPerAddress returns how many connections one address may have if all addresses together may have total.
+// The rest is for other addresses, even if no connection can be closed.
 func maxPerAddress(total int) int { return total - total/4 }
 
 // shareOpenFiles reads the limit of open files before anything is opened.
@@ -105,7 +106,7 @@ func (s *server) shareOpenFiles(context.Context) error {
 // the gate may admit. It runs after the store is open and before the listeners are.
 func (s *server) limitConnections() (int, error) {
 	s.gate = connlimit.NewGate(connlimit.Options{Total: maxConnections, Trusted: s.cfg.Proxies, Log: s.log})
-	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, short: rate.Sometimes{Interval: time.Minute}}
+	k := &handleKeeper{handles: s.handles, gate: s.gate, log: s.log, warnings: rate.Sometimes{Interval: time.Minute}}
 	room := k.adjust()
 	if room < minConnections {
 		return 0, cli.BadConfiguration(fmt.Sprintf("open files: the limit of %d leaves room for %d connections beside this store, and at least %d are wanted; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)",
@@ -123,10 +124,10 @@ func (s *server) limitConnections() (int, error) {
 
 // handleKeeper adjusts the bound of the gate to the number of free handles.
 type handleKeeper struct {
-	handles handles
-	gate    *connlimit.Gate
-	log     *slog.Logger
-	short   rate.Sometimes
+	handles  handles
+	gate     *connlimit.Gate
+	log      *slog.Logger
+	warnings rate.Sometimes // bounds how often the log warns that few connections are possible
 }
 
 // adjust counts handles, adjusts the gate's bound, and returns the number of possible connections, which
@@ -141,7 +142,7 @@ func (k *handleKeeper) adjust() int {
 	}
 	room := k.handles.connections(open - k.gate.Open())
 	if room < minConnections {
-		k.short.Do(func() {
+		k.warnings.Do(func() {
 			k.log.Warn("the limit of open files is too low for this store: few connections are taken", "limit", k.handles.limit, "open", open, "connections", max(room, 1))
 		})
 	}

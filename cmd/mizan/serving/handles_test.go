@@ -24,12 +24,12 @@ import (
 	"mizan/internal/testkit"
 )
 
-// few is the smallest limit of open files with which a server starts.
-const few = minHandles
+// smallestLimit is the smallest limit of open files with which a server starts.
+const smallestLimit = minHandles
 
 func TestTooFewOpenFilesAreExplained(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
-	r := testkit.RunLimited(t, few/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
+	r := testkit.RunLimited(t, smallestLimit/2, nil, "serve", "--sandbox", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
 	if want := "mizan: configuration: open files: the limit is 512, and at least 1024 are needed; raise it (ulimit -n, or LimitNOFILE= of a systemd unit)\n"; r.Exit != cli.ExitConfiguration || r.Stderr != want {
 		t.Errorf("exit %d, %s", r.Exit, r.Stderr)
 	}
@@ -86,11 +86,11 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		}
 	}))
 	defer sink.Close()
-	s := testkit.Start(t, testkit.Options{OpenFiles: few})
+	s := testkit.Start(t, testkit.Options{OpenFiles: smallestLimit})
 	hooked, err := s.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(s.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
 	testkit.WantStatus(t, hooked, err, 200)
 	before := countTables(t, s.Dir)
-	openIdleConnections(t, s, 2*few)
+	openIdleConnections(t, s, 2*smallestLimit)
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
@@ -150,8 +150,8 @@ func countTables(t *testing.T, dir string) int {
 	return len(found)
 }
 
-// If the process has no file handle left, it accepts connections again as soon as it has one. The
-// test lowers the server's soft limit; the server then raises it again itself and so has handles.
+// If the process has no file handle left, it accepts connections again as soon as a handle is
+// free. The test lowers the server's soft limit. The server gets free handles when it raises the limit again.
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})

@@ -24,7 +24,7 @@ const (
 	scrapeBound  = 30 * time.Second
 )
 
-// scrapeHeaderBytes bounds the request line and headers on that listener; net/http adds 4 KiB.
+// scrapeHeaderBytes bounds the request line and headers on the metrics listener; net/http adds 4 KiB.
 const scrapeHeaderBytes = 8 << 10
 
 // metrics are the figures that --metrics-listen serves. They are always collected, so that the

@@ -296,9 +296,9 @@ func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directoryactor.Service)
 	for name, c := range map[string]struct{ body, told []byte }{
-		"a message":    {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
-		"no message":   {nil, nil},
-		"who was told": {good, []byte("[")},
+		"an unreadable message":                   {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
+		"an empty message":                        {nil, nil},
+		"an unreadable list of reached operators": {good, []byte("[")},
 	} {
 		a, told, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
 		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {

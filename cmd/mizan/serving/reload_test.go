@@ -20,10 +20,10 @@ import (
 )
 
 // eventually repeats a check until it succeeds, so that no test waits a fixed time.
-func eventually(t *testing.T, what string, yes func() bool) {
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); time.Now().Before(until); {
-		if yes() {
+		if holds() {
 			return
 		}
 	}

@@ -55,11 +55,11 @@ func (s *server) seedStore(ctx context.Context) error {
 	// up.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), seedBound)
 	defer cancel()
-	furnish := s.seedAdminToken
+	seed := s.seedAdminToken
 	if s.cfg.Sandbox {
-		furnish = s.seedSandbox
+		seed = s.seedSandbox
 	}
-	if err := furnish(ctx); err != nil {
+	if err := seed(ctx); err != nil {
 		return err
 	}
 	if n := s.directory.AdminTokens(); n > 1 {
@@ -135,8 +135,7 @@ func (s *server) storeRotated(retired, successor secret.Text) {
 	}
 }
 
-// commandFault maps an error of a command during the start to the process's exit; a stop is no
-// error.
+// commandFault maps an error of a command during the start to the process's exit.
 func (s *server) commandFault(err error) error {
 	if err == nil {
 		return nil
@@ -177,25 +176,25 @@ func (b *sandbox) fillNames(known *directoryactor.Sandbox) {
 func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	known, _ := s.directory.Sandbox()
 	box.fillNames(known)
-	passed, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
+	passInForce, err := s.directory.PassInForce(ctx, known.First, []byte(box.PartnerPass))
 	if err != nil {
 		return s.commandFault(err)
 	}
 	for _, v := range []struct {
-		which directoryactor.Value
-		value *string
-		org   ledger.ID
-		holds bool
+		which   directoryactor.Value
+		value   *string
+		org     ledger.ID
+		inForce bool
 	}{
 		{directoryactor.AdminToken, &box.AdminToken, uuid.Nil, s.directory.AdminToken([]byte(box.AdminToken))},
-		{directoryactor.PartnerPass, &box.PartnerPass, known.First.Org, passed},
+		{directoryactor.PartnerPass, &box.PartnerPass, known.First.Org, passInForce},
 		{directoryactor.APIKey, &box.APIKey, known.First.Org, s.holdsKey(known.First, box.APIKey)},
 		{directoryactor.SessionToken, &box.SessionToken, known.First.Org, s.holdsSession(known.First, box.SessionToken, directory.Admin)},
 		{directoryactor.AuditorToken, &box.AuditorToken, known.First.Org, s.holdsSession(known.First, box.AuditorToken, directory.Auditor)},
 		{directoryactor.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
 		{directoryactor.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, directory.Admin)},
 	} {
-		if v.holds || (*v.value != "" && s.isInactive(v.org)) {
+		if v.inForce || (*v.value != "" && s.isInactive(v.org)) {
 			continue
 		}
 		minted, err := s.directory.Reissue(ctx, v.which)

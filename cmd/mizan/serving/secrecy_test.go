@@ -122,14 +122,14 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "GODEBUG=") })
 	ready, err := cmd.StdoutPipe()
-	fine := func(err error) {
+	noError := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	fine(err)
-	fine(cmd.Start())
+	noError(err)
+	noError(cmd.Start())
 	eventually(t, "its second beginning", func() bool {
 		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", cmd.Process.Pid))
 		return err == nil && strings.Contains(string(environ), preemption)
@@ -142,7 +142,7 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	}()
 	line := ""
 	for line == "" {
-		fine(cmd.Process.Signal(syscall.SIGHUP))
+		noError(cmd.Process.Signal(syscall.SIGHUP))
 		select {
 		case line = <-began:
 			if line == "" {
@@ -154,7 +154,7 @@ func TestSIGHUPDuringReexecDoesNotEndTheServer(t *testing.T) {
 	if !strings.HasPrefix(line, "Mizan sandbox in ") {
 		t.Error(line)
 	}
-	fine(cmd.Process.Signal(syscall.SIGTERM))
+	noError(cmd.Process.Signal(syscall.SIGTERM))
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}

@@ -81,7 +81,7 @@ type server struct {
 	handles     handles
 	gate        *connlimit.Gate // bounds the API's connections
 	listener    net.Listener
-	starting    *starting // answers on the listener until api serves
+	starting    *starting // handles health checks on the listener until api serves
 	address     string    // address at which this machine reaches the server
 	baseURL     string    // URL at which clients reach the server
 	metrics     *metrics

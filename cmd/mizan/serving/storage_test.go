@@ -269,8 +269,8 @@ func TestFailedWriteEndsTheProcess(t *testing.T) {
 	testkit.Pay(t, s.Partner(), "after")
 }
 
-// injectFault attaches strace to the server and makes system calls on one file fail from now on.
-// It ends with the server.
+// injectFault attaches strace to the server and makes system calls on one file fail from now on. strace ends
+// with the server.
 func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Helper()
 	strace, err := exec.LookPath("strace")
@@ -309,8 +309,8 @@ func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); <-ended })
 }
 
-// TestFailedSyncAtCloseIsReported makes the last write fail, with which the store is closed. The
-// process reports it, and the next start finds everything.
+// TestFailedSyncAtCloseIsReported makes the write fail with which the store is closed. The process reports the
+// failure, and the next start finds everything.
 func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
@@ -341,15 +341,15 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
-	for _, gone := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
-		for name := range strings.FieldsSeq(gone) {
+	for _, lost := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+		for name := range strings.FieldsSeq(lost) {
 			if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 		if r.Exit != 1 || !strings.Contains(r.Stderr, "restore from a backup") || !strings.Contains(r.Stderr, "to begin anew") {
-			t.Errorf("without %s: exit %d, want 1 and what to do: %s", gone, r.Exit, r.Stderr)
+			t.Errorf("without %s: exit %d, want 1 and what to do: %s", lost, r.Exit, r.Stderr)
 		}
 		testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 	}
@@ -369,7 +369,7 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
-	own, other := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	inPlace, other := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
 	if r := testkit.Run(t, nil, "keyring", other); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
@@ -379,8 +379,8 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 		t.Errorf("--keyring with another one: exit %d, want 2", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: ")
-	kept := other + ".own"
-	for _, step := range [][2]string{{own, kept}, {other, own}} {
+	moved := other + ".own"
+	for _, step := range [][2]string{{inPlace, moved}, {other, inPlace}} {
 		if err := os.Rename(step[0], step[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -389,9 +389,9 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 		t.Errorf("another one in its place: exit %d, want 1", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
-	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", kept); r.Exit != 0 {
+	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", moved); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	s.Restart("--keyring", kept) // a keyring with another sealing key is the same keyring
+	s.Restart("--keyring", moved) // a rotation adds a sealing key, and the keyring still counts as the same
 	testkit.Pay(t, s.Partner(), "")
 }

@@ -2,8 +2,8 @@
 // state of a watch. It checks them with a key and needs neither a server nor a store.
 //
 // Invariants:
-//  1. Only the key is trusted. A head is valid if the key has signed exactly its bytes and it
-//     names its organization. An event is proven if the hash of its canonical bytes leads to a
+//  1. Only the key is trusted. A head is valid if the key has signed exactly its bytes and the
+//     head names its organization. An event is proven if the hash of its canonical bytes leads to a
 //     head's root. Everything shown is decoded from those bytes.
 //  2. A proof's file has one form. A check encodes the proven content again and compares: a
 //     file that differs in any byte, including its readable part, is refused.

@@ -39,7 +39,7 @@ func ParseKey(text string) (note.Verifier, error) {
 	return key, nil
 }
 
-// OpenHead checks a signed note. It must have exactly one signature, which must be by the key, and must
+// OpenHead checks a signed note. The note must have exactly one signature, which must be by the key, and it must
 // name its organization. The error is a *Refusal.
 func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if len(signed) > MaxHead {

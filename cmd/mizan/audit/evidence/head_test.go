@@ -52,17 +52,17 @@ func TestHeadHasOneForm(t *testing.T) {
 	tree := j.tree()
 	hash := tree.Hash.String()
 	for name, signed := range map[string][]byte{
-		"no organization":      j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\n", hash)),
-		"a line more":          j.sign(text + "\nand more\n"),
-		"an id in other form":  j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\norganization %s\n", hash, strings.ToUpper(org.String()))),
-		"another word":         j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\nOrganization %s\n", hash, org)),
-		"another first line":   j.sign(strings.Replace(text, "tree", "trees", 1) + "\n"),
-		"a negative size":      j.sign(strings.Replace(text, "\n3\n", "\n-3\n", 1) + "\n"),
-		"a size without end":   j.sign(strings.Replace(text, "\n3\n", "\n9223372036854775807\n", 1) + "\n"),
-		"a short root":         j.sign(strings.Replace(text, hash, hash[:40], 1) + "\n"),
-		"a signature repeated": []byte(text + "\n\n" + signature + signature),
-		"nothing":              nil,
-		"no signature":         []byte(text + "\n\n"),
+		"no organization":           j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\n", hash)),
+		"an additional line":        j.sign(text + "\nand more\n"),
+		"an id in upper case":       j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\norganization %s\n", hash, strings.ToUpper(org.String()))),
+		"a capitalized word":        j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\nOrganization %s\n", hash, org)),
+		"another first line":        j.sign(strings.Replace(text, "tree", "trees", 1) + "\n"),
+		"a negative size":           j.sign(strings.Replace(text, "\n3\n", "\n-3\n", 1) + "\n"),
+		"the largest possible size": j.sign(strings.Replace(text, "\n3\n", "\n9223372036854775807\n", 1) + "\n"),
+		"a short root":              j.sign(strings.Replace(text, hash, hash[:40], 1) + "\n"),
+		"a signature repeated":      []byte(text + "\n\n" + signature + signature),
+		"an empty note":             nil,
+		"no signature":              []byte(text + "\n\n"),
 	} {
 		h, err := evidence.OpenHead(signed, j.verifier)
 		if h != nil {

@@ -88,14 +88,14 @@ func TestMalformedProofFileIsRefused(t *testing.T) {
 	j := newJournal(t, 2)
 	file := string(j.proof(1).Encode())
 	for name, content := range map[string]string{
-		"nothing":          "",
-		"null":             "null",
-		"a list":           "[]",
-		"another form":     strings.Replace(file, "proof 1", "proof 2", 1),
-		"a head of null":   `{"form":"mizan proof 1","head":null,"leaf":null,"proof":null}`,
-		"a member twice":   strings.Replace(file, `"seq": 1,`, `"seq": 1, "seq": 1,`, 1),
-		"an unknown field": strings.Replace(file, `"seq": 1,`, `"seq": 1, "note": "x",`, 1),
-		"other spaces":     strings.ReplaceAll(file, "  ", "\t"),
+		"an empty file":         "",
+		"null":                  "null",
+		"a list":                "[]",
+		"an unknown form":       strings.Replace(file, "proof 1", "proof 2", 1),
+		"members that are null": `{"form":"mizan proof 1","head":null,"leaf":null,"proof":null}`,
+		"a member twice":        strings.Replace(file, `"seq": 1,`, `"seq": 1, "seq": 1,`, 1),
+		"an unknown field":      strings.Replace(file, `"seq": 1,`, `"seq": 1, "note": "x",`, 1),
+		"tabs for indentation":  strings.ReplaceAll(file, "  ", "\t"),
 	} {
 		_, err := evidence.Check([]byte(content), j.verifier)
 		if err == nil {

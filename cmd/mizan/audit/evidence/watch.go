@@ -53,12 +53,12 @@ func ParseWatch(content []byte) (*Watch, error) {
 	return w, nil
 }
 
-// Extension requests the proof that the journal's first from events are the beginning of its first to
-// events.
-type Extension func(from, to int64) (tlog.TreeProof, error)
+// Extension requests the proof that a journal of newSize events begins with the events that it had when there
+// were oldSize of them.
+type Extension func(oldSize, newSize int64) (tlog.TreeProof, error)
 
 // Advance moves the watch to the server's current head, after proving that it extends the last one. If
-// it does not extend it, the error is a *Refusal and the watch does not change. Any other error comes
+// there is no such proof, the error is a *Refusal and the watch does not change. Any other error comes
 // from prove.
 func (w *Watch) Advance(signed []byte, prove Extension) error {
 	key, err := ParseKey(w.Key)

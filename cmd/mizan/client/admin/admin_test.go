@@ -138,12 +138,12 @@ func take(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: take VAR MEMBER")
 	}
 	printed := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
-	var thing map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(printed[len(printed)-1]), &thing); err != nil {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(printed[len(printed)-1]), &object); err != nil {
 		ts.Fatalf("no JSON object: %v", err)
 	}
-	value, there := thing[args[1]]
-	if !there {
+	value, has := object[args[1]]
+	if !has {
 		ts.Fatalf("there is no %s", args[1])
 	}
 	var text string

@@ -211,13 +211,13 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
 	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-		thing := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
+		body := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
 		if strings.HasSuffix(r.URL.Path, unknownID) {
-			thing = `{"data":` + thing + `}`
+			body = `{"data":` + body + `}`
 		} else {
-			thing = `{"data":[` + thing + `]}`
+			body = `{"data":[` + body + `]}`
 		}
-		_, _ = fmt.Fprint(w, thing)
+		_, _ = fmt.Fprint(w, body)
 	})
 	r := s.admin(t, 0, "", "organizations", "show", unknownID)
 	if want := "id       1\nname     " + spelled + "\nmodules  " + spelled + "\ntype     -\n"; r.Stdout != want {
