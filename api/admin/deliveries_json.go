@@ -57,7 +57,7 @@ func appendDeliveryEnd(e *schema.Encoder, d *notifier.Delivery) {
 }
 
 // appendOutcome writes the outcome of an attempt: the HTTP status or null, and the reason why
-// it did not acknowledge the notification, or null.
+// the notification was not acknowledged, or null.
 func appendOutcome(e *schema.Encoder, a *notifier.Attempt) {
 	if a.Status == 0 {
 		e.Null("status")

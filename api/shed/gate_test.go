@@ -159,7 +159,7 @@ func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g.want(late, "accepted")
 }
 
-// No command overtakes either if a place becomes free in the middle of an Enter.
+// A command does not overtake a waiting one even if a place becomes free during its Enter.
 func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	asked := 0
 	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
@@ -215,7 +215,7 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 // StandingAge. There are never more commands inside than places, and no place stays free while
 // commands wait.
 func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
-	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
+	const places, workTime, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
 	g := newTestGate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
 	type command struct {
@@ -238,7 +238,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 				case became == "waiting":
 				case c.ends.IsZero():
 					accepted++
-					c.ends = g.now.Add(each)
+					c.ends = g.now.Add(workTime)
 					waited := g.now.Sub(c.came)
 					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
 						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
@@ -292,7 +292,7 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g.wantFigures(Figures{Inside: 1, Shed: 500})
 }
 
-// With the machine's clock and concurrent commands.
+// This test uses the machine's clock and concurrent commands.
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
