@@ -44,7 +44,7 @@ import (
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// Checked by the compiler: the production types implement the server's interfaces.
+// The compiler checks here that the production types implement the server's interfaces.
 var (
 	_ payments.Transactions = (*paymentactor.Service)(nil)
 	_ api.Directory         = (*directoryactor.Service)(nil)
@@ -93,8 +93,8 @@ func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	return f
 }
 
-// sandbox is what every server of these tests begins with. To hash a sandbox's password and to
-// store it takes longer than most tests.
+// sandbox is the store with which every server of these tests begins. It is made only once, because
+// hashing a sandbox's password and storing the sandbox takes longer than most tests.
 var sandbox sandboxImage
 
 type sandboxImage struct {

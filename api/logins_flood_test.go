@@ -42,8 +42,8 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	flood.Wait()
 }
 
-// from returns a transport whose connections come from a loopback address.
-func from(t *testing.T, address string) *http.Transport {
+// transportFrom returns a transport whose connections come from a loopback address.
+func transportFrom(t *testing.T, address string) *http.Transport {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	tr := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
@@ -78,7 +78,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	full := make(chan struct{})
 	isFull := sync.OnceFunc(func() { close(full) })
 	for a := range 6 {
-		tr := from(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
+		tr := transportFrom(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
 		for i := range 64 {
 			flood.Go(func() {
 				for n := 0; !over.Load(); n++ {
@@ -96,7 +96,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 		}
 	}
 	<-full
-	other := from(t, "127.0.0.99")
+	other := transportFrom(t, "127.0.0.99")
 	for range 3 {
 		if status, err := f.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
 			t.Errorf("from another address: %d %v", status, err)
