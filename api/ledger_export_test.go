@@ -101,8 +101,8 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.charge(good)
-	away := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
+	secondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
+	own := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
 	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
 		t.Errorf("the second organization exports %.500s", own.body)
 	}

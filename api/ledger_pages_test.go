@@ -158,7 +158,7 @@ func TestReversedTimeWindowIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
-		for window, want := range map[string]int{
+		for parameters, want := range map[string]int{
 			"&from=2026-09-03T10:00:01Z&to=2026-09-03T10:00:00Z": 422,
 			"&from=2026-09-05T00:00:00Z&to=2026-09-04T00:00:00Z": 422,
 			"&from=2026-09-03T10:00:00Z&to=2026-09-03T10:00:00Z": 200,
@@ -169,7 +169,7 @@ func TestReversedTimeWindowIsRefused(t *testing.T) {
 			if want == 422 {
 				body = `{"errors":[{"code":"invalid","detail":"to must not be before from","field":"to"}]}`
 			}
-			f.auditor().get(ledgerPath+path+window).want(want, body)
+			f.auditor().get(ledgerPath+path+parameters).want(want, body)
 		}
 	}
 }

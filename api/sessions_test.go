@@ -68,8 +68,8 @@ func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
 	f.createUser("anna", `"auditor"`, "")
 	anna := f.logInAs("anna")
-	for _, elsewhere := range []string{"", f.seed.Second.Org.String(), uuid.NewString(), "x"} {
-		anna.with("x-organization-id", elsewhere).get(ledgerPath+"/head").want(401, unauthorized)
+	for _, otherOrg := range []string{"", f.seed.Second.Org.String(), uuid.NewString(), "x"} {
+		anna.with("x-organization-id", otherOrg).get(ledgerPath+"/head").want(401, unauthorized)
 	}
 }
 

@@ -88,7 +88,7 @@ func code(err error) ledger.Code {
 func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}
 	nothing := func(*recordingDirectory) {}
-	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
+	foreignRange := netip.MustParsePrefix("192.0.2.0/24")
 	steps := []string{"key", "organization"}
 	for name, c := range map[string]struct {
 		change func(*auth.Credentials)
@@ -103,8 +103,8 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 		"other organization":           {func(c *auth.Credentials) { c.Organization = []byte(otherOrg.String()) }, nothing, ledger.Unauthorized},
 		"organization in braces":       {func(c *auth.Credentials) { c.Organization = []byte("{" + ourOrg.String() + "}") }, nothing, ledger.Unauthorized},
 		"inactive organization":        {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
-		"foreign address":              {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{elsewhere} }, ledger.Unauthorized},
-		"deactivated, foreign address": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
+		"foreign address":              {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{foreignRange} }, ledger.Unauthorized},
+		"deactivated, foreign address": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{foreignRange} }, ledger.Unauthorized},
 		"deactivated":                  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
 	} {
 		g, p := newAuthenticator()

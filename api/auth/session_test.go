@@ -93,7 +93,7 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 // A session of a deactivated partner may be ended, but not from an address that is not the
 // partner's.
 func TestDeactivatedPartnerCanLogOut(t *testing.T) {
-	elsewhere := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
+	foreignRange := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	for name, c := range map[string]struct {
 		change func(*recordingDirectory)
 		bearer string
@@ -101,8 +101,8 @@ func TestDeactivatedPartnerCanLogOut(t *testing.T) {
 	}{
 		"as it is":                               {func(*recordingDirectory) {}, "mzs_good", ""},
 		"deactivated":                            {func(p *recordingDirectory) { p.partner.Active = false }, "mzs_good", ""},
-		"from a foreign address":                 {func(p *recordingDirectory) { p.partner.Sources = elsewhere }, "mzs_good", ledger.Unauthorized},
-		"deactivated and from a foreign address": {func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, elsewhere }, "mzs_good", ledger.Unauthorized},
+		"from a foreign address":                 {func(p *recordingDirectory) { p.partner.Sources = foreignRange }, "mzs_good", ledger.Unauthorized},
+		"deactivated and from a foreign address": {func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, foreignRange }, "mzs_good", ledger.Unauthorized},
 		"of no partner":                          {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, "mzs_good", ledger.Unauthorized},
 		"a session that is over":                 {func(*recordingDirectory) {}, "mzs_bad", ledger.Unauthorized},
 		"the administration token":               {func(*recordingDirectory) {}, "mza_good", ledger.Forbidden},

@@ -92,14 +92,14 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &v, err)
 	}
 	v.lang = h.langOf(v.org, result.Record)
-	next, away, err := h.step(&v, &result)
+	next, redirectTo, err := h.step(&v, &result)
 	switch {
 	case err != nil:
 		return h.sendError(req, &v, err)
-	case away != "" && v.fromForm && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
+	case redirectTo != "" && v.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
-	case away != "":
-		return h.redirect(req, away)
+	case redirectTo != "":
+		return h.redirect(req, redirectTo)
 	}
 	return h.sendPage(req, fiber.StatusOK, v.lang, next)
 }

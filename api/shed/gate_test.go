@@ -172,25 +172,25 @@ func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 
 // A command that waits for a provider uses no CPU, so it takes no place.
 func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
-	away := 0
-	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
+	atProvider := 0
+	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return atProvider }})
 	g.wantEnter("accepted")
 	g.wantEnter("accepted")
 	next := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(next, "waiting")
-	away = 1
+	atProvider = 1
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
-	away = 0
+	atProvider = 0
 	g.wantEnter("waiting") // three commands are inside again
 }
 
 // A command that waits for anything else gives up its place after Lapse, so that no
 // organization can keep others out with commands that wait for each other.
 func TestPlaceLapsesAfterItsTime(t *testing.T) {
-	away := 0
-	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
+	atProvider := 0
+	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return atProvider }})
 	slow := g.wantEnter("accepted")
 	g.moveBy(Lapse - 2*checkInterval)
 	next := g.wantEnter("waiting")
@@ -199,12 +199,12 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
 	g.wantFigures(Figures{Inside: 2})
-	away = 1 // the slow command's provider call, which counts once
+	atProvider = 1 // the slow command's provider call, which counts once
 	last := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(last, "waiting")
 	slow.Leave()
-	away = 0
+	atProvider = 0
 	next.Leave()
 	g.want(last, "accepted")
 	last.Leave()
