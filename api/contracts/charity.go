@@ -33,7 +33,7 @@ type charityQuery struct {
 	reading  *contract.Reading
 	envs     []money.Env
 	from, to ledger.Micros
-	past     journal.LineCursor
+	past     journal.LineCursor // the last line of the previous page
 	limit    int
 
 	donors map[ledger.ID]*donor

@@ -116,8 +116,8 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		}
 	}
 	if _, sent := q.Sent("arrears"); sent {
-		late := q.Choice("arrears", "false", "true") == "true"
-		wanted.arrears = &late
+		inArrears := q.Choice("arrears", "false", "true") == "true"
+		wanted.arrears = &inArrears
 	}
 	if text, sent := q.Sent("ending_in_days"); sent {
 		n, err := strconv.Atoi(text)

@@ -25,7 +25,7 @@ type Page struct {
 }
 
 // Find returns the page's contracts in the environments, newest first. It takes Total from a
-// counter, and reads no contracts that come before the page.
+// counter, and loads no contracts that come before the page.
 func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
@@ -55,16 +55,16 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 // into account; otherwise rows are skipped one by one.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
-	var between []ledger.Micros
+	var missing []ledger.Micros
 	searched := skip > p.Near
 	if len(envs) == 1 {
 		list = contractactor.ListOfEnv(p.Product, p.Reading, envs[0])
 		if searched {
-			between, searched, err = p.otherEnvironment(view, envs[0])
+			missing, searched, err = p.otherEnvironment(view, envs[0])
 		}
 	}
 	if searched && err == nil {
-		before, skip, err = p.search(view, list, p.Total-p.Skip, between)
+		before, skip, err = p.search(view, list, p.Total-p.Skip, missing)
 	}
 	return list, before, skip, err
 }

@@ -200,9 +200,9 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells, without reading the record, whether a row is to be skipped. In the order of updates
-// only a record's newest row counts. So a row is stale if its record was read
-// before, or if its record's newest row is above the span.
+// stale tells, without reading the record, whether a row is to be skipped. In the order of creation only
+// rows of creations count. In the order of updates only a record's newest row counts, so a row is stale
+// if the record was read before.
 func (p *listPage) stale(row posting.Listed) bool {
 	if !p.byUpdate {
 		return !row.First

@@ -184,8 +184,8 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 			}
 		}
 		if len(b.buf) > 0 { // the headers' deadline covers the first read
-			late := Grace + time.Duration(len(b.buf))*time.Second/minRate
-			if err := conn.SetReadDeadline(began.Add(late)); err != nil {
+			allowed := Grace + time.Duration(len(b.buf))*time.Second/minRate
+			if err := conn.SetReadDeadline(began.Add(allowed)); err != nil {
 				return err
 			}
 		}
