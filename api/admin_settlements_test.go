@@ -118,7 +118,7 @@ func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) 
 		fresh++
 	}
 	after, _ := strconv.Atoi(f.events())
-	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // one more if the first request had the key
+	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // the reply that is stored with the key, if the first request had it, is one more event
 		t.Errorf("%d were booked, %d events after %d", fresh, after, begun)
 	}
 }
