@@ -115,8 +115,8 @@ func TestDeactivatedPartnerIsForbidden(t *testing.T) {
 func TestSourceAddressesAreChecked(t *testing.T) {
 	t.Parallel()
 	proxied := func(cfg *api.Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
-	trusting, alone := newFixture(t, proxied), newFixture(t)
-	for _, h := range []*fixture{trusting, alone} {
+	behindProxy, withoutProxy := newFixture(t, proxied), newFixture(t)
+	for _, h := range []*fixture{behindProxy, withoutProxy} {
 		h.admin().patch("/api/v1/partners/1", `{"source_addresses":["203.0.113.0/24"]}`).want(200, "")
 	}
 	for _, c := range []struct {
@@ -124,15 +124,15 @@ func TestSourceAddressesAreChecked(t *testing.T) {
 		forward string
 		status  int
 	}{
-		{trusting, "203.0.113.9", 404},
-		{trusting, "198.51.100.1, 203.0.113.9", 404},
-		{trusting, "203.0.113.9, 127.0.0.5", 404},
-		{trusting, "203.0.113.9, 198.51.100.1", 401}, // the address that the nearest proxy saw counts
-		{trusting, "::ffff:203.0.113.9", 404},
-		{trusting, "", 401},
-		{trusting, "garbage", 401},
-		{trusting, "203.0.113.9, garbage", 401},
-		{alone, "203.0.113.9", 401}, // no proxy is trusted, so the header is ignored
+		{behindProxy, "203.0.113.9", 404},
+		{behindProxy, "198.51.100.1, 203.0.113.9", 404},
+		{behindProxy, "203.0.113.9, 127.0.0.5", 404},
+		{behindProxy, "203.0.113.9, 198.51.100.1", 401}, // the address that the nearest proxy saw counts
+		{behindProxy, "::ffff:203.0.113.9", 404},
+		{behindProxy, "", 401},
+		{behindProxy, "garbage", 401},
+		{behindProxy, "203.0.113.9, garbage", 401},
+		{withoutProxy, "203.0.113.9", 401}, // no proxy is trusted, so the header is ignored
 	} {
 		if r := c.f.partner().with("x-forwarded-for", c.forward).get(transactions + "/" + uuid.NewString()); r.status != c.status {
 			t.Errorf("%q: %d, want %d", c.forward, r.status, c.status)

@@ -19,7 +19,7 @@ func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	f.partner().get(transactions+"/"+paid.at("id")).want(403, "")
 	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, gone.body)
 	f.admin().get("/api/v1/partners/1").want(200, gone.body)
-	if ids := pages(t, f.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
+	if ids := columnOfPages(t, f.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
 		t.Errorf("list %v", ids)
 	}
 	event := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
@@ -51,7 +51,7 @@ func TestDeletedTerminalGetsNoTransactions(t *testing.T) {
 	}
 	f.admin().do("DELETE", path, "").want(200, gone.body)
 	f.admin().get(path).want(200, gone.body)
-	if ids := pages(t, f.admin(), "/api/v1/terminals", 10, "id"); ids[0] != made.at("data.id") {
+	if ids := columnOfPages(t, f.admin(), "/api/v1/terminals", 10, "id"); ids[0] != made.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
 	f.admin().do("DELETE", "/api/v1/terminal/"+uuid.NewString(), "").want(404, "")

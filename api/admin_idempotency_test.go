@@ -120,7 +120,7 @@ func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == made.at("id") {
 		t.Errorf("%s", other.body)
 	}
-	// The same text as a partner's key is a different key.
+	// A partner may use a key with the same text: it is a different key.
 	if paid := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100"`)).want(201, ""); paid.isReplay() {
 		t.Error("a replay")
 	}
@@ -166,7 +166,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	f := newFixture(t)
 	for _, w := range f.allWrites() {
 		responses := make([]*response, 16)
-		before := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id"))
+		before := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id"))
 		var all sync.WaitGroup
 		for i := range responses {
 			all.Go(func() { responses[i] = w.sendAs(f.admin()) })
@@ -184,7 +184,7 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 		if firsts != 1 {
 			t.Errorf("%s: %d responses are no replays, want 1", w.name, firsts)
 		}
-		if made := len(pages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
+		if made := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
 			t.Errorf("%s: %d organizations", w.name, made)
 		}
 	}

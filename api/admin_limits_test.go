@@ -15,7 +15,7 @@ import (
 
 const (
 	limits   = "/api/v1/limits"
-	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // a limit
+	velocity = `{"partner_id":1,"kind":"velocity","max_count":5,"window":"hour"}` // the body that creates a velocity limit
 )
 
 // problemsOf returns the refused fields of a response with their details.
@@ -64,7 +64,7 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
 	})
 	f.admin().get(limits+"/"+made.at("data.id")).want(200, made.body)
-	if ids := pages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
+	if ids := columnOfPages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
 	for _, nobody := range []string{"99999", "2"} {

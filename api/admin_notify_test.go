@@ -14,14 +14,15 @@ var notifiableRecords = []struct{ name, list, create, change, field string }{
 		`{"merchant_params":{"notify_url":%s}}`, "merchant_params.notify_url"},
 }
 
-// wantAddressAccepted tries an address in the creation and in a change of both kinds.
-func (f *fixture) wantAddressAccepted(address string, taken bool, paths map[string]string) {
+// wantAddressAccepted sends an address in the creation and in a change of both kinds of records, and
+// checks whether it is accepted.
+func (f *fixture) wantAddressAccepted(address string, accepted bool, paths map[string]string) {
 	f.t.Helper()
 	for _, record := range notifiableRecords {
 		before := f.events()
 		made := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
 		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.change, address))
-		if taken {
+		if accepted {
 			made.want(201, "")
 			changed.want(200, "")
 			if path := "data." + record.field; made.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {

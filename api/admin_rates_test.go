@@ -85,7 +85,7 @@ func TestRatesAreListedPageByPage(t *testing.T) {
 		made = append([]string{f.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, made...)
 	}
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"3"}`).want(200, "")
-	if ids := pages(t, f.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(made, " ") {
+	if ids := columnOfPages(t, f.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(made, " ") {
 		t.Errorf("list %v, want %v", ids, made)
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "from=USD": "from"} {

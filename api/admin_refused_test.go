@@ -199,7 +199,7 @@ func TestRoutingTakesNoParameters(t *testing.T) {
 func TestTerminalWithNetworksDoesNotServeACurrencyWithoutOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, id := range pages(t, f.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
+	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminals?partner_id=1", 50, "id") {
 		f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
 	}
 	f.terminalAt(`,"provider_params":{"networks":["solana","ton"]}`)

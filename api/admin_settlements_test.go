@@ -118,7 +118,7 @@ func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) 
 		fresh++
 	}
 	after, _ := strconv.Atoi(f.events())
-	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // one more if the first request had the key
+	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // the reply that is stored with the key, if the first request had it, is one more event
 		t.Errorf("%d were booked, %d events after %d", fresh, after, begun)
 	}
 }
@@ -146,11 +146,11 @@ func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	if page := f.admin().get(path).want(200, ""); page.rows() != 0 || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("it looks at more: %s", page.body)
 	}
-	if ids := pages(t, f.admin(), path, 50, "id"); len(ids) != 1 || ids[0] != oldest {
+	if ids := columnOfPages(t, f.admin(), path, 50, "id"); len(ids) != 1 || ids[0] != oldest {
 		t.Errorf("%v, want %s", ids, oldest)
 	}
 	seen := make(map[string]bool)
-	for _, id := range pages(t, f.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
+	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
 		seen[id] = true
 	}
 	if len(seen) != others {

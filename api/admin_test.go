@@ -21,7 +21,7 @@ func TestOrganizationsAreAdministered(t *testing.T) {
 		t.Errorf("%s", patched.body)
 	}
 	f.admin().patch("/api/v1/organizations/"+id, `{"status":"active"}`).want(409, "")
-	if ids := pages(t, f.admin(), "/api/v1/organizations", 1, "id"); len(ids) != 3 || ids[0] != id {
+	if ids := columnOfPages(t, f.admin(), "/api/v1/organizations", 1, "id"); len(ids) != 3 || ids[0] != id {
 		t.Errorf("list %v", ids)
 	}
 	for body, want := range map[string]string{
@@ -68,7 +68,7 @@ func TestPartnersAreAdministered(t *testing.T) {
 	if patched.at("data.active") != "false" || patched.at("data.email") != "c@d.example" || patched.at("data.name") != "Shop" || patched.at("data.source_addresses") != "[]" || patched.at("data.overdraft_limit") != "[]" {
 		t.Errorf("%s", patched.body)
 	}
-	if ids := pages(t, f.admin(), "/api/v1/partners", 1, "id"); !slices.Equal(ids, []string{"3", "1"}) {
+	if ids := columnOfPages(t, f.admin(), "/api/v1/partners", 1, "id"); !slices.Equal(ids, []string{"3", "1"}) {
 		t.Errorf("list %v", ids)
 	}
 	for body, want := range map[string]string{
@@ -137,7 +137,7 @@ func TestTerminalsAreAdministered(t *testing.T) {
 	if patched.at("data.is_active") != "false" || patched.at("data.provider_params") != "{}" || patched.at("data.merchant_params.notify_url") != "https://shop.example/n" {
 		t.Errorf("%s", patched.body)
 	}
-	if ids := pages(t, f.admin(), "/api/v1/terminals?partner_id=1", 2, "id"); len(ids) != 5 || ids[0] != id {
+	if ids := columnOfPages(t, f.admin(), "/api/v1/terminals?partner_id=1", 2, "id"); len(ids) != 5 || ids[0] != id {
 		t.Errorf("list %v", ids)
 	}
 	if none := f.admin().get("/api/v1/terminals?partner_id=2").want(200, ""); none.rows() != 0 {

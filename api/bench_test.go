@@ -24,7 +24,7 @@ type instantPayments struct {
 	result paymentactor.Result
 }
 
-// Create implements Payments.
+// Create implements payments.Transactions.
 func (p instantPayments) Create(c paymentactor.Create) (paymentactor.Result, error) {
 	c.Card.Wipe()
 	return p.result, nil

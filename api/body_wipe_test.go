@@ -14,8 +14,8 @@ import (
 
 func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 	s := New(Config{})
-	ours, theirs := net.Pipe()
-	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	client, server := net.Pipe()
+	defer func() { _, _ = client.Close(), server.Close() }()
 	var content []byte
 	read := func(ctx *fasthttp.RequestCtx) {
 		if err := s.bodies.Read(&web.Request{RequestCtx: ctx, Route: &web.Route{Access: web.Access{Callers: web.Anyone}}}); err != nil {
@@ -32,7 +32,7 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 		read,
 	} {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(theirs, nil, false)
+		ctx.Init2(server, nil, false)
 		ctx.Request.Header.SetHost("a")
 		sent := []string{small, small, large}[i]
 		ctx.Request.Header.SetContentLength(len(sent))
@@ -52,11 +52,11 @@ func TestBodiesAreWipedAfterTheHandler(t *testing.T) {
 func TestBodiesBeyondTheBudgetAre503(t *testing.T) {
 	s := New(Config{})
 	s.bodies = body.New(nil, body.Shares*body.FirstBuffer, body.Shares*body.FirstBuffer)
-	ours, theirs := net.Pipe()
-	defer func() { _, _ = ours.Close(), theirs.Close() }()
+	client, server := net.Pipe()
+	defer func() { _, _ = client.Close(), server.Close() }()
 	for size, want := range map[int]int{10: 200, body.FirstBuffer: 200, body.FirstBuffer + 1: 503} {
 		ctx := new(fasthttp.RequestCtx)
-		ctx.Init2(theirs, nil, false)
+		ctx.Init2(server, nil, false)
 		ctx.Request.Header.SetHost("a")
 		ctx.Request.Header.SetContentLength(size)
 		ctx.Request.SetBodyStream(strings.NewReader(strings.Repeat("x", size)), size)

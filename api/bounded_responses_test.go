@@ -9,8 +9,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// mostOfAnError bounds the response to bad input, in bytes.
-const mostOfAnError = 64 << 10
+// maxErrorResponse bounds the response to bad input, in bytes.
+const maxErrorResponse = 64 << 10
 
 // However many faults a body or a query has, and however long it is, the response is short and
 // has one of the specification's shapes.
@@ -47,7 +47,7 @@ func TestResponsesToBadInputAreBounded(t *testing.T) {
 			by = f.auditor()
 		}
 		r := by.do(c.method, c.path, c.body)
-		if r.status != 422 || len(r.body) > mostOfAnError || !json.Valid([]byte(r.body)) {
+		if r.status != 422 || len(r.body) > maxErrorResponse || !json.Valid([]byte(r.body)) {
 			t.Errorf("%s: %d with %d bytes: %.200s", what, r.status, len(r.body), r.body)
 		}
 	}
@@ -57,7 +57,7 @@ func TestResponsesToBadInputAreBounded(t *testing.T) {
 	}
 }
 
-// unknownMembers returns unknown members of an object, about size bytes.
+// unknownMembers returns about size bytes of members that no request knows.
 func unknownMembers(size int) string {
 	var all strings.Builder
 	for i := 0; all.Len() < size-40; i++ {

@@ -29,7 +29,7 @@ func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	f := newFixture(t)
 	f.stopServer()
 	f.stopBackend()
-	must(t, f.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // an advance from today passes three million days
+	must(t, f.Clock.Set(time.Date(9998, 11, 1, 0, 0, 0, 0, time.UTC))) // moving the running server's clock here from today would step through three million days
 	f.start()
 	const path, last = "/api/v1/sandbox/clock", `{"now":"9998-12-31T23:59:59.999999+00:00"}`
 	for _, beyond := range []string{`{"now":"9999-01-01T00:00:00Z"}`, `{"now":"9998-12-31T23:00:00-01:00"}`, `{"now":"9999-12-31T23:59:59.999999Z"}`} {

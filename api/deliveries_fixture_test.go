@@ -20,7 +20,7 @@ type webhookReceiver struct {
 	mu     sync.Mutex
 	status int      // guarded by mu
 	types  []string // guarded by mu: types of the received notifications
-	ids    []string // guarded by mu: their event_ids
+	ids    []string // guarded by mu: event_ids of the received notifications
 }
 
 // newWebhookReceiver sends the first partner's notifications to a new receiver, which

@@ -8,12 +8,12 @@
 //  2. Every request passes the same steps in the same order: guard, access, rate, media type,
 //     body, then the handler. A command also waits for its turn and for the manual clock.
 //  3. Every response has an x-request-id that the service has made. Every 401 has the same bytes,
-//     for every fault.
+//     whatever is wrong with the credentials.
 //  4. Bodies are never logged, and are overwritten after the handler.
-//  5. The table in routes.go has every route, and every route in it works.
+//  5. The table in routes.go lists every route, and every route that it lists works.
 //  6. Shutdown returns after all handlers and exports have ended.
 //
-// Callers: cmd/mizan starts a Server; bench and tests drive one.
+// Callers: cmd/mizan starts a Server; bench and tests send requests to a Server of their own.
 //
 // Rejected: Fiber's middleware chain. A route that forgets a step would skip it silently; here
 // the pipeline reads the steps from the route's fields.

@@ -36,8 +36,8 @@ func (s *Server) ExportBook(ctx context.Context, org ledger.ID, env money.Env) (
 	return s.ledger.Book(ctx, &ledgerapi.Range{Env: env, To: web.Forever}, org)
 }
 
-// TakePlaces leaves one permanent place for commands, and takes it; leave gives it back. No
-// command may be under way.
+// TakePlaces leaves the server only one place for commands, which does not lapse during a test, and takes
+// that place. leave frees it again. No command may be under way.
 func (s *Server) TakePlaces() (leave func()) {
 	s.shed = shed.New(shed.Options{Places: 1, Lapse: time.Hour})
 	return s.shed.Enter().Leave

@@ -44,7 +44,7 @@ import (
 
 var began = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
 
-// Checked by the compiler: the production types implement the server's interfaces.
+// The compiler checks here that the production types implement the server's interfaces.
 var (
 	_ payments.Transactions = (*paymentactor.Service)(nil)
 	_ api.Directory         = (*directoryactor.Service)(nil)
@@ -93,8 +93,8 @@ func newFixture(t testing.TB, change ...func(*api.Config)) *fixture {
 	return f
 }
 
-// sandbox is what every server of these tests begins with. To hash a sandbox's password and to
-// store it takes longer than most tests.
+// sandbox is the store with which every server of these tests begins. It is made only once, because
+// hashing a sandbox's password and storing the sandbox takes longer than most tests.
 var sandbox sandboxImage
 
 type sandboxImage struct {
@@ -134,12 +134,12 @@ func (f *fixture) start(change ...func(*api.Config)) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	f.address = l.Addr().String()
-	runtime, rail := f.openStorage()
+	runtime, simulated := f.openStorage()
 	cfg := api.Config{
 		Payments: f.payments, Directory: f.directory, Journal: f.Journal, Clock: f.Clock,
 		Log: slog.New(slog.NewTextHandler(f.log, nil)), Enter: runtime.Enter, Advance: runtime.Advance,
 		Signer: f.Keyring.Signer(), HeadKey: f.Keyring.VerifierKey(), Fingerprint: f.Keyring.Fingerprint,
-		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: rail, Updates: f.payments, Subscriptions: f.renewals,
+		Pages: f.pages(), Payers: f.payments, Usage: f.accounts, Challenges: simulated, Updates: f.payments, Subscriptions: f.renewals,
 		Deliveries: f.notifier, Contracts: f.contracts, Periods: f.periods, Backup: f.backups(),
 		Status:  func() api.Status { return api.Status{Core: "ok", DB: "ok"} },
 		Version: "v0.0.0-test", Env: "sandbox", Domain: "127.0.0.1",
@@ -164,7 +164,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	startingProgram.Lock() // a program that is being started holds copies of open files, including closed ones with locks
 	f.Open()
 	startingProgram.Unlock()
-	rail, err := simulator.Open(simulator.Options{
+	simulated, err := simulator.Open(simulator.Options{
 		Path: filepath.Join(f.Dir, "simulator.log"), Clock: f.Clock, BaseURL: f.base(), Key: f.Keyring.Derive("simulator challenge"),
 	})
 	must(t, err)
@@ -174,7 +174,7 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	f.accounts = account.New(runtime)
 	f.payments = paymentactor.New(paymentactor.Options{
 		Runtime: runtime, Directory: f.directory, Admission: f.accounts, Sealer: f.Keyring, Addresses: f.directory,
-		Providers:  map[string]actors.Provider{rail.Name(): rail},
+		Providers:  map[string]actors.Provider{simulated.Name(): simulated},
 		CreateWait: patience, ProviderTimeout: 10 * time.Second, ActionTTL: actionTTL, ReturnURL: f.pages().Return,
 	})
 	f.accounts.Recall(f.payments.Attempts)
@@ -190,10 +190,10 @@ func (f *fixture) openStorage() (*actors.Runtime, *simulator.Simulator) {
 	f.stopBackend = sync.OnceFunc(func() {
 		f.notifier.Close()
 		f.Close()
-		must(t, rail.Close())
+		must(t, simulated.Close())
 	})
 	t.Cleanup(f.stopBackend)
-	return runtime, rail
+	return runtime, simulated
 }
 
 // actionTTL is how long a payer may take to act.

@@ -71,7 +71,7 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	ctx.Response.Reset()
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, []byte(id))
 	if secure {
-		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
 	web.WriteError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
 	ctx.Response.SetConnectionClose()
@@ -99,13 +99,13 @@ func (s *Server) begin(ctx *fasthttp.RequestCtx) {
 	var buf [36]byte
 	ctx.Response.Header.SetCanonical(web.HeaderRequestID, schema.AppendID(buf[:0], uuid.New()))
 	if ctx.IsTLS() {
-		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
 }
 
-// security returns how long browsers should use TLS only. It is shorter in a sandbox, which
+// tlsOnly returns the value of the header that tells browsers how long to use TLS only. It is shorter in a sandbox, which
 // shares the name localhost with other programs of its developer.
-func (s *Server) security() []byte {
+func (s *Server) tlsOnly() []byte {
 	if s.cfg.Env == sandbox {
 		return web.ValueTLSOnlyBriefly
 	}
@@ -130,7 +130,7 @@ func (s *Server) check(ctx *fasthttp.RequestCtx) error {
 		if seen.schemes != 1 || !s.access.Proxies.Secure(ctx) {
 			return ledger.Refuse("api.guard", ledger.Forbidden, "requests must come over TLS")
 		}
-		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.security())
+		ctx.Response.Header.SetCanonical(web.HeaderTLSOnly, s.tlsOnly())
 	}
 	if seen.encoded {
 		return ledger.Refuse("api.guard", web.UnsupportedMediaType, "content encodings are not supported")

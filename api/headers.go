@@ -12,8 +12,8 @@ import (
 	"mizan/ledger"
 )
 
-// seenHeaders is what checkHeaders finds in the raw headers. The transport's parser returns
-// only the first of two headers with the same name.
+// seenHeaders is what checkHeaders finds in the raw headers. It counts headers, because the
+// transport's parser returns only the first of two headers with the same name.
 type seenHeaders struct {
 	encoded, chunked            bool
 	organizations, keys, tokens int
@@ -73,8 +73,8 @@ func checkHeaders(raw []byte) (seen seenHeaders, err error) {
 	return seen, nil
 }
 
-// withhold removes credentials that a request has twice, because a proxy in front may have
-// checked the other one.
+// withhold removes credentials and organizations that a request has twice, because a proxy in front
+// of the service may have checked the one that the transport's parser does not return.
 func (seen *seenHeaders) withhold(h *fasthttp.RequestHeader) {
 	if seen.keys > 1 || seen.tokens > 1 {
 		h.DelBytes(web.HeaderAPIKey)

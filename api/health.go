@@ -15,7 +15,7 @@ const StatusOK = "ok"
 
 // Status is the state of the parts of the service.
 type Status struct {
-	Core string // ready means that all due work is scheduled
+	Core string // StatusOK means that all due work is scheduled
 	DB   string
 }
 
@@ -28,7 +28,7 @@ const (
 
 // health serves the health check (specification, "Health"): 503 while the service
 // starts or stops, so that a load balancer which reads only the status code sends
-// nothing here. A nearly full disk is 200: reads and outcomes go on.
+// nothing here. A nearly full disk gets 200, because the service still serves reads and stores outcomes.
 func (s *Server) health(req *web.Request) error {
 	status := s.cfg.Status()
 	web.WriteJSON(req.RequestCtx, statusCode(status.Core), s.cfg.healthBody(status))

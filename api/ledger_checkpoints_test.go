@@ -40,10 +40,10 @@ func TestTrialBalanceDoesNotDependOnCheckpoints(t *testing.T) {
 	}
 	read := func() (results []string) {
 		for _, at := range moments {
-			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
-			results = append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
+			results = append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 500, "credits_posted"), " "))
+			results = append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/trial-balance?env=test"+at, 7, "balance"), " "))
 		}
-		return append(results, strings.Join(pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
+		return append(results, strings.Join(columnOfPages(t, f.auditor(), ledgerPath+"/accounts?env=test", 20, "debits_posted"), " "))
 	}
 	want := read()
 	f.makeCheckpoints()

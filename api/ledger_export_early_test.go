@@ -36,7 +36,7 @@ func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 	f.auditor().get(exportPath+"?format=csv").wantExportRefused(500, `{"error":"internal","message":"something went wrong on our side"}`)
 }
 
-// The same holds for an export that has not begun when the server stops.
+// An export that has not begun when the server stops gets an error status too.
 func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)

@@ -17,8 +17,8 @@ import (
 	"mizan/posting"
 )
 
-// The data for measurements of exports: payments of several partners, each with five events and
-// an entry of three postings; one in ten is held first.
+// The data for measurements of exports are payments of several partners. Each payment has five events and
+// an entry of three postings, and one payment in ten begins with a hold.
 const (
 	exportedEntries  = 1_000_000
 	exportedPartners = 10_000

@@ -73,7 +73,7 @@ func (f *fixture) runSecularContracts(env string) {
 	f.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
 }
 
-// runReligiousContracts does the same in the religious reading.
+// runReligiousContracts takes a contract of each product of the religious reading through its lifecycle.
 func (f *fixture) runReligiousContracts() {
 	f.t.Helper()
 	const deed = `ownership_documents ["deed"]`
@@ -95,7 +95,7 @@ type trialBalanceRow struct {
 	Owed    string `json:"credits_pending"`
 }
 
-// trialBalance returns all rows.
+// trialBalance returns all rows of the trial balance.
 func (f *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	f.t.Helper()
 	cursor := ""
@@ -115,8 +115,8 @@ func (f *fixture) trialBalance(query string) (rows []trialBalanceRow) {
 	}
 }
 
-// netBalances returns the rows' differences, "account commodity" → debits minus credits in minor
-// units, without zeros.
+// netBalances returns debits minus credits of each row, in minor units, by "account commodity". Rows with
+// the balance zero are left out.
 func netBalances(t *testing.T, rows []trialBalanceRow) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -210,6 +210,7 @@ func wantEqualBalances(t *testing.T, what string, got, want map[string]string) {
 	}
 }
 
+// exported writes an export to a file and returns the file's path.
 func (f *fixture) exported(query, extension string) string {
 	f.t.Helper()
 	path := filepath.Join(f.t.TempDir(), "export."+extension)
@@ -217,9 +218,8 @@ func (f *fixture) exported(query, extension string) string {
 	return path
 }
 
-// A program that knows nothing of this one reads the export and computes the
-// balances of the trial balance, account by account: posted and held ones, by booked time and
-// by effective date.
+// hledger, which shares no code with this service, reads the export and computes the balances of each
+// account, posted and held, by booked time and by effective date. They equal those of the trial balance.
 func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("hledger"); err != nil {
@@ -310,8 +310,8 @@ func balanceAssertion(account string, pending bool, debits, credits string, scal
 	return fmt.Sprintf("2030-01-01 balance %s %s ~ 0 %s\n", name, amount, commodity)
 }
 
-// beancountName returns the name of one of these tests' accounts in beancount, written
-// independently from the rule.
+// beancountName returns the name that an account of these tests has in beancount. It does not use the
+// exporter's code.
 func beancountName(path string, pending bool) string {
 	roots := map[byte]string{'A': "Assets", 'L': "Liabilities", 'Q': "Equity:Quasi", 'I': "Income", 'E': "Expenses", 'M': "Equity:Memorandum"}
 	root := roots[path[0]]

@@ -89,7 +89,7 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 		}
 	}
 	all := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
-	listed := pages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
+	listed := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
 	slices.Reverse(listed)
 	if !slices.Equal(all, listed) {
 		t.Errorf("exported are %v, listed %v", all, listed)
@@ -101,24 +101,23 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.charge(good)
-	away := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	own := away.get(exportPath+"?format=csv&env=test").want(200, "")
+	secondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
+	own := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
 	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
 		t.Errorf("the second organization exports %.500s", own.body)
 	}
 }
 
-// blockedWriter is a journal whose views wait to be released, after a number of views that do
-// not.
-type blockedWriter struct {
+// blockedJournal is a journal whose views wait until it is opened.
+type blockedJournal struct {
 	web.Journal
-	passes *atomic.Int64
-	asked  chan struct{}
-	open   chan struct{}
+	passes *atomic.Int64 // how many views may still be taken without waiting
+	asked  chan struct{} // receives once for each view that waits
+	open   chan struct{} // closed: the views that wait continue
 }
 
 // View implements web.Journal.
-func (j blockedWriter) View() *posting.View {
+func (j blockedJournal) View() *posting.View {
 	if j.passes.Add(-1) < 0 {
 		j.asked <- struct{}{}
 		<-j.open
@@ -126,9 +125,9 @@ func (j blockedWriter) View() *posting.View {
 	return j.Journal.View()
 }
 
-// newBlockedExportFixture starts a server whose exports wait when no more views are let through.
-func newBlockedExportFixture(t *testing.T) (*fixture, blockedWriter) {
-	j := blockedWriter{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
+// newBlockedExportFixture starts a server whose exports wait once the journal's passes are used up.
+func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
+	j := blockedJournal{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
 	j.passes.Store(1 << 40)
 	f := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal

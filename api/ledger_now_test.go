@@ -28,7 +28,7 @@ func TestQueryAtTheClocksInstantShowsEverythingBooked(t *testing.T) {
 	}
 }
 
-// A query up to the clock's now, in each form that responses and callers use, includes
+// A query up to the clock's now, in each form that responses and callers write, includes
 // everything booked so far, however far booked times run ahead of a clock that stands still.
 func TestQueryUpToNowShowsEverythingBooked(t *testing.T) {
 	t.Parallel()

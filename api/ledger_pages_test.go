@@ -12,9 +12,9 @@ import (
 // page.
 const cursorOfAnother = `{"errors":[{"code":"invalid","detail":"cursor is of another list: send it with the parameters of the page before","field":"cursor"}]}`
 
-// readPages reads a list of accounts in pages, and calls between after each page. Its rows are
-// the accounts with their totals.
-func (f *fixture) readPages(path string, limit int, between func()) (rows []string) {
+// readPages reads a list of accounts in pages, and calls afterPage after each page. It returns the
+// accounts with their totals.
+func (f *fixture) readPages(path string, limit int, afterPage func()) (rows []string) {
 	f.t.Helper()
 	cursor := ""
 	for {
@@ -26,19 +26,19 @@ func (f *fixture) readPages(path string, limit int, between func()) (rows []stri
 			return rows
 		}
 		cursor = "&cursor=" + url.QueryEscape(cursor)
-		between()
+		afterPage()
 	}
 }
 
 // wantOneMoment reads a list in pages while entries are booked. The pages must equal a single
 // page read at the first page's moment, and differ from one read at the end.
-func (f *fixture) wantOneMoment(path string, between func()) {
+func (f *fixture) wantOneMoment(path string, afterPage func()) {
 	f.t.Helper()
 	want := f.readPages(path, 500, func() {})
 	if len(want) < 10 {
 		f.t.Fatalf("%s has %d rows", path, len(want))
 	}
-	got := f.readPages(path, 8, between)
+	got := f.readPages(path, 8, afterPage)
 	if !slices.Equal(got, want) {
 		f.t.Errorf("%s in pages:\n%s\nwant\n%s", path, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -83,7 +83,7 @@ func TestPagesOfAPastDayShowOneMomentDespiteBackdatedEntries(t *testing.T) {
 func TestPagesOfTodayContinuePastMidnight(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	contract := f.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(soldOut...)
+	contract := f.createSecular("certificate-issues", "env", `"prod"`, "early_redemption_allowed", "true", "early_redemption_penalty", `"15"`).mustActAll(subscribed...)
 	contract.mustActAll("activate", `redeem_early redemption_date "2026-09-04"`)
 	dated := 0
 	for _, row := range f.readPages("/trial-balance?by=effective", 500, func() {}) {
@@ -135,7 +135,7 @@ func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 			}
 		}
 	}
-	// The same parameters in another spelling.
+	// The same parameters may be spelled differently.
 	first := f.auditor().get(ledgerPath+"/trial-balance?by=effective&at=2026-09-03&limit=2").want(200, "")
 	cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
 	f.auditor().get(ledgerPath+"/trial-balance?env=prod&by=effective&at=2026-09-03T12:00:00%2B00:00"+cursor).want(200, "")
@@ -158,7 +158,7 @@ func TestReversedTimeWindowIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, path := range []string{"/entries?env=test", "/accounts/L:partner:1:available/postings?env=test&currency=USD"} {
-		for window, want := range map[string]int{
+		for parameters, want := range map[string]int{
 			"&from=2026-09-03T10:00:01Z&to=2026-09-03T10:00:00Z": 422,
 			"&from=2026-09-05T00:00:00Z&to=2026-09-04T00:00:00Z": 422,
 			"&from=2026-09-03T10:00:00Z&to=2026-09-03T10:00:00Z": 200,
@@ -169,7 +169,7 @@ func TestReversedTimeWindowIsRefused(t *testing.T) {
 			if want == 422 {
 				body = `{"errors":[{"code":"invalid","detail":"to must not be before from","field":"to"}]}`
 			}
-			f.auditor().get(ledgerPath+path+window).want(want, body)
+			f.auditor().get(ledgerPath+path+parameters).want(want, body)
 		}
 	}
 }

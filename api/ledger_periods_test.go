@@ -84,14 +84,14 @@ func (f *fixture) recomputeMonth(month, lastDay string) (sum string, rows int) {
 	return hex.EncodeToString(digest[:]), rows
 }
 
-// backdateEntry books contracts, payments and holds, and entries whose effective days differ from
+// bookAroundMonthEnd books contracts, payments and holds, and entries whose effective days differ from
 // their booked days.
-func (f *fixture) backdateEntry() {
+func (f *fixture) bookAroundMonthEnd() {
 	f.t.Helper()
 	f.charge("4242424242424242").want(201, "")
 	f.charge("4000000000000077").want(201, "")
 	for _, env := range []string{`"prod"`, `"test"`} {
-		f.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true").mustActAll(soldOut...).mustActAll(
+		f.createSecular("certificate-issues", "env", env, "early_redemption_allowed", "true").mustActAll(subscribed...).mustActAll(
 			`activate issue_date "2026-08-31"`, `redeem_early redemption_date "2026-10-15"`)
 		f.createSecular("managed-investments", "env", env).mustActAll("fund", "activate", `profit gross_profit "100" period_end_date "2026-09-03"`)
 	}
@@ -103,7 +103,7 @@ func (f *fixture) backdateEntry() {
 func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.backdateEntry()
+	f.bookAroundMonthEnd()
 	r := f.closeMonth("2026-09").want(200, "")
 	if r.wantData("month", "2026-09"); !strings.HasPrefix(r.at("data.closed_at"), "2026-10-02T10:00:00.0000") {
 		t.Errorf("%s", r.body)
@@ -130,33 +130,32 @@ func TestAuditorRecomputesTheHashOfAClosedMonth(t *testing.T) {
 	check()
 }
 
-// datedActions are all fields of commands that date an entry: for each the actions before, and
-// the action with the field and its other members.
+// datedActions has all fields of actions that set the date of an entry.
 var datedActions = []struct {
 	product string
-	more    []string
-	before  []string
+	more    []string // names and values in the body that creates the contract
+	before  []string // the actions that precede the action
 	action  string
-	field   string
-	pairs   []string
+	field   string   // the field with the date
+	pairs   []string // names and values of the action's other fields
 }{
 	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
 	{"managed-investments", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"0"`}}, // nothing is posted
 	{"managed-investments", nil, []string{"fund", "activate"}, "loss", "period_end_date", []string{"amount", `"10"`}},
 	{"leases", nil, []string{`acquire ownership_documents ["deed"]`}, "activate", "delivery_date", nil},
 	{"partnerships", nil, []string{"fund", "activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
-	{"certificate-issues", nil, soldOut, "activate", "issue_date", nil},
-	{"certificate-issues", nil, append(slices.Clone(soldOut), "activate"), "profit", "period_end_date", []string{"total_profit", `"10"`}},
-	{"certificate-issues", []string{"early_redemption_allowed", "true"}, append(slices.Clone(soldOut), "activate"), "redeem_early", "redemption_date", nil},
-	{"certificate-issues", []string{"maturity_months", "1"}, append(slices.Clone(soldOut), `activate issue_date "2026-08-01"`, "mature"), "redeem", "redemption_date", nil},
+	{"certificate-issues", nil, subscribed, "activate", "issue_date", nil},
+	{"certificate-issues", nil, append(slices.Clone(subscribed), "activate"), "profit", "period_end_date", []string{"total_profit", `"10"`}},
+	{"certificate-issues", []string{"early_redemption_allowed", "true"}, append(slices.Clone(subscribed), "activate"), "redeem_early", "redemption_date", nil},
+	{"certificate-issues", []string{"maturity_months", "1"}, append(slices.Clone(subscribed), `activate issue_date "2026-08-01"`, "mature"), "redeem", "redemption_date", nil},
 	{"investment-deposits", nil, []string{"activate"}, "profit", "period_end_date", []string{"gross_profit", `"10"`}},
 	{"investment-deposits", nil, []string{"activate"}, "loss", "period_end_date", []string{"amount", `"10"`}},
 	{"instalment-sales", nil, []string{"order_asset", `purchase_asset ownership_documents ["deed"]`}, "deliver_asset", "delivery_date", nil},
 	{"instalment-sales", nil, []string{"order_asset", `purchase_asset ownership_documents ["deed"]`, "deliver_asset"}, "activate", "start_date", nil},
 }
 
-// soldOut are the actions after which an issue has a subscriber.
-var soldOut = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + customerID + `" certificates 2`}
+// subscribed has the actions after which an issue has a subscriber.
+var subscribed = []string{`offering subscription_start "2026-08-01" subscription_end "2026-12-30"`, `subscribe investor_id "` + customerID + `" certificates 2`}
 
 func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
@@ -383,11 +382,12 @@ func TestClosingRouteIsMissingWithoutItsService(t *testing.T) {
 	f.auditor().get(periods).want(200, "")
 }
 
-// undated are the dates in actions that date no entry, such as the end of an insurance or of an
-// offering.
+// undated has the fields of actions with a date that is not the date of an entry, such as the end of an
+// insurance or of an offering.
 var undated = []string{"insurance_expires", "subscription_start", "subscription_end"}
 
-// Every date of an action is in one of the two lists, so that a new one must be classified.
+// Every field of an action with a date is in datedActions or in undated, so that a new one must be
+// classified.
 func TestEveryActionDateIsClassified(t *testing.T) {
 	t.Parallel()
 	known := make(map[string]bool)

@@ -39,8 +39,8 @@ func hashOf(t *testing.T, text string) (h tlog.Hash) {
 	return h
 }
 
-// path returns the hashes of a proof.
-func path(t *testing.T, r *response) (hashes []tlog.Hash) {
+// proofHashes returns the hashes of a proof.
+func proofHashes(t *testing.T, r *response) (hashes []tlog.Hash) {
 	t.Helper()
 	for i := 0; ; i++ {
 		text := r.at(fmt.Sprintf("data.proof.%d", i))
@@ -65,7 +65,7 @@ func TestEveryEventHasAProofUnderTheSignedHead(t *testing.T) {
 		if r.at("data.seq") != fmt.Sprint(seq) || r.at("data.size") != fmt.Sprint(tree.N) || hashOf(t, r.at("data.root")) != tree.Hash {
 			t.Fatalf("event %d of a tree %+v: %s", seq, tree, r.body)
 		}
-		if err := tlog.CheckRecord(path(t, r), tree.N, tree.Hash, seq-1, tlog.RecordHash(leaf)); err != nil {
+		if err := tlog.CheckRecord(proofHashes(t, r), tree.N, tree.Hash, seq-1, tlog.RecordHash(leaf)); err != nil {
 			t.Fatalf("event %d: %v", seq, err)
 		}
 		if e, err := ledger.ParseCanonical(leaf); err != nil || int64(e.Seq) != seq {
@@ -102,12 +102,12 @@ func TestLaterHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 		hashOf(t, r.at("data.from_root")) != first.Hash || hashOf(t, r.at("data.to_root")) != second.Hash {
 		t.Errorf("%s", r.body)
 	}
-	must(t, tlog.CheckTree(path(t, r), second.N, second.Hash, first.N, first.Hash))
-	// Proofs exist for an earlier tree too, of inclusion and of consistency.
+	must(t, tlog.CheckTree(proofHashes(t, r), second.N, second.Hash, first.N, first.Hash))
+	// There are proofs of inclusion and of consistency for an earlier tree too.
 	r = f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=3&to=%d", ledgerPath, first.N)).want(200, "")
-	must(t, tlog.CheckTree(path(t, r), first.N, first.Hash, 3, hashOf(t, r.at("data.from_root"))))
+	must(t, tlog.CheckTree(proofHashes(t, r), first.N, first.Hash, 3, hashOf(t, r.at("data.from_root"))))
 	r = f.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
-	must(t, tlog.CheckRecord(path(t, r), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, r.at("data.leaf")))))
+	must(t, tlog.CheckRecord(proofHashes(t, r), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, r.at("data.leaf")))))
 	same := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
 	if same.at("data.proof.0") != "(absent)" || same.at("data.from_root") != same.at("data.to_root") {
 		t.Errorf("a tree and itself: %s", same.body)

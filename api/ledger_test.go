@@ -20,8 +20,8 @@ import (
 
 const ledgerPath = "/api/v1/ledger"
 
-// pages reads a list to its end, in pages of a given size, and returns one column.
-func pages(t *testing.T, c caller, path string, limit int, column string) (values []string) {
+// columnOfPages reads a list to its end, in pages of a given size, and returns one column of all rows.
+func columnOfPages(t *testing.T, c caller, path string, limit int, column string) (values []string) {
 	t.Helper()
 	separator := "?"
 	if strings.Contains(path, "?") {
@@ -92,13 +92,13 @@ func TestEventsShowEveryTransition(t *testing.T) {
 	if first := fmt.Sprintf("data.%d.", last); events.at(first+"version") != "1" || events.at(first+"from") != "null" || events.at(first+"entry") != "(absent)" {
 		t.Errorf("oldest: %s", events.body)
 	}
-	seqs := pages(t, f.auditor(), ledgerPath+"/events", 3, "seq")
+	seqs := columnOfPages(t, f.auditor(), ledgerPath+"/events", 3, "seq")
 	for i, seq := range seqs {
 		if seq != strconv.Itoa(len(seqs)-i) {
 			t.Fatalf("seqs %v: not newest first and gap-free", seqs)
 		}
 	}
-	if rest := pages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
+	if rest := columnOfPages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
 		t.Errorf("%v in pages of one", rest)
 	}
 	none := f.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
@@ -112,8 +112,8 @@ func totals(t *testing.T, c caller, query string) map[string][2]money.Amount {
 	t.Helper()
 	sums := map[string][2]money.Amount{}
 	const row = ledgerPath + "/trial-balance"
-	assets := pages(t, c, row+query, 7, "asset")
-	debits, credits := pages(t, c, row+query, 7, "debits_posted"), pages(t, c, row+query, 7, "credits_posted")
+	assets := columnOfPages(t, c, row+query, 7, "asset")
+	debits, credits := columnOfPages(t, c, row+query, 7, "debits_posted"), columnOfPages(t, c, row+query, 7, "credits_posted")
 	for i, asset := range assets {
 		sum := sums[asset]
 		for side, text := range [2]string{debits[i], credits[i]} {
@@ -166,7 +166,7 @@ func TestTrialBalancePagesShowOneMoment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	want := pages(t, f.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
+	want := columnOfPages(t, f.auditor(), ledgerPath+"/trial-balance?env=test", 500, "balance")
 	var got []string
 	cursor := ""
 	for {
@@ -189,7 +189,7 @@ func TestAccountsAreListedAndRead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
-	paths := pages(t, f.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
+	paths := columnOfPages(t, f.auditor(), ledgerPath+"/accounts?env=test", 10, "account")
 	if !slices.IsSorted(paths) || paths[0] != "A:bank" || paths[len(paths)-1] != "L:partner:1:available" || len(paths) != 51 {
 		t.Errorf("%d accounts: %v", len(paths), paths)
 	}
@@ -208,7 +208,7 @@ func TestAccountsAreListedAndRead(t *testing.T) {
 	if early := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD&at=2020-01-01T00:00:00Z").want(200, ""); early.at("data.0.balance") != "0" {
 		t.Errorf("before its first posting: %s", early.body)
 	}
-	if rows := pages(t, f.auditor(), ledgerPath+"/accounts/L:partner:1:available", 4, "asset.currency"); len(rows) != 25 {
+	if rows := columnOfPages(t, f.auditor(), ledgerPath+"/accounts/L:partner:1:available", 4, "asset.currency"); len(rows) != 25 {
 		t.Errorf("%d assets", len(rows))
 	}
 	for _, unknown := range []string{"L:partner:7:available", "nonsense", "L:partner:1:availabl", "L:partner:1:available2", "%2F", "L:partner:1:available%00"} {
@@ -224,10 +224,10 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	}
 	const path = ledgerPath + "/accounts/L:partner:1:available/postings"
 	for _, c := range []caller{f.auditor(), f.partner()} {
-		if got := pages(t, c, path+"?env=test&currency=USD", 2, "amount"); fmt.Sprint(got) != "[5 4 3 2 1 100000000]" {
+		if got := columnOfPages(t, c, path+"?env=test&currency=USD", 2, "amount"); fmt.Sprint(got) != "[5 4 3 2 1 100000000]" {
 			t.Errorf("amounts %v", got)
 		}
-		if got := pages(t, c, path+"?env=test&currency=USD", 1, "balance"); fmt.Sprint(got) != "[100000015 100000010 100000006 100000003 100000001 100000000]" {
+		if got := columnOfPages(t, c, path+"?env=test&currency=USD", 1, "balance"); fmt.Sprint(got) != "[100000015 100000010 100000006 100000003 100000001 100000000]" {
 			t.Errorf("balances %v", got)
 		}
 	}
@@ -237,7 +237,7 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 	}
 	// Both bounds of a window are inclusive.
 	from, to := url.QueryEscape(all.at("data.3.booked_at")), url.QueryEscape(all.at("data.1.booked_at"))
-	if got := pages(t, f.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
+	if got := columnOfPages(t, f.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
 		t.Errorf("window %v", got)
 	}
 	f.auditor().get(path+"?env=test").want(422, `{"errors":[{"code":"invalid","detail":"the account has several assets: send currency","field":"currency"}]}`)
@@ -264,7 +264,7 @@ func TestEntriesAreFilteredByTimeAndName(t *testing.T) {
 		"event=nothing":                                                  nil,
 		"account=" + "L:nobody":                                          nil,
 	} {
-		if got := pages(t, f.auditor(), ledgerPath+"/entries?env=test&"+query, 1, "seq"); !slices.Equal(got, want) {
+		if got := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test&"+query, 1, "seq"); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
@@ -276,15 +276,15 @@ func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 	neighbour := f.otherPartner()
 	f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD"`)).want(201, "")
 	for _, list := range []string{"/accounts?env=test", "/trial-balance?env=test"} {
-		for _, path := range pages(t, f.partner(), ledgerPath+list, 10, "account") {
+		for _, path := range columnOfPages(t, f.partner(), ledgerPath+list, 10, "account") {
 			if path != "L:partner:1:available" {
 				t.Errorf("%s shows %s", list, path)
 			}
 		}
-		if got := pages(t, f.partner(), ledgerPath+list, 10, "account"); len(got) != 25 {
+		if got := columnOfPages(t, f.partner(), ledgerPath+list, 10, "account"); len(got) != 25 {
 			t.Errorf("%s: %d rows", list, len(got))
 		}
-		if got := pages(t, neighbour, ledgerPath+list, 10, "account"); got != nil {
+		if got := columnOfPages(t, neighbour, ledgerPath+list, 10, "account"); got != nil {
 			t.Errorf("%s shows the neighbour %v", list, got)
 		}
 	}
@@ -379,7 +379,7 @@ func TestSearchesAreBounded(t *testing.T) {
 	if first.rows() != 0 || first.at("cursor.cursor_value") == "null" {
 		t.Fatalf("%s", first.body)
 	}
-	found := pages(t, f.auditor(), ledgerPath+"/entries?env=test&event=settle", 50, "source")
+	found := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test&event=settle", 50, "source")
 	if len(found) != 2 || found[0] != id {
 		t.Errorf("found %v", found)
 	}

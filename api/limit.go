@@ -15,7 +15,7 @@ import (
 const maxLimiters = 65_536
 
 // limits allows each key a number of requests per second of real time, because a manual clock
-// that stands still must not shut callers out. Nil allows all requests.
+// that stands still must not shut callers out. A nil *limits allows all requests.
 type limits struct {
 	perSecond int
 

@@ -30,11 +30,11 @@ func newHistory() *history { return &history{began: time.Now()} }
 // step is one change at one instant within a request.
 type step struct{ input, output any }
 
-// request makes one request, and records all its steps with the request's time span: for
+// request makes one request by calling send, and records all its steps with the request's time span. For
 // example, a payout takes its hold at one instant and settles it at another.
-func (h *history) request(client int, do func() []step) {
+func (h *history) request(client int, send func() []step) {
 	call := time.Since(h.began).Nanoseconds()
-	steps := do()
+	steps := send()
 	end := time.Since(h.began).Nanoseconds()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -44,8 +44,8 @@ func (h *history) request(client int, do func() []step) {
 	}
 }
 
-// linearizable fails the test unless an order of the steps explains the history. It writes an
-// unexplained history to a page.
+// linearizable fails the test unless an order of the steps explains the history. It writes a
+// history that cannot be explained to an HTML page.
 func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 	t.Helper()
 	result, info := porcupine.CheckOperationsVerbose(model, h.operations, patience)
@@ -76,8 +76,8 @@ type transactionState struct{ id, amount, status string }
 // createInput is a create's input; its output is a readOutput.
 type createInput struct{ txid, amount, card string }
 
-// readInput is a read's input; its output is a readOutput. The response to the create of
-// txid had this id.
+// readInput is a read's input; its output is a readOutput. id is from the response to the create with the
+// txid.
 type readInput struct{ txid, id string }
 
 // readOutput is a transaction as a response shows it. Only the response to a create can have replay.
@@ -97,8 +97,8 @@ func outputOf(r *response) readOutput {
 	}
 }
 
-// isForward tells whether partners may see a status after another one: final statuses stay,
-// except that settled money can be taken back.
+// isForward tells whether a partner that has seen one status may later see the other. Final statuses
+// stay, except that settled money can be taken back.
 func isForward(from, to string) bool {
 	order := map[string]int{"created": 1, "new": 2, "authorizing": 3, "charging": 4, "charged": 5, "rejected": 5, "failed": 5}
 	if from == to {
@@ -357,8 +357,8 @@ func operationAt(call, end int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Input: input, Output: output, Call: call, Return: end}
 }
 
-// Each of these histories violates one guarantee. The one beside it, with that fault corrected,
-// is explained.
+// Each of these histories violates one guarantee. The history beside it, in which that fault is
+// corrected, can be explained.
 func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()
 	const always = math.MaxInt64

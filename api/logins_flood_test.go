@@ -19,21 +19,21 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	first := f.seed.First.Org.String()
 	const connections = 300
 	crowded := make(chan struct{})
-	full := sync.OnceFunc(func() { close(crowded) })
+	reportCrowded := sync.OnceFunc(func() { close(crowded) })
 	var flood sync.WaitGroup
 	for i := range connections {
 		flood.Go(func() {
 			r := f.logIn(first, loginBody(fmt.Sprintf("x%d", i), "y"))
 			switch {
 			case r.status == 429 && r.at("message") == "too many attempts to log in at once" && r.header.Get("retry-after") == "1":
-				full()
+				reportCrowded()
 			case r.status == 503: // on a busy machine a flood may last longer than a login waits
 			case r.status != 401:
 				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 	}
-	go func() { flood.Wait(); full() }()
+	go func() { flood.Wait(); reportCrowded() }()
 	<-crowded // the maximum number is under way
 	for i := range 3 {
 		f.admin().post(users, fmt.Sprintf(`{"login":"u%d","name":"N","pass":%q,"roles":["client"]}`, i, goodPass)).want(201, "")
@@ -42,8 +42,8 @@ func TestAdministrationWorksDuringAFloodOfLogins(t *testing.T) {
 	flood.Wait()
 }
 
-// from returns a transport whose connections come from a loopback address.
-func from(t *testing.T, address string) *http.Transport {
+// transportFrom returns a transport whose connections come from a loopback address.
+func transportFrom(t *testing.T, address string) *http.Transport {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
 	tr := &http.Transport{DialContext: dialer.DialContext, MaxIdleConnsPerHost: 64}
@@ -75,16 +75,16 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	f.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
 	var over atomic.Bool
 	var flood sync.WaitGroup
-	full := make(chan struct{})
-	isFull := sync.OnceFunc(func() { close(full) })
+	atMaximum := make(chan struct{})
+	reportAtMaximum := sync.OnceFunc(func() { close(atMaximum) })
 	for a := range 6 {
-		tr := from(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
+		tr := transportFrom(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
 		for i := range 64 {
 			flood.Go(func() {
 				for n := 0; !over.Load(); n++ {
 					status, err := f.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
 					if status == 429 || status == 503 {
-						isFull()
+						reportAtMaximum()
 						return // only as many proceed as there are places
 					}
 					if err != nil || status != 401 {
@@ -95,8 +95,8 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 			})
 		}
 	}
-	<-full
-	other := from(t, "127.0.0.99")
+	<-atMaximum
+	other := transportFrom(t, "127.0.0.99")
 	for range 3 {
 		if status, err := f.logInFrom(other, "anna", goodPass); status != 201 || err != nil {
 			t.Errorf("from another address: %d %v", status, err)

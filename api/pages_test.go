@@ -246,8 +246,8 @@ func TestPageNeedsItsToken(t *testing.T) {
 	path, query, _ := strings.Cut(address, "?token=")
 	_, otherQuery, _ := strings.Cut(otherDoor, "?token=")
 	org, tag, _ := strings.Cut(query, ".")
-	theirs := f.second().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1","hosted":true}}`).want(201, "")
-	_, foreign, _ := strings.Cut(theirs.at("widget_url"), "?token=")
+	foreignPayment := f.second().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1","hosted":true}}`).want(201, "")
+	_, foreign, _ := strings.Cut(foreignPayment.at("widget_url"), "?token=")
 	foreignOrg, _, _ := strings.Cut(foreign, ".")
 	flipped := []byte(tag)
 	flipped[0] ^= 1

@@ -19,8 +19,8 @@ func (f *fixture) sendLines(method, path string, lines ...string) *response {
 	return responses[0]
 }
 
-// A proxy in front may have checked the other one of two equal headers, so a request with two
-// credentials is unauthorized.
+// If a request has a header twice, a proxy in front may have checked the one that the server does not
+// read. So a request with two credentials is unauthorized.
 func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

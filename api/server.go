@@ -41,7 +41,7 @@ type Config struct {
 	Enter func() (leave func())
 
 	// ProviderCalls returns how many provider calls are under way: a command that waits for one
-	// takes no place from others (package shed). Nil: none.
+	// takes no place from others (package shed). Nil means that there are never any.
 	ProviderCalls func() int
 
 	// Advance moves the manual clock; nil: there is none, and its routes are missing.
@@ -155,7 +155,7 @@ func New(cfg Config) *Server {
 		CaseSensitive:                true,
 		EnableTrustedProxyCheck:      true, // without a trusted proxy: Proxies finds the client's address
 		StreamRequestBody:            true, // bodies reads bodies after the caller is known
-		BodyLimit:                    1,    // bytes that the transport reads before that
+		BodyLimit:                    1,    // bytes of a body that the transport reads before the caller is known
 		ReadBufferSize:               headerLimit,
 		ReadTimeout:                  readTimeout,
 		WriteTimeout:                 web.WriteTimeout,

@@ -68,8 +68,8 @@ func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
 	f := newFixture(t)
 	f.createUser("anna", `"auditor"`, "")
 	anna := f.logInAs("anna")
-	for _, elsewhere := range []string{"", f.seed.Second.Org.String(), uuid.NewString(), "x"} {
-		anna.with("x-organization-id", elsewhere).get(ledgerPath+"/head").want(401, unauthorized)
+	for _, otherOrg := range []string{"", f.seed.Second.Org.String(), uuid.NewString(), "x"} {
+		anna.with("x-organization-id", otherOrg).get(ledgerPath+"/head").want(401, unauthorized)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestSessionExpiresAfterHalfAnHourIdleOr12Hours(t *testing.T) {
 		f.advance(28 * 60)
 		used.get(ledgerPath+"/head").want(200, "")
 	}
-	f.restart() // the time of the last use survives it
+	f.restart() // the time of the last use is not lost
 	f.advance(18*60 - 1)
 	used.get(ledgerPath+"/head").want(200, "")
 	f.advance(1)
@@ -282,7 +282,7 @@ func TestSessionsOfADeactivatedPartnerAreForbidden(t *testing.T) {
 	cashier.get("/api/v1/balances").want(401, unauthorized)
 }
 
-// The expected statuses are written by hand. A valid session without the right gets 403; an
+// The expected statuses are written by hand. A valid session without the necessary role gets 403; an
 // ended session gets 401.
 func TestEachRoleReachesItsRoutesOnly(t *testing.T) {
 	t.Parallel()

@@ -28,8 +28,7 @@ func (f *fixture) advanceDays(days int) {
 	f.admin().do("PUT", "/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, days*24*60*60)).want(200, "")
 }
 
-// `POST /subscriptions`
-// `{params:{initial_payment_id,amount,period_days,metadata?}}`, 201 `{data}`.
+// POST /subscriptions with {params:{initial_payment_id,amount,period_days,metadata?}} returns 201 {data}.
 func TestSubscriptionIsCreatedOnAChargedPayment(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -219,8 +218,8 @@ func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	f.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
-// Every write accepts an Idempotency-Key. A repetition gets the same response; with
-// another body, 409.
+// Every write accepts an Idempotency-Key. A repeated request gets the same response; with
+// another body it gets 409.
 func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

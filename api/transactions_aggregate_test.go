@@ -113,8 +113,8 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 	}
 }
 
-// A large part of the records is read in key order, a small part through the index of starts or
-// of updates, which has stale rows: both ways give the right sums.
+// A query that selects many records reads all records in key order. A query that selects few of them reads
+// the index of starts or of updates, which has stale rows. Both ways give the right sums.
 func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -279,14 +279,14 @@ func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *
 	return l.Directory.Authenticate(org, key)
 }
 
-// newLateViewFixture starts a server whose reads wait, with a maximum wait of an aggregate for
-// its turn.
-func newLateViewFixture(t *testing.T, turn time.Duration) (*fixture, *lateView) {
+// newLateViewFixture starts a server whose reads wait until they are released. An aggregate waits at most
+// maxWait for its turn.
+func newLateViewFixture(t *testing.T, maxWait time.Duration) (*fixture, *lateView) {
 	t.Helper()
 	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
 	return newFixture(t, func(c *api.Config) {
 		l.Journal, l.Directory = c.Journal, c.Directory
-		c.Journal, c.Directory, c.AggregateWait = l, l, turn
+		c.Journal, c.Directory, c.AggregateWait = l, l, maxWait
 	}), l
 }
 

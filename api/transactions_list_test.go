@@ -111,7 +111,7 @@ func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("the second page: %s", last.body)
 	}
-	// A page with room for all rows is the last, and so is one that is exactly full.
+	// A page that has all rows is the last one, even if it is exactly full.
 	for _, limit := range []string{"21", "100"} {
 		if all := f.partner().get(transactions + "?limit=" + limit); all.rows() != 21 || all.at("cursor.cursor_value") != "null" {
 			t.Errorf("limit %s: %d rows, cursor %s", limit, all.rows(), all.at("cursor.cursor_value"))
@@ -301,8 +301,8 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 	}
 }
 
-// A manual clock stands still, and events meanwhile are booked microseconds after it. A bound
-// equal to the clock's time includes all of them.
+// While a manual clock stands still, events are booked microseconds after the clock's time. A bound equal
+// to the clock's time includes all of them.
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -318,7 +318,7 @@ func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	}
 }
 
-// A transaction that was created by several events is listed by the first.
+// A transaction that was created by several events is listed by the time of the first one.
 func TestListFindsATransactionByTheTimeItShows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

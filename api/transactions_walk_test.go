@@ -11,11 +11,11 @@ import (
 )
 
 // walkPages reads a list from its newest page to its last, in pages of random length, and
-// counts how often it finds each id; between runs after each page.
-func (f *fixture) walkPages(random *rand.Rand, query string, between func()) map[string]int {
+// counts how often it finds each id. It calls afterPage after each page.
+func (f *fixture) walkPages(random *rand.Rand, query string, afterPage func()) map[string]int {
 	f.t.Helper()
 	seen := map[string]int{}
-	for cursor := ""; cursor != "null"; between() {
+	for cursor := ""; cursor != "null"; afterPage() {
 		r := f.partner().get(transactions+"?"+query+"&limit="+strconv.Itoa(1+random.IntN(7))+cursor).want(200, "")
 		for _, row := range r.object()["data"].([]any) {
 			seen[row.(map[string]any)["id"].(string)]++

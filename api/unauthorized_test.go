@@ -23,8 +23,8 @@ import (
 // hangGuard ends a test that waits for an event that does not come.
 const hangGuard = time.Minute
 
-// unauthorizedCases are all reasons for a 401 with an API key, each with a key and an
-// organization of the same length.
+// unauthorizedCases returns all reasons for a 401 with an API key, each with a key and an organization.
+// All keys have the same length, and so do all organizations.
 func unauthorizedCases(f *fixture) map[string][2]string {
 	f.t.Helper()
 	first, second := f.seed.First.Org.String(), f.seed.Second.Org.String()

@@ -204,8 +204,8 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// until reads an inclusive upper bound. It returns 0, which means no bound, if there is none or
-// if it is the clock's now (web.ThroughNow).
+// until reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
+// or has the clock's present time (web.ThroughNow).
 func (f *form) until(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
@@ -224,11 +224,13 @@ const maxTestDeliveries = 16
 // testDeliveries bounds the test deliveries under way.
 type testDeliveries struct{ places chan struct{} }
 
-func newTestDeliveries(most int) *testDeliveries { return &testDeliveries{make(chan struct{}, most)} }
+func newTestDeliveries(allowed int) *testDeliveries {
+	return &testDeliveries{make(chan struct{}, allowed)}
+}
 
-// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends the
-// terminal's address one notification, which is about no transaction. The response is 200 whether
-// or not it arrives.
+// sendTestDelivery is POST /terminal/{id}/test-delivery: it immediately sends one notification, which
+// is about no transaction, to the terminal's address. The response is 200 whether or not the
+// notification arrives.
 func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	t := h.testDeliveries
 	if err := noneOrObject(req.Request.Body()); err != nil {

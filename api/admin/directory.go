@@ -16,8 +16,8 @@ import (
 	"mizan/posting"
 )
 
-// commandWait bounds a change of the directory in real time. After it the caller can't know
-// whether the change was made.
+// commandWait is how long a request waits, in real time, for a change of the directory. If that is
+// not long enough, the caller can't know whether the change was made.
 const commandWait = 15 * time.Second
 
 // Directory changes and lists the directory's records; *directory.Service of actors is one.
@@ -57,7 +57,8 @@ type Directory interface {
 	// Answered returns the cached reply of a write whose context came from directory.Once.
 	Answered(actors.Key) (answer directoryactor.Answer, found bool, err error)
 
-	// KeepAnswer stores the reply of such a write in another actor's Change.
+	// KeepAnswer stores the reply of a write, whose context came from directory.Once, in another
+	// actor's Change.
 	KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error
 
 	// Receives tells whether a terminal of the organization, or a partner without a terminal,

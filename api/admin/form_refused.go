@@ -10,14 +10,14 @@ import (
 	"mizan/ledger"
 )
 
-// decide calls do with the form's fields, and responds with all wrong fields at once
-// (specification, "Errors": one element per field). If some fields have the wrong type, do
-// still checks the others, but changes nothing.
-func decide[T any](ctx context.Context, f *form, do func(context.Context) (T, error)) (T, error) {
+// decide calls change and returns the refusals of all wrong fields at once (specification, "Errors":
+// one element per field). If some fields have the wrong type, change still checks the others, but
+// only as a dry run, which changes nothing.
+func decide[T any](ctx context.Context, f *form, change func(context.Context) (T, error)) (T, error) {
 	if len(f.problems) > 0 {
 		ctx = directoryactor.WithDryRun(ctx)
 	}
-	result, err := do(ctx)
+	result, err := change(ctx)
 	if err = f.refused(err); err != nil {
 		var none T
 		return none, err

@@ -11,19 +11,19 @@ import (
 	"mizan/ledger/schema"
 )
 
-// writeReply describes the response to one kind of write. A repeated request gets the same one.
+// writeReply describes the response to one kind of write. A repeated request gets the same response.
 type writeReply[T any] struct {
 	status int
-	bare   bool                     // the fields are at the top level too
+	bare   bool                     // the record's fields are at the top level too
 	append func(*schema.Encoder, T) // writes the fields of a record
 	show   func(T) any              // if append is nil: a struct with json tags
 	warn   func(T) []string         // warnings for the caller about the result; nil: none
 }
 
 // run makes a change once. A request whose Idempotency-Key was used before gets the cached
-// reply. do must copy what it needs of the request, because it may still run after the request
+// reply. change must copy what it needs of the request, because it may still run after the request
 // has ended.
-func (reply writeReply[T]) run(h *Handlers, req *web.Request, do func(context.Context) (T, error)) error {
+func (reply writeReply[T]) run(h *Handlers, req *web.Request, change func(context.Context) (T, error)) error {
 	key, err := h.keys.Admin(req)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (reply writeReply[T]) run(h *Handlers, req *web.Request, do func(context.Co
 		}
 		ctx = directoryactor.Once(ctx, key, reply.cached)
 	}
-	result, err := do(ctx)
+	result, err := change(ctx)
 	if err != nil {
 		return h.replayOr(req, key, err)
 	}
@@ -81,7 +81,7 @@ func (h *Handlers) replayOr(req *web.Request, key actors.Key, refusal error) err
 	return refusal
 }
 
-// replay responds with the cached reply for the key; false if the key is free. The error is a
+// replay responds with the cached reply for the key. answered is false if the key is free. The error is a
 // Conflict if the key was used for another request.
 func (h *Handlers) replay(req *web.Request, key actors.Key) (answered bool, err error) {
 	a, found, err := h.cfg.Directory.Answered(key)

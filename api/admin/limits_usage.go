@@ -13,8 +13,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// LimitUsage returns how much of a limit is used; *account.Service is one. The subject is that
-// of directory.Payer.Subject, empty for the scope partner. The error is a *ledger.Refusal or
+// LimitUsage returns how much of a limit is used; *account.Service is one. The subject is
+// what directory.Payer.Subject returns; it is empty for the scope partner. The error is a *ledger.Refusal or
 // the store's.
 type LimitUsage interface {
 	Usage(ctx context.Context, l *directory.Limit, subject string) (directory.Usage, error)

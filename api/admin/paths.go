@@ -81,35 +81,35 @@ func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func
 	}
 }
 
-// runInOrganization is run for a change in the request's organization.
-func (reply writeReply[T]) runInOrganization(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID) (T, error)) error {
+// runInOrganization calls run for a change in the request's organization.
+func (reply writeReply[T]) runInOrganization(h *Handlers, req *web.Request, change func(ctx context.Context, org ledger.ID) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, err := req.Organization(h.cfg.Directory)
 		if err != nil {
 			return result, err
 		}
-		return do(ctx, org)
+		return change(ctx, org)
 	})
 }
 
-// runOnRecord is run for a change of the record in the path.
-func (reply writeReply[T]) runOnRecord(h *Handlers, req *web.Request, do func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+// runOnRecord calls run for a change of the record in the path.
+func (reply writeReply[T]) runOnRecord(h *Handlers, req *web.Request, change func(ctx context.Context, org, id ledger.ID) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, id, err := h.organizationAndID(req)
 		if err != nil {
 			return result, err
 		}
-		return do(ctx, org, id)
+		return change(ctx, org, id)
 	})
 }
 
-// runOnPartner is run for a change of the partner in the path, or of one of the partner's records.
-func (reply writeReply[T]) runOnPartner(h *Handlers, req *web.Request, do func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+// runOnPartner calls run for a change of the partner in the path, or of one of the partner's records.
+func (reply writeReply[T]) runOnPartner(h *Handlers, req *web.Request, change func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
 	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
 		org, number, err := h.organizationAndNumber(req)
 		if err != nil {
 			return result, err
 		}
-		return do(ctx, org, number)
+		return change(ctx, org, number)
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// recordForm is the body of a request about a record of a type, as the type's columns read it.
+// recordForm is the body of a request about a directory record, read by the columns of the record's type.
 type recordForm[R any] struct {
 	*form
 	columns *schema.Type[R]

@@ -16,7 +16,7 @@ import (
 )
 
 // People changes and lists the users who log in; *directory.Service of actors is one. Errors
-// are *ledger.Refusal; those of LogIn may also be a *directory.LockedOut or
+// are *ledger.Refusal. An error of LogIn may also be a *directory.LockedOut or
 // directory.ErrCrowded.
 type People interface {
 	User(org, id ledger.ID) (*directory.User, bool)

@@ -45,8 +45,8 @@ type Principal struct {
 	Session *directory.Session // set for a person's session
 }
 
-// Sees tells whether the principal may read the account: an auditor all of its
-// organization, a partner its own.
+// Sees tells whether the principal may read the account. An auditor may read all accounts of its
+// organization, a partner only its own.
 func (p *Principal) Sees(path ledger.Path) bool {
 	return p.Partner == nil || Owns(p.Partner.Number, path)
 }
@@ -108,8 +108,8 @@ func (a *Authenticator) AdminToken(c *Credentials) error {
 }
 
 // PartnerKeyOrSession authenticates a caller that reads a partner's data: the partner's key, or
-// a session of role partner, which acts as its partner. All others are refused as by
-// PartnerKey.
+// a session of role partner, which acts as its partner. All other callers get the
+// same refusals as from PartnerKey.
 func (a *Authenticator) PartnerKeyOrSession(c *Credentials) (Principal, error) {
 	if len(c.APIKey) != 0 || len(c.Bearer) == 0 {
 		return a.PartnerKey(c)
@@ -155,7 +155,7 @@ func (a *Authenticator) Session(c *Credentials, roles ...directory.Role) (Princi
 	return a.person(c, false, roles)
 }
 
-// SessionToEnd authenticates a person who ends the session. It is Session, except that it also
+// SessionToEnd authenticates a person who ends the session. It does what Session does, but also
 // admits a session of a deactivated partner.
 func (a *Authenticator) SessionToEnd(c *Credentials, roles ...directory.Role) (Principal, error) {
 	return a.person(c, true, roles)
@@ -202,7 +202,7 @@ func (a *Authenticator) actAsPartner(org ledger.ID, s *directory.Session, c *Cre
 	return Principal{Org: org, Partner: partner, Session: s}, nil
 }
 
-// isDeactivated tells whether actAsPartner has refused a partner that is deactivated.
+// isDeactivated tells whether an error of actAsPartner means that the partner is deactivated.
 func isDeactivated(err error) bool {
 	var refused *ledger.Refusal
 	return errors.As(err, &refused) && refused.Code == ledger.Forbidden
@@ -221,8 +221,8 @@ func (a *Authenticator) session(org ledger.ID, wellFormed bool, c *Credentials) 
 	return s, found && wellFormed && active
 }
 
-// Organization parses the header x-organization-id; the nil UUID, which no organization has, if
-// it is malformed.
+// Organization parses the header x-organization-id. If the header is malformed, it returns the nil
+// UUID, which no organization has.
 func Organization(header []byte) ledger.ID {
 	id, wellFormed := organization(header)
 	if !wellFormed {

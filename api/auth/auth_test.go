@@ -17,9 +17,9 @@ import (
 )
 
 var (
-	here  = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01")
-	there = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d02")
-	from  = netip.MustParseAddr("203.0.113.9")
+	ourOrg        = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d01")
+	otherOrg      = uuid.MustParse("3e0a2c58-61f8-4b53-8a0a-0f2f3a9c1d02")
+	clientAddress = netip.MustParseAddr("203.0.113.9")
 )
 
 // recordingDirectory is a Directory that records the calls.
@@ -36,7 +36,7 @@ func (p *recordingDirectory) note(what string) { p.asked = append(p.asked, what)
 // Authenticate implements auth.Directory.
 func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
 	p.note("key")
-	if org != here || string(key) != "mzk_good" {
+	if org != ourOrg || string(key) != "mzk_good" {
 		return nil, nil, false
 	}
 	return &directory.APIKey{}, &p.partner, true
@@ -45,7 +45,7 @@ func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory
 // Session implements auth.Directory.
 func (p *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micros) (*directory.Session, bool) {
 	p.note("session")
-	if org != here || string(token) != "mzs_good" {
+	if org != ourOrg || string(token) != "mzs_good" {
 		return nil, false
 	}
 	return &directory.Session{Roles: directory.Roles{p.role}, Partner: p.partner.Number}, true
@@ -54,7 +54,7 @@ func (p *recordingDirectory) Session(org ledger.ID, token []byte, _ ledger.Micro
 // Partner implements auth.Directory.
 func (p *recordingDirectory) Partner(org ledger.ID, number int64) (*directory.Partner, bool) {
 	p.note("partner")
-	return &p.partner, org == here && number == p.partner.Number && !p.partnerMissing
+	return &p.partner, org == ourOrg && number == p.partner.Number && !p.partnerMissing
 }
 
 // AdminToken implements auth.Directory.
@@ -66,7 +66,7 @@ func (p *recordingDirectory) AdminToken(token []byte) bool {
 // Organization implements auth.Directory.
 func (p *recordingDirectory) Organization(id ledger.ID) (*directory.Organization, bool) {
 	p.note("organization")
-	if id != here {
+	if id != ourOrg {
 		return nil, false
 	}
 	return &directory.Organization{ID: id, Status: p.status}, true
@@ -86,33 +86,33 @@ func code(err error) ledger.Code {
 }
 
 func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
-	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}
+	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}
 	nothing := func(*recordingDirectory) {}
-	elsewhere := netip.MustParsePrefix("192.0.2.0/24")
+	foreignRange := netip.MustParsePrefix("192.0.2.0/24")
 	steps := []string{"key", "organization"}
 	for name, c := range map[string]struct {
 		change func(*auth.Credentials)
 		setUp  func(*recordingDirectory)
 		want   ledger.Code
 	}{
-		"good":                   {func(*auth.Credentials) {}, nothing, ""},
-		"no key":                 {func(c *auth.Credentials) { c.APIKey = nil }, nothing, ledger.Unauthorized},
-		"unknown key":            {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, nothing, ledger.Unauthorized},
-		"no organization":        {func(c *auth.Credentials) { c.Organization = nil }, nothing, ledger.Unauthorized},
-		"malformed organization": {func(c *auth.Credentials) { c.Organization = []byte("x") }, nothing, ledger.Unauthorized},
-		"other organization":     {func(c *auth.Credentials) { c.Organization = []byte(there.String()) }, nothing, ledger.Unauthorized},
-		"braces":                 {func(c *auth.Credentials) { c.Organization = []byte("{" + here.String() + "}") }, nothing, ledger.Unauthorized},
-		"inactive organization":  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
-		"source address":         {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{elsewhere} }, ledger.Unauthorized},
-		"deactivated, elsewhere": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{elsewhere} }, ledger.Unauthorized},
-		"deactivated":            {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
+		"good":                         {func(*auth.Credentials) {}, nothing, ""},
+		"no key":                       {func(c *auth.Credentials) { c.APIKey = nil }, nothing, ledger.Unauthorized},
+		"unknown key":                  {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, nothing, ledger.Unauthorized},
+		"no organization":              {func(c *auth.Credentials) { c.Organization = nil }, nothing, ledger.Unauthorized},
+		"malformed organization":       {func(c *auth.Credentials) { c.Organization = []byte("x") }, nothing, ledger.Unauthorized},
+		"other organization":           {func(c *auth.Credentials) { c.Organization = []byte(otherOrg.String()) }, nothing, ledger.Unauthorized},
+		"organization in braces":       {func(c *auth.Credentials) { c.Organization = []byte("{" + ourOrg.String() + "}") }, nothing, ledger.Unauthorized},
+		"inactive organization":        {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
+		"foreign address":              {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{foreignRange} }, ledger.Unauthorized},
+		"deactivated, foreign address": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{foreignRange} }, ledger.Unauthorized},
+		"deactivated":                  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
 	} {
 		g, p := newAuthenticator()
 		credentials := good
 		c.change(&credentials)
 		c.setUp(p)
 		who, err := g.PartnerKey(&credentials)
-		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == here) {
+		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == ourOrg) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 		if !slices.Equal(p.asked, steps) {
@@ -129,21 +129,21 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 		status      directory.OrgStatus
 		want        want
 	}{
-		"admin token":               {"mza_good", here.String(), directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
-		"admin token, nowhere":      {"mza_good", "", directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
-		"auditor":                   {"mzs_good", here.String(), directory.Auditor, directory.Active, want{ledger.Forbidden, ""}},
-		"session admin":             {"mzs_good", here.String(), directory.Admin, directory.Active, want{ledger.Forbidden, ""}},
-		"client":                    {"mzs_good", here.String(), directory.Client, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
-		"partner's session":         {"mzs_good", here.String(), directory.PartnerRole, directory.Active, want{ledger.Forbidden, ""}},
-		"session elsewhere":         {"mzs_good", there.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
-		"session nowhere":           {"mzs_good", "", directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
-		"session, archived":         {"mzs_good", here.String(), directory.Auditor, directory.Archived, want{ledger.Unauthorized, ledger.Unauthorized}},
-		"unknown":                   {"mzs_bad", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
-		"partner's key as a bearer": {"mzk_good", here.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"admin token":                     {"mza_good", ourOrg.String(), directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
+		"admin token, no organization":    {"mza_good", "", directory.Auditor, directory.Active, want{"", ledger.Forbidden}},
+		"auditor":                         {"mzs_good", ourOrg.String(), directory.Auditor, directory.Active, want{ledger.Forbidden, ""}},
+		"session admin":                   {"mzs_good", ourOrg.String(), directory.Admin, directory.Active, want{ledger.Forbidden, ""}},
+		"client":                          {"mzs_good", ourOrg.String(), directory.Client, directory.Active, want{ledger.Forbidden, ledger.Forbidden}},
+		"partner's session":               {"mzs_good", ourOrg.String(), directory.PartnerRole, directory.Active, want{ledger.Forbidden, ""}},
+		"session of another organization": {"mzs_good", otherOrg.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"session, no organization":        {"mzs_good", "", directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"session, archived":               {"mzs_good", ourOrg.String(), directory.Auditor, directory.Archived, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"unknown":                         {"mzs_bad", ourOrg.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
+		"partner's key as a bearer":       {"mzk_good", ourOrg.String(), directory.Auditor, directory.Active, want{ledger.Unauthorized, ledger.Unauthorized}},
 	} {
 		g, p := newAuthenticator()
 		p.role, p.status = c.role, c.status
-		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: from}
+		credentials := auth.Credentials{Bearer: []byte(c.bearer), Organization: []byte(c.org), APIKey: []byte("mzk_good"), Source: clientAddress}
 		if err := g.AdminToken(&credentials); code(err) != c.want.admin {
 			t.Errorf("%s as admin: %v", name, err)
 		}
@@ -156,7 +156,7 @@ func TestBearerTokenIsReadFromTheHeader(t *testing.T) {
 
 func TestLedgerReadWithoutBearerUsesThePartnerKey(t *testing.T) {
 	g, _ := newAuthenticator()
-	who, err := g.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(here.String()), Source: from}, directory.Auditor)
+	who, err := g.LedgerReader(&auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}, directory.Auditor)
 	if err != nil || who.Partner == nil || who.Session != nil {
 		t.Errorf("%+v %v", who, err)
 	}

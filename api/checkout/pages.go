@@ -22,7 +22,8 @@ type Payers interface {
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Current returns the transaction after its provider has renewed an expired action.
-	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
+	// onPayerPage says that the payer's page asks for it.
+	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
 	// Returned reports that the payer came back from the provider. There is no error if the
 	// payer had nothing to do there.
 	Returned(org, id ledger.ID) (paymentactor.Result, error)
@@ -67,8 +68,8 @@ func (h *Handlers) checkToken(req *web.Request) (v visit, ok bool) {
 	return v, err == nil || v.expired
 }
 
-// openVisit is checkToken for pages that expire with the token. If ok is false, the response has
-// been written.
+// openVisit does what checkToken does, for pages that expire with the token. If ok is false, it has
+// written the response.
 func (h *Handlers) openVisit(req *web.Request) (v visit, ok bool, err error) {
 	v, ok = h.checkToken(req)
 	switch {
@@ -91,14 +92,14 @@ func (h *Handlers) showPage(req *web.Request) error {
 		return h.sendError(req, &v, err)
 	}
 	v.lang = h.langOf(v.org, result.Record)
-	next, away, err := h.step(&v, &result)
+	next, redirectTo, err := h.step(&v, &result)
 	switch {
 	case err != nil:
 		return h.sendError(req, &v, err)
-	case away != "" && v.fromForm && !strings.HasPrefix(away, h.cfg.Pages.Base+"/"):
+	case redirectTo != "" && v.fromForm && !strings.HasPrefix(redirectTo, h.cfg.Pages.Base+"/"):
 		next = page.Leaving{Order: h.orderOf(v.org, result.Record), Next: v.path()}
-	case away != "":
-		return h.redirect(req, away)
+	case redirectTo != "":
+		return h.redirect(req, redirectTo)
 	}
 	return h.sendPage(req, fiber.StatusOK, v.lang, next)
 }
@@ -159,8 +160,8 @@ func (h *Handlers) postPassword(req *web.Request, v *visit, r *record, fields *f
 	return h.afterForm(req, v, h.submit(v, "otp", typed))
 }
 
-// postSignature submits the signature of the payload on the page. If it is late, the response
-// shows the current payload.
+// postSignature submits the signature of the payload on the page. If the payload has expired, the
+// response shows the current one.
 func (h *Handlers) postSignature(req *web.Request, v *visit, r *record, fields *formFields) error {
 	typed := bytes.TrimSpace(fields.value("signature"))
 	if len(typed) == 0 || len(typed) > maxSignature {

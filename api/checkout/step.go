@@ -31,8 +31,8 @@ const (
 	awaitsProvider // a visit to the provider's address
 )
 
-// waitsFor returns what the payer can do: nothing after the payer's time has passed, or while
-// the provider is being asked.
+// waitsFor returns what the transaction waits for from its payer. That is nothing after the payer's time
+// has passed, and nothing while an operation is under way.
 func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	r := result.Record
 	a := r.Action
@@ -57,8 +57,8 @@ func waitsFor(result *paymentactor.Result, now ledger.Micros) awaited {
 	return 0
 }
 
-// isPassword tells whether the action requires a password. The merchant supplies material of
-// other types.
+// isPassword tells whether the action requires only a one-time password. If the action has no list of
+// required fields, the type of its material decides.
 func isPassword(a *payment.Action) bool {
 	if !web.IsObject(a.Material) {
 		return false
@@ -114,8 +114,9 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	return page.Processing{Order: order, Self: v.path()}, "", nil
 }
 
-// providerPage returns the payer's next step at the provider: the provider's address for such
-// pages, its form, or the address that it has published.
+// providerPage returns the payer's next step at the provider. It is the address of the provider's page
+// or, if there is none, the action's URL: as the target of a form if the action's method is post, else
+// as an address to go to.
 func (h *Handlers) providerPage(a *payment.Action, order page.Order) (next page.Page, redirectTo string, err error) {
 	target := a.Page
 	if target == "" {
@@ -166,8 +167,8 @@ func (h *Handlers) timeLeft(until ledger.Micros) time.Duration {
 	return max(until.Time().Sub(h.cfg.Clock.Now()), 0)
 }
 
-// actionPage returns the page for a payer who has begun to act in time. It is valid as long as
-// the action, and then shows the outcome for a while.
+// actionPage returns the path of the page for a payer who has begun to act in time. The path is valid as
+// long as the action, and then shows the outcome for a while.
 func (h *Handlers) actionPage(v *visit, r *record) string {
 	return h.cfg.Pages.Path(v.org, v.id, "", r.Action.Until.Time().Add(payerpage.Lifetime))
 }

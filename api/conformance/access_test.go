@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// "Authentication", for the routes of transactions.
+// Tests of the specification's section "Authentication", for the routes of transactions.
 
 const unauthorized = `{"error":"unauthorized"}`
 
@@ -21,7 +21,7 @@ func withoutFields(h http.Header, names ...string) string {
 }
 
 func TestUnauthorizedResponseGivesNoReason(t *testing.T) {
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	m := newMerchantWithTerminals(t, `{}`)
 	key := func(more string) string {
 		return admin(t).post(v1+"/api_keys", `{"name":"k","partner_id":`+m.number+more+`}`).want(201).at("key")
@@ -62,7 +62,7 @@ func TestAdminTokenIsRefusedOnPartnerRoutes(t *testing.T) {
 }
 
 func TestInactiveOrganizationIs401(t *testing.T) {
-	platform := anyone(t).with("authorization", "Bearer "+open(t).Sandbox.AdminToken)
+	platform := anyone(t).with("authorization", "Bearer "+testServer(t).Sandbox.AdminToken)
 	for _, status := range []string{"maintenance", "archived"} {
 		org := platform.post(v1+"/organizations", `{"name":"Sleeps","type":"merchant"}`).want(201).at("data.id")
 		of := platform.with("x-organization-id", org)
@@ -95,7 +95,7 @@ func TestDeactivatedPartnerIs403(t *testing.T) {
 }
 
 func TestAdministrationTakesTheAdminTokenOnly(t *testing.T) {
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	admin(t).get(v1 + "/partners").want(200)
 	for _, c := range []caller{sandboxMerchant(t).caller, anyone(t), bearer(t, "mza_nobody")} {
 		if r := c.get(v1 + "/partners"); r.status != 401 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Transactions as the administration and an organization's auditors see them.
+// Tests of transactions as the administration and an organization's auditors see them.
 
 // listed returns the ids that the administration token finds.
 func listed(t testing.TB, query string) []string {
@@ -59,7 +59,7 @@ func TestAdminTokenListNeedsAPartnerOfTheOrganization(t *testing.T) {
 	} {
 		admin(t).get(transactions+"?"+query).refuses("partner_id", detail)
 	}
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	for _, number := range []string{"987654321", fmt.Sprint(s.Second.PartnerID)} {
 		admin(t).get(transactions+"?partner_id="+number).want(404).has("error", "not_found")
 	}
@@ -85,11 +85,11 @@ func TestTransactionIsReadableByTheAdministrationAndAuditors(t *testing.T) {
 	r := m.create(payment(good))
 	path := transactions + "/" + r.at("id")
 	own := m.get(path).want(200)
-	for _, c := range []caller{admin(t), auditor(t), bearer(t, open(t).Sandbox.SessionToken)} {
+	for _, c := range []caller{admin(t), auditor(t), bearer(t, testServer(t).Sandbox.SessionToken)} {
 		c.get(path).wantBody(200, own.body)
 		c.get(transactions + "/" + m.terminals[0]).want(404)
 	}
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	admin(t).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)
 	bearer(t, s.Second.SessionToken).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)
 	bearer(t, s.Second.SessionToken).get(path).want(401)
@@ -119,8 +119,8 @@ func (m *merchant) wantRouting(id, want string) {
 
 func TestRoutingShowsTheOutcomeAtEachTerminal(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":-3,"fail":"rejected"}`)
-	m.terminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":-3,"fail":"rejected"}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	id := m.create(payment(good)).has("status", "charged").at("id")
 	m.wantRouting(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
 	r := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
@@ -154,9 +154,9 @@ func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
 
 func TestRoutingShowsWhyNoTerminalAccepted(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payout", `{"priority":4}`)
+	m.addTerminal("payout", `{"priority":4}`)
 	m.wantRouting(m.create(payout(good)).has("status", "rejected").at("id"), "T1 4 stopped insufficient balance")
-	m.terminal("payment", `{"priority":-2}`)
+	m.addTerminal("payment", `{"priority":-2}`)
 	admin(t).patch(v1+"/terminal/"+m.terminals[1], `{"is_active":false}`).want(200)
 	got := m.routingRows(m.create(payment(good)).has("error_description", "no terminal available").at("id"))
 	if !strings.Contains(got, "T2 -2 excluded it is switched off") {
@@ -170,7 +170,7 @@ func TestRoutingIsForTheAdministrationAndAuditors(t *testing.T) {
 	m.get(path).want(403).has("error", "forbidden")
 	anyone(t).get(path).wantBody(401, `{"error":"unauthorized"}`)
 	admin(t).get(transactions + "/" + m.terminals[0] + "/routing").want(404)
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	bearer(t, s.SessionToken).get(path).want(200)
 	bearer(t, s.Second.SessionToken).get(path).want(401)
 	admin(t).with("x-organization-id", s.Second.OrganizationID).get(path).want(404)

@@ -37,7 +37,7 @@ type response struct {
 
 func anyone(t testing.TB) caller {
 	t.Helper()
-	open(t)
+	testServer(t)
 	return caller{t, sandbox.base}
 }
 
@@ -51,19 +51,19 @@ func keyed(t testing.TB, key, org string) caller {
 
 func bearer(t testing.TB, token string) caller {
 	t.Helper()
-	return anyone(t).with("authorization", "Bearer "+token, "x-organization-id", open(t).Sandbox.OrganizationID)
+	return anyone(t).with("authorization", "Bearer "+token, "x-organization-id", testServer(t).Sandbox.OrganizationID)
 }
 
 // admin returns a caller with the admin token, for the first organization.
-func admin(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AdminToken) }
+func admin(t testing.TB) caller { t.Helper(); return bearer(t, testServer(t).Sandbox.AdminToken) }
 
 // auditor returns a caller that reads the ledger of the first organization.
-func auditor(t testing.TB) caller { t.Helper(); return bearer(t, open(t).Sandbox.AuditorToken) }
+func auditor(t testing.TB) caller { t.Helper(); return bearer(t, testServer(t).Sandbox.AuditorToken) }
 
-// second returns a caller with the key of the second organization's partner.
-func second(t testing.TB) caller {
+// secondPartner returns a caller with the key of the second organization's partner.
+func secondPartner(t testing.TB) caller {
 	t.Helper()
-	s := open(t).Sandbox.Second
+	s := testServer(t).Sandbox.Second
 	return keyed(t, s.APIKey, s.OrganizationID)
 }
 

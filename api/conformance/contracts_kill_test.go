@@ -14,8 +14,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// Timers fire in order and once, and a request with a key is executed once, also across kills
-// at any moment: while the clock jumps over months, and while payments are under way.
+// Timers fire once and in order, and a request with an idempotency key is executed once, even if the
+// server is killed while the clock jumps over months or while payments are under way.
 func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	random := newRandom(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
@@ -45,7 +45,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 		mover, payer := s.Admin(), s.Session()
 		all.Go(func() { _, _ = mover.Put(v1+"/sandbox/clock", until(120*(round+1)+5)) })
 		for i := range leases {
-			all.Go(func() { paysRent(payer, leases[i], round) })
+			all.Go(func() { payRent(payer, leases[i], round) })
 		}
 		for range random.IntN(40) { // requests, not time, determine the moment of the kill
 			_, _ = payer.Get(leases[0])
@@ -55,7 +55,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 		s.Restart()
 		ad().put(v1+"/sandbox/clock", until(120*(round+1)+5)).want(200)
 		for i := range leases {
-			if a, err := paysRent(s.Session(), leases[i], round); err != nil || a.Status != 200 {
+			if a, err := payRent(s.Session(), leases[i], round); err != nil || a.Status != 200 {
 				t.Fatalf("round %d, lease %d: %v %v", round, i, a, err)
 			}
 		}
@@ -88,8 +88,8 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	}
 }
 
-// paysRent makes a round's payment of a lease, with a key for the round.
-func paysRent(c *testkit.Client, path string, round int) (*testkit.Answer, error) {
+// payRent pays a lease's rent in a round of the test, with an idempotency key for the round.
+func payRent(c *testkit.Client, path string, round int) (*testkit.Answer, error) {
 	return c.With("idempotency-key", fmt.Sprintf("%s/%d", path, round)).Post(path+"/payment", params{"amount": "100"})
 }
 

@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// Contracts in the religious reading, as a bank uses them. All are in env test, so that amounts
-// of other tests are not mixed with theirs.
+// Tests of contracts in the religious reading, as a bank uses them. The contracts are in env test, so that
+// their amounts are not mixed with those of other tests.
 
 const islamic = v1 + "/baas/islamic-banking/"
 
 // fatwa is the body of a board's approval.
 var fatwa = []any{"approved_by", "Dr. Amin", "fatwa_reference", "F-7/2026"}
 
-// createReligious creates a contract of a product type, with these members in its body.
-func createReligious(t testing.TB, productType string, more ...any) *contractFixture {
+// createReligious creates a contract of a product type. members are names and values in its body.
+func createReligious(t testing.TB, productType string, members ...any) *contractFixture {
 	t.Helper()
-	return createContract(t, islamic+productType, more...)
+	return createContract(t, islamic+productType, members...)
 }
 
 func TestSukukPenaltiesAndRemaindersGoToCharity(t *testing.T) {
@@ -122,7 +122,7 @@ func TestMusharakaAndWadiahBeginWithTheirReview(t *testing.T) {
 }
 
 func TestScreeningIsStoredAndLinkedToItsContract(t *testing.T) {
-	board := bearer(t, open(t).Sandbox.SessionToken)
+	board := bearer(t, testServer(t).Sandbox.SessionToken)
 	found := board.get(islamic + "screen?subject=asset&region=AE&asset_type=office%20tower&debt_percent=30.5").want(200)
 	found.has("data.decision", "fail", "data.rules.1.code", "debt_ratio", "data.rules.1.outcome", "fail", "data.ruleset_version", "1")
 	id := found.at("data.screening_id")

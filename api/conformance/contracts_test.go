@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Contracts of participatory finance, as an organization's staff use them.
+// Tests of contracts of participatory finance, as an organization's staff use them.
 
 const pfp = v1 + "/pfp/"
 
@@ -24,16 +24,16 @@ type contractFixture struct {
 // halfAndHalf is an equal profit sharing ratio.
 var halfAndHalf = params{"bank": 50, "customer": 50}
 
-// createSecular creates a contract of the product, in AED, with these members in its body.
-func createSecular(t testing.TB, product string, more ...any) *contractFixture {
+// createSecular creates a contract of the product, in AED. members are names and values in its body.
+func createSecular(t testing.TB, product string, members ...any) *contractFixture {
 	t.Helper()
-	return createContract(t, pfp+product, more...)
+	return createContract(t, pfp+product, members...)
 }
 
 // createContract creates a contract at a path of either reading.
 func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	t.Helper()
-	contract := &contractFixture{caller: bearer(t, open(t).Sandbox.SessionToken), people: make(map[string]string)}
+	contract := &contractFixture{caller: bearer(t, testServer(t).Sandbox.SessionToken), people: make(map[string]string)}
 	pairs := []string{}
 	for _, name := range []string{"p", "a", "b", "c"} {
 		contract.people[name] = uuid.NewString()
@@ -46,7 +46,7 @@ func createContract(t testing.TB, base string, more ...any) *contractFixture {
 	return contract
 }
 
-// act performs an action with these members in its body; without members there is no body.
+// act performs an action. pairs are the names and values in its body; without pairs there is no body.
 func (contract *contractFixture) act(action string, pairs ...any) *response {
 	contract.t.Helper()
 	var body any
@@ -193,8 +193,7 @@ func TestIssueGoesFromDraftToRedemption(t *testing.T) {
 	contract.act("default", "reason", "late").wantConflict()
 }
 
-// The order of subscribe's checks: each request corrects the fault of the one before and
-// reaches the next check.
+// Each request corrects the fault of the previous one, and so reaches the next of subscribe's checks.
 func TestSubscribeChecksInTheSpecifiedOrder(t *testing.T) {
 	contract := newIssue(t, "min_subscription", 2, "max_subscription", 5)
 	contract.subscribe("a", "3").wantRefused("certificates") // not an integer, and the issue is not offered either

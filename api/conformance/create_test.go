@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// "POST /api/v1/transactions (create)".
+// Tests of the specification's section "POST /api/v1/transactions (create)".
 
 func TestCreateNeedsAParamsObject(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
@@ -121,7 +121,7 @@ func TestCustomerLangAndMetaAreAccepted(t *testing.T) {
 func TestStatus201DoesNotMeanAccepted(t *testing.T) {
 	m := newMerchant(t)
 	m.send(payment(good)).want(201).has("status", "rejected", "error_description", "no terminal available")
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.send(payment(declined)).want(201).has("status", "rejected", "error_code", "card_declined")
 	m.send(payment(good, "amount", "1"+strings.Repeat("0", 73))).want(201).has("status", "rejected", "error_description", "amount out of range")
 }
@@ -188,7 +188,7 @@ func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	r := m.create(hosted())
 	address := r.at("widget_url")
-	if u, err := url.Parse(address); err != nil || u.Query().Get("token") == "" || !strings.HasPrefix(address, open(t).BaseURL+"/") {
+	if u, err := url.Parse(address); err != nil || u.Query().Get("token") == "" || !strings.HasPrefix(address, testServer(t).BaseURL+"/") {
 		t.Fatalf("widget_url is %s", address)
 	}
 	advance(t, 14*60+59)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Deliveries as the administration sees them.
+// Tests of deliveries as the administration sees them.
 
 const deliveries = v1 + "/deliveries"
 
@@ -60,7 +60,7 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 	event := deliveriesOf(t, id).at("data.0.event_id")
 	admin(t).get(deliveries+"/"+event).want(200).has(
 		"data.event_id", event, "data.state", "delivered", "data.next_at", "null",
-		"data.attempts.0.at", first.Format(stamp), "data.attempts.0.status", "500", "data.attempts.0.error", "status 500",
+		"data.attempts.0.at", first.Format(timeFormat), "data.attempts.0.status", "500", "data.attempts.0.error", "status 500",
 		"data.attempts.1.status", "201", "data.attempts.1.error", "null", "data.attempts.2", absent,
 	).matches("data.attempts.0.duration_ms", digits).matches("data.attempts.1.at", instant)
 }
@@ -81,7 +81,7 @@ func TestDeliveryIsReplayed(t *testing.T) {
 		t.Errorf("%d attempts, the last one of %s", len(again)-len(before), last.parsed.Data.TxID)
 	}
 	last := again[len(again)-1]
-	last.hasHeaders(last.signatures("whsec"))
+	last.hasHeaders(last.signatureHeaders("whsec"))
 	for range 2 {
 		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
 	}
@@ -97,7 +97,7 @@ func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	r := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
 	n := h.waitForAll()[0]
-	n.hasHeaders(n.signatures("whsec"))
+	n.hasHeaders(n.signatureHeaders("whsec"))
 	if n.parsed.Type != "transaction.test" || n.parsed.EventID != r.at("data.event_id") {
 		t.Errorf("sent was %s", n.body)
 	}
@@ -116,7 +116,7 @@ func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	id := m.create(payment(good, "txid", "a")).at("id")
 	h.waitForAll()
 	event := deliveriesOf(t, id).at("data.0.event_id")
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
 	away := admin(t).with("x-organization-id", s.Second.OrganizationID)
 	for _, call := range []struct{ method, path string }{{"GET", ""}, {"POST", "/replay"}} {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// "Errors" and the service's own choices about the shapes of requests and responses.
+// Tests of the specification's section "Errors", and of the service's own choices about the shapes of
+// requests and responses.
 
 func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 	m := sandboxMerchant(t)

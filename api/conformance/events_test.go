@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// "Events": what merchants are notified of, and how.
+// Tests of the specification's section "Events": what merchants are notified of, and how.
 
 func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
@@ -120,7 +120,7 @@ func TestSignatureCoversTimestampAndBody(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
-	n.hasHeaders(n.signatures("whsec"))
+	n.hasHeaders(n.signatureHeaders("whsec"))
 }
 
 func TestNotificationsWithoutASecretAreUnsigned(t *testing.T) {
@@ -135,13 +135,13 @@ func TestBothSecretsSignDuringARotation(t *testing.T) {
 	m.notify(0, h.merchantParams("secret", "new", "secret_previous", "old"))
 	m.create(payment(good, "txid", "a"))
 	n := h.wantNotified("charged of a")[0]
-	want := n.signatures("new")
+	want := n.signatureHeaders("new")
 	want["x-webhook-signature-previous"] = n.signed("old")
 	n.hasHeaders(want)
 }
 
-// The schedule by the clock: an attempt at once, then after 30 s, 2 min, 10 min, 1 h and 6 h,
-// each counted from the failure before. There is no attempt after the sixth.
+// By the clock the attempts are made at once, and then 30 s, 2 min, 10 min, 1 h and 6 h after the
+// previous failure. There is no attempt after the sixth.
 func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
 	h.respond(http.StatusInternalServerError)
@@ -157,7 +157,7 @@ func TestFailedDeliveriesAreRetriedOnScheduleAndParkedAfterTheSixth(t *testing.T
 		if n := len(h.received()); n != i+1 {
 			t.Errorf("%d attempts before %v are over", n, gap)
 		}
-		deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(stamp))
+		deliveriesOf(t, id).has("data.0.state", "pending", "data.0.attempts", fmt.Sprint(i+1), "data.0.next_at", at.Format(timeFormat))
 		setClock(t, at)
 		if n := len(h.received()); n != i+2 {
 			t.Errorf("%d attempts after %v", n, gap)
@@ -186,7 +186,7 @@ func TestEachAttemptHasTheSameEventIDAndAFreshSignature(t *testing.T) {
 		if n.parsed.Timestamp != at.Unix() {
 			t.Errorf("attempt %d is of %v, want %v", i+1, time.Unix(n.parsed.Timestamp, 0).UTC(), at)
 		}
-		n.hasHeaders(n.signatures("whsec"))
+		n.hasHeaders(n.signatureHeaders("whsec"))
 		if n.parsed.EventID != all[0].parsed.EventID || string(n.object("")["data"]) != string(all[0].object("")["data"]) {
 			t.Errorf("attempt %d tells something else: %s", i+1, n.body)
 		}
@@ -240,8 +240,8 @@ func TestUnreachableReceiverIsAFailure(t *testing.T) {
 
 func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
-	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
-	m.terminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	for i := range m.terminals {
 		m.notify(i, h.merchantParams())
 	}
@@ -254,10 +254,10 @@ func TestRejectionIsNotNotifiedDuringFailover(t *testing.T) {
 
 func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 	m, h := newMerchant(t), newHook(t)
-	terminal := m.merchantTerminal(h.merchantParams("secret", "own"))
+	terminal := m.addMerchantTerminal(h.merchantParams("secret", "own"))
 	id := m.create(payment(good, "txid", "a")).has("status", "rejected", "error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
-	n.hasHeaders(n.signatures("own"))
+	n.hasHeaders(n.signatureHeaders("own"))
 	deliveriesOf(t, id).has("data.0.terminal_id", terminal)
 	m.create(paymentWith(params{}, "txid", "b")).has("error_description", "unexpected card")
 	h.wantNotified("rejected of b")
@@ -268,14 +268,14 @@ func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
 	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
-	n.hasHeaders(n.signatures("the partner's"))
-	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id for the partner itself
+	n.hasHeaders(n.signatureHeaders("the partner's"))
+	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id that stands for the partner
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
-	n.hasHeaders(n.signatures("the partner's"))
+	n.hasHeaders(n.signatureHeaders("the partner's"))
 	m.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
 	m.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
@@ -349,7 +349,7 @@ func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	m.notify(0, moved.merchantParams("secret", "next"))
 	advance(t, 30)
 	after := moved.wantNotified("charged of a")[0]
-	after.hasHeaders(after.signatures("next"))
+	after.hasHeaders(after.signatureHeaders("next"))
 	if after.parsed.EventID != before.parsed.EventID {
 		t.Errorf("it is another event")
 	}
@@ -381,10 +381,10 @@ func deliveriesOf(t testing.TB, id string) *response {
 	return admin(t).get(v1 + "/deliveries?transaction_id=" + id).want(200)
 }
 
-// stamp is the format of times.
-const stamp = "2006-01-02T15:04:05.000000-07:00"
+// timeFormat is the format of times in responses.
+const timeFormat = "2006-01-02T15:04:05.000000-07:00"
 
-// setClock moves the clock to an instant; when it returns everything due has been done.
+// setClock moves the clock to an instant. It returns when everything that became due has been done.
 func setClock(t testing.TB, at time.Time) {
 	t.Helper()
 	admin(t).put(v1+"/sandbox/clock", `{"now":"`+at.Format(time.RFC3339Nano)+`"}`).want(200)

@@ -137,14 +137,15 @@ func newMerchantWithHook(t testing.TB, settings string) (*merchant, *hook) {
 	return m, h
 }
 
-// notify sets merchant_params of the merchant's i-th terminal.
+// notify sets the merchant_params of the merchant's terminal with index i.
 func (m *merchant) notify(i int, p params) {
 	m.t.Helper()
 	admin(m.t).patch(v1+"/terminal/"+m.terminals[i], params{"merchant_params": p}).want(200)
 }
 
-// merchantTerminal gives the merchant a notification-only terminal in env test.
-func (m *merchant) merchantTerminal(p params) string {
+// addMerchantTerminal gives the merchant a terminal of type merchant, which is only for notifications, in
+// env test.
+func (m *merchant) addMerchantTerminal(p params) string {
 	m.t.Helper()
 	return admin(m.t).post(v1+"/terminal", params{
 		"name": "notices", "partner_id": json.Number(m.number), "type": "merchant", "env": "test", "merchant_params": p,
@@ -175,14 +176,14 @@ func (n *notification) hasHeaders(want map[string]string) {
 	}
 }
 
-// signatures returns the headers that one secret signs with.
-func (n *notification) signatures(secret string) map[string]string {
+// signatureHeaders returns the x-webhook- headers of a notification that is signed with one secret.
+func (n *notification) signatureHeaders(secret string) map[string]string {
 	return map[string]string{
 		"x-webhook-event-id": n.parsed.EventID, "x-webhook-timestamp": strconv.FormatInt(n.parsed.Timestamp, 10), "x-webhook-signature": n.signed(secret),
 	}
 }
 
-// object returns a JSON object of the body by its name; "data" is the data.
+// object returns the JSON object that is a member of the body.
 func (n *notification) object(name string) map[string]json.RawMessage {
 	n.t.Helper()
 	var o map[string]json.RawMessage

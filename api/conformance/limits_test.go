@@ -11,26 +11,26 @@ import (
 	"mizan/internal/testkit"
 )
 
-// The effects of limits, the blocklist and a terminal's circuit breaker on transactions.
+// Tests of the effects of limits, of the blocklist and of a terminal's circuit breaker on transactions.
 
 // createLimit creates a limit for a partner in USD, in env test, and returns its id.
-func (c caller) createLimit(partner, kind string, most any, more ...any) string {
+func (c caller) createLimit(partner, kind string, maximum any, more ...any) string {
 	c.t.Helper()
 	bound := "max_amount"
 	if kind == "velocity" {
 		bound = "max_count"
 	}
-	fields := params{"partner_id": json.Number(partner), "kind": kind, "currency": "USD", "env": "test", bound: most}.with(more...)
+	fields := params{"partner_id": json.Number(partner), "kind": kind, "currency": "USD", "env": "test", bound: maximum}.with(more...)
 	return c.post(v1+"/limits", fields).want(201).at("data.id")
 }
 
-func (m *merchant) createLimit(kind string, most any, more ...any) string {
+func (m *merchant) createLimit(kind string, maximum any, more ...any) string {
 	m.t.Helper()
-	return admin(m.t).createLimit(m.number, kind, most, more...)
+	return admin(m.t).createLimit(m.number, kind, maximum, more...)
 }
 
-// wantUsage checks "used reserved remaining resets_at"; without the last one, resets_at may have
-// any value.
+// wantUsage checks a limit's usage. want has the values of used, reserved, remaining and resets_at; if it
+// has only three values, resets_at may be any time.
 func (c caller) wantUsage(id, want string) {
 	c.t.Helper()
 	path, query, _ := strings.Cut(id, "?")
@@ -144,7 +144,7 @@ func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
 	m.wantCharged(payment(good))
 }
 
-// The payer by which a limit groups transactions: a card, a customer, an address.
+// A limit may count the transactions of each payer separately: by card, e-mail address or IP address.
 func TestScopedLimitAppliesToEachPayer(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
@@ -169,8 +169,8 @@ func TestScopedLimitAppliesToEachPayer(t *testing.T) {
 
 func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
 	m := newMerchant(t)
-	first := m.terminal("payment", `{"priority":1,"currencies":["USD"]}`)
-	m.terminal("payment", `{"priority":2}`)
+	first := m.addTerminal("payment", `{"priority":1,"currencies":["USD"]}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	m.createLimit("daily_volume", "1000", "terminal_id", first)
 	m.createLimit("daily_volume", "1", "type", "payout")
 	m.createLimit("daily_volume", "1", "env", "prod")
@@ -190,7 +190,8 @@ func TestLimitsApplyToAHostedPaymentOnContinue(t *testing.T) {
 	admin(t).wantUsage(id, "1000 0 0")
 }
 
-// Terminal, blocklist, limits, funds: the first failed check is the transaction's reason.
+// The checks are, in this order: terminal, blocklist, limits, funds. The first check that fails gives the
+// transaction's reason.
 func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
@@ -198,7 +199,7 @@ func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
 	m.createLimit("daily_volume", "500")
 	refused := payout(good, "customer", blocked)
 	m.wantRejected(refused, "no terminal available")
-	m.terminal("payout", `{}`)
+	m.addTerminal("payout", `{}`)
 	m.wantRejected(refused, "anti-fraud: email")
 	m.wantRejected(payout(good), "limit exceeded: daily_volume")
 	m.wantRejected(payout(good, "amount", "500"), "insufficient balance")
@@ -243,19 +244,19 @@ func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
 
 func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.createLimit("per_transaction", "1")
 	addToBlocklist(t, "email", "ru@example.com")
 	m.wantRejected(payment(good), "превышен лимит: per_transaction")
 	m.wantRejected(payment(good, "customer", params{"email": "ru@example.com"}), "отклонено системой защиты от мошенничества: email")
 }
 
-// After twenty consecutive charges without a response from a terminal's provider, the next ones use
-// another terminal, and those twenty are inquired.
+// After twenty consecutive charges without a response from a terminal's provider, the next charges use
+// another terminal. The service inquires about the twenty charges.
 func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
-	m.terminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":1,"fail":"timeout"}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	var unknown []string
 	for range 20 {
 		unknown = append(unknown, m.create(payment(good)).has("status", "charging").at("id"))
@@ -275,21 +276,21 @@ func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	}
 }
 
-// startOwnServer returns the sandbox's first partner and its administrator on a new server for
-// the test.
-func startOwnServer(t *testing.T) (s *testkit.Server, m *merchant, ad caller) {
+// startOwnServer starts a new server for the test, and returns it with its sandbox's first partner and a
+// caller with the admin token.
+func startOwnServer(t *testing.T) (s *testkit.Server, m *merchant, administrator caller) {
 	s = testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	return s, &merchant{caller: caller{t, s.Partner()}, number: fmt.Sprint(s.Sandbox.PartnerID)}, caller{t, s.Admin()}
 }
 
-// Days and months are calendar days and months of the clock in UTC.
+// A limit's days and months are calendar days and months in UTC, by the clock.
 func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
-	_, m, ad := startOwnServer(t)
+	_, m, administrator := startOwnServer(t)
 	to := func(instant string) {
 		t.Helper()
-		ad.put(v1+"/sandbox/clock", params{"now": instant}).want(200)
+		administrator.put(v1+"/sandbox/clock", params{"now": instant}).want(200)
 	}
-	day, month := ad.createLimit(m.number, "daily_volume", "1000"), ad.createLimit(m.number, "monthly_volume", "2500")
+	day, month := administrator.createLimit(m.number, "daily_volume", "1000"), administrator.createLimit(m.number, "monthly_volume", "2500")
 	charges := func(amount string) { t.Helper(); m.create(payment(good, "amount", amount)).has("status", "charged") }
 	rejects := func(kind string) {
 		t.Helper()
@@ -298,16 +299,16 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 	to("2030-01-30T23:59:59.999999Z")
 	charges("1000")
 	rejects("daily_volume")
-	ad.wantUsage(day, "1000 0 0 2030-01-31T00:00:00.000000+00:00")
+	administrator.wantUsage(day, "1000 0 0 2030-01-31T00:00:00.000000+00:00")
 	to("2030-01-31T03:00:00+03:00")
-	ad.wantUsage(day, "0 0 1000 2030-02-01T00:00:00.000000+00:00")
+	administrator.wantUsage(day, "0 0 1000 2030-02-01T00:00:00.000000+00:00")
 	charges("1000")
-	ad.wantUsage(month, "2000 0 500 2030-02-01T00:00:00.000000+00:00")
+	administrator.wantUsage(month, "2000 0 500 2030-02-01T00:00:00.000000+00:00")
 	rejects("daily_volume")
 	to("2030-01-31T23:59:59.999999Z")
 	rejects("daily_volume")
 	to("2030-02-01T00:00:00Z")
-	ad.wantUsage(month, "0 0 2500 2030-03-01T00:00:00.000000+00:00")
+	administrator.wantUsage(month, "0 0 2500 2030-03-01T00:00:00.000000+00:00")
 	charges("1000")
 	to("2030-02-02T00:00:00Z")
 	charges("1000")
@@ -316,12 +317,12 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 	charges("500")
 }
 
-// After a kill among creates at the bound of a volume and of a velocity limit, admitted ones
-// still count, and no further ones are admitted.
+// The server is killed while creates reach the bounds of a volume limit and of a velocity limit. After
+// the kill the admitted creates still count, and no further ones are admitted.
 func TestLimitsHoldAcrossAKill(t *testing.T) {
-	s, m, ad := startOwnServer(t)
-	day := ad.createLimit(m.number, "daily_volume", "20000")
-	pace := ad.createLimit(m.number, "velocity", 25, "window", "hour", "type", "payout")
+	s, m, administrator := startOwnServer(t)
+	day := administrator.createLimit(m.number, "daily_volume", "20000")
+	pace := administrator.createLimit(m.number, "velocity", 25, "window", "hour", "type", "payout")
 	many := func(n int, of func(string, ...any) params) {
 		var all sync.WaitGroup
 		for range n {
@@ -338,11 +339,11 @@ func TestLimitsHoldAcrossAKill(t *testing.T) {
 	many(20, payout) // the kill interrupts some of them
 	<-killed
 	s.Restart()
-	m.client, ad.client = s.Partner(), s.Admin()
+	m.client, administrator.client = s.Partner(), s.Admin()
 	many(25, payment)
 	many(45, payout)
-	ad.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // outcomes of interrupted calls are inquired
-	page := ad.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // there are no others
+	administrator.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // the server inquires about interrupted calls
+	page := administrator.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // the partner has no other transactions
 	ended := make(map[string]int)
 	for i, kind := range page.column("type") {
 		row := fmt.Sprintf("data.%d.", i)
@@ -357,11 +358,11 @@ func TestLimitsHoldAcrossAKill(t *testing.T) {
 	if moved > 20 || tried != 25 {
 		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", moved, tried, ended)
 	}
-	u := ad.get(v1 + "/limits/" + day + "/usage").want(200)
+	u := administrator.get(v1 + "/limits/" + day + "/usage").want(200)
 	if u.at("data.used") != fmt.Sprint(moved*1000) || u.at("data.reserved") != "0" {
 		t.Errorf("%s, %d were charged", u.body, moved)
 	}
-	if u := ad.get(v1 + "/limits/" + pace + "/usage").want(200); u.at("data.remaining") != "0" {
+	if u := administrator.get(v1 + "/limits/" + pace + "/usage").want(200); u.at("data.remaining") != "0" {
 		t.Errorf("%s", u.body)
 	}
 	if code := s.Stop(); code != 0 {

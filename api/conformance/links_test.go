@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Addresses of payers' pages: each contains a token that opens the page.
+// Tests of the addresses of payers' pages. Each address contains a token that opens the page.
 
 // waitingTransactions returns transactions that wait for their payer, each in its own way, with
 // the field in which the create shows the payer's address.
@@ -29,7 +29,8 @@ func waitingTransactions() map[string]struct {
 	}
 }
 
-// wantOpen checks that an address opens the payer's page, or leads on from it.
+// wantOpen checks whether an address opens the payer's page or redirects from it; open is the expected
+// answer.
 func (p payer) wantOpen(address string, open bool) {
 	p.t.Helper()
 	status := p.get(address).status
@@ -78,7 +79,7 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 
 func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	for name, w := range waitingTransactions() {
 		if w.create["type"] == "payout" && w.field != "widget_url" {
 			continue // this merchant can't make payouts
@@ -128,7 +129,7 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 	}
 }
 
-// A payer who has begun to act in time has the time of the action.
+// A payer who has begun to act in time may act until the time for the action ends.
 func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
 	m, p := sandboxMerchant(t), payer{t}
 	made := m.create(payment(password))

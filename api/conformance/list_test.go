@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// "GET /api/v1/transactions/{id} (read)" and "GET /api/v1/transactions (list)".
+// Tests of the specification's sections "GET /api/v1/transactions/{id} (read)" and
+// "GET /api/v1/transactions (list)".
 
 func TestReadReturnsTheFullState(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"fee_bps":"250","description":"ACME"}`)

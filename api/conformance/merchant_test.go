@@ -18,11 +18,11 @@ const (
 	noFunds       = "4000000000009995"
 	expired       = "4000000000000069"
 	processing    = "4000000000000119"
-	redirected    = "4000000000003220"
-	formed        = "4000000000003063"
-	password      = "4000002500003155"
+	redirected    = "4000000000003220" // the payer is redirected to the provider
+	formed        = "4000000000003063" // the payer posts a form to the provider
+	password      = "4000002500003155" // the payer must type a one-time password
 	delayed       = "4000000000000077"
-	silent        = "4000000000000341"
+	silent        = "4000000000000341" // the provider does not answer the charge
 	chargedBack   = "4000000000000259"
 	refundRefused = "4000000000005126"
 	refundSlow    = "4000000000007726"
@@ -50,7 +50,7 @@ func newMerchant(t testing.TB, more ...any) *merchant {
 	n := made.Add(1)
 	fields := params{"name": fmt.Sprintf("Merchant %d", n), "login": fmt.Sprintf("merchant-%d", n), "pass": "a temporary one"}.with(more...)
 	number := admin(t).post(v1+"/partners", fields).want(201).at("id")
-	return &merchant{caller: keyed(t, newKey(t, number), open(t).Sandbox.OrganizationID), number: number}
+	return &merchant{caller: keyed(t, newKey(t, number), testServer(t).Sandbox.OrganizationID), number: number}
 }
 
 func newKey(t testing.TB, partner string) string {
@@ -63,13 +63,13 @@ func newKey(t testing.TB, partner string) string {
 func newMerchantWithTerminals(t testing.TB, settings string) *merchant {
 	t.Helper()
 	m := newMerchant(t)
-	m.terminal("payment", settings)
-	m.terminal("payout", settings)
+	m.addTerminal("payment", settings)
+	m.addTerminal("payout", settings)
 	return m
 }
 
-// terminal creates a terminal of the merchant in env test and returns its id.
-func (m *merchant) terminal(kind, settings string) string {
+// addTerminal creates a terminal of the merchant in env test and returns its id.
+func (m *merchant) addTerminal(kind, settings string) string {
 	m.t.Helper()
 	id := admin(m.t).post(v1+"/terminal", fmt.Sprintf(
 		`{"name":"T%d","partner_id":%s,"provider":"simulator","type":%q,"env":"test","provider_params":%s}`,
@@ -82,7 +82,7 @@ func (m *merchant) terminal(kind, settings string) string {
 // everything.
 func sandboxMerchant(t testing.TB) *merchant {
 	t.Helper()
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	return &merchant{caller: keyed(t, s.APIKey, s.OrganizationID), number: fmt.Sprint(s.PartnerID)}
 }
 
@@ -289,7 +289,7 @@ func clock(t testing.TB) time.Time {
 	return admin(t).get(v1 + "/sandbox/clock").want(200).time("now")
 }
 
-// advance moves the clock; when it returns everything due has been done.
+// advance moves the clock. It returns when everything that became due has been done.
 func advance(t testing.TB, seconds int) {
 	t.Helper()
 	admin(t).put(v1+"/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, seconds)).want(200)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// "Money rules" and "Currencies and network".
+// Tests of the specification's sections "Money rules" and "Currencies and network".
 
 func TestMoneyIsAStringOfDigits(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"fee_bps":"100"}`)

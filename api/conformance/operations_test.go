@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The endpoints below /transactions that continue a transaction: commit, continue,
-// additional_params_for_auth and choose_target_destination.
+// Tests of the endpoints that continue a transaction: commit, continue, additional_params_for_auth and
+// choose_target_destination.
 
 func TestCommitAcceptsEachFormOfItsBody(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
@@ -18,8 +18,8 @@ func TestCommitAcceptsEachFormOfItsBody(t *testing.T) {
 
 func TestTwoPhasesAreSetByTheTerminal(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
-	m.terminal("payment", `{"currencies":["USD"]}`)
+	m.addTerminal("payment", `{"two_phase":true,"currencies":["EUR"]}`)
+	m.addTerminal("payment", `{"currencies":["USD"]}`)
 	m.create(payment(good, "currency", "EUR")).has("status", "payment_suspended").matches("hold_expires_at", instant)
 	m.create(payment(good, "currency", "USD")).has("status", "charged", "hold_expires_at", absent)
 }
@@ -218,7 +218,7 @@ func TestDestinationMustBeOffered(t *testing.T) {
 	m.choose(id, "sim-bank-1").want(409).has("error", "conflict")
 }
 
-// "Payer actions (auth_params)".
+// Tests of the specification's section "Payer actions (auth_params)".
 
 func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	m := sandboxMerchant(t)

@@ -75,7 +75,7 @@ func (p payer) follow(shown *page) *page {
 			return shown
 		}
 		next := shown.resolve(shown.header.Get("location"))
-		if !strings.HasPrefix(next, open(p.t).BaseURL+"/") {
+		if !strings.HasPrefix(next, testServer(p.t).BaseURL+"/") {
 			return &page{&response{t: p.t, called: next}, next}
 		}
 		shown = p.get(next)
@@ -120,7 +120,7 @@ func (p payer) send(shown *page, fields ...string) *page {
 	return p.follow(p.ask("POST", shown.resolve(unescape(form[1])), values))
 }
 
-// unescape reverts html/template's escaping in the service's own attributes.
+// unescape undoes html/template's escaping in the attributes of the service's pages.
 func unescape(attribute string) string {
 	return strings.NewReplacer("&amp;", "&", "&#43;", "+", "&#34;", `"`, "&#39;", "'").Replace(attribute)
 }

@@ -11,8 +11,8 @@ import (
 	"mizan/internal/testkit"
 )
 
-// If the server is killed while a month is being closed and entries are dated into it, the
-// month is either closed completely, once, or not at all; and it stays closed.
+// The server is killed while a month is being closed and new entries get dates in it. Then the month is
+// either closed completely and once, or not at all. A closed month stays closed.
 func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 	random := newRandom(t)
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})

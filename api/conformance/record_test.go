@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Fields that the service adds to those of the specification's transaction: languages,
+// Tests of fields that the service adds to those of the specification's transaction: languages,
 // codes, refunds, the payment method.
 
 // languages are the languages that a create accepts.
@@ -105,11 +105,11 @@ func TestRefusalHasACodeAndADescription(t *testing.T) {
 	m.read(waiting).wantFailure("rejected", "payer_action_expired", "payer action expired")
 }
 
-// The code is the same in every language, and the description is in the partner's.
+// The code is the same in every language, and the description is in the partner's language.
 func TestErrorCodeIsTheSameInEveryLanguage(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
 	h := newHook(t)
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.notify(0, h.merchantParams())
 	m.create(payment(declined, "txid", "a")).has("error_code", "card_declined", "error_description", "Карта отклонена.")
 	data := h.wantNotified("rejected of a")[0].object("data")
@@ -153,7 +153,7 @@ func TestRefundsAreListedOldestFirst(t *testing.T) {
 	m.read(id).has("status", "refunded", "refunds.0.status", "succeeded").matches("refunds.0.finished", instant)
 }
 
-// A transaction keeps its refunds in its record, so their number is bounded: failed refunds are
+// A transaction keeps its refunds in its record, so their number is bounded. Failed refunds are
 // dropped to make room, and the last place is reserved for a refund of everything that is left.
 func TestNumberOfRefundsIsBounded(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// "PUT /api/v1/transactions/{id} (refund or cancel)".
+// Tests of the specification's section "PUT /api/v1/transactions/{id} (refund or cancel)".
 
 func TestChangeTypeIsRefundOrCancel(t *testing.T) {
 	m := sandboxMerchant(t)
@@ -57,7 +57,7 @@ func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
 func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 	m := newMerchant(t)
 	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	unexpected := m.create(payment(good, "money_storage", absent)).at("id")
 	waiting := m.create(hosted()).at("id")
 	for _, id := range []string{none, unexpected, waiting} {

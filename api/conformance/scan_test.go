@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// The payer's page for sbp, qr_code and crypto.
+// Tests of the payer's page for sbp, qr_code and crypto.
 
 var (
 	codeBox   = regexp.MustCompile(`<svg class="qr" viewBox="0 0 (\d+) (\d+)"`)
@@ -23,13 +23,13 @@ var (
 )
 
 // decodeQRCode returns the content of the page's QR code, which another program decodes. If that
-// program is missing, it returns instead.
-func decodeQRCode(t testing.TB, body, instead string) string {
+// program is missing, it returns ifMissing.
+func decodeQRCode(t testing.TB, body, ifMissing string) string {
 	t.Helper()
 	zbarimg, err := exec.LookPath("zbarimg")
 	if err != nil {
 		t.Log("NOT TRIED: no zbarimg here (Debian's zbar-tools), the QR code is not read back")
-		return instead
+		return ifMissing
 	}
 	box, path := codeBox.FindStringSubmatch(body), codePath.FindStringSubmatch(body)
 	if box == nil || path == nil || box[1] != box[2] {

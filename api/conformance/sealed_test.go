@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The secrets of a terminal and of a partner, and a value that is not secret. The last is
-// stored in plaintext, which shows that the search works.
+// The secrets of a terminal and of a partner, and a value that is not secret. The value that is not
+// secret is stored in plaintext. That it is found shows that the search works.
 const (
 	terminalCanary = "whsec-canary-of-the-terminal"
 	formerCanary   = "whsec-canary-of-its-former"
@@ -54,7 +54,7 @@ func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
 	step(30)
 	seen := h.received()
 	last := seen[len(seen)-1]
-	want := last.signatures(terminalCanary)
+	want := last.signatureHeaders(terminalCanary)
 	want["x-webhook-signature-previous"] = last.signed(formerCanary)
 	last.hasHeaders(want)
 	if len(seen) != 3 {

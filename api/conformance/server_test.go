@@ -12,9 +12,9 @@ import (
 	"mizan/internal/testkit"
 )
 
-// server is the one server of a run. The first test that needs it starts it, and it outlives
-// that test. So for testkit it is a testing.TB that ends with the process. It lacks the methods
-// that testkit does not call.
+// server is the one server of a run. The first test that needs the server starts it, and the server
+// outlives that test. Therefore testkit gets a testing.TB that ends with the process: the server
+// implements the methods of testing.TB that testkit calls.
 type server struct {
 	testing.TB
 
@@ -22,7 +22,7 @@ type server struct {
 	once   sync.Once
 	server *testkit.Server
 	base   *testkit.Client // a client without credentials, which shares its connections with the others
-	broken error           // why the server does not run
+	broken error           // why the server does not run; nil: it runs, or has not been started
 	ends   []func()
 }
 
@@ -65,8 +65,8 @@ func (s *server) runGuarded(fn func()) {
 	fn()
 }
 
-// open returns the server, and starts it if it is not running yet.
-func open(t testing.TB) *testkit.Server {
+// testServer returns the server, and starts it if it is not running yet.
+func testServer(t testing.TB) *testkit.Server {
 	t.Helper()
 	sandbox.once.Do(func() {
 		sandbox.runGuarded(func() {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// "What the service does".
+// Tests of the specification's section "What the service does".
 
 func TestPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
@@ -40,7 +40,7 @@ func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
 func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 	mine, neighbour := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	id := mine.create(payment(good, "txid", "one")).at("id")
-	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": second(t)} {
+	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": secondPartner(t)} {
 		unknown := other.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
 		other.get(transactions+"/"+id).wantBody(404, unknown.body)
 		for _, call := range []struct{ method, path, body string }{
@@ -64,7 +64,7 @@ func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 }
 
 func TestAPIKeyBelongsToOneOrganization(t *testing.T) {
-	s := open(t).Sandbox
+	s := testServer(t).Sandbox
 	keyed(t, s.APIKey, s.OrganizationID).get(transactions).want(200)
 	keyed(t, s.APIKey, s.Second.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
 	keyed(t, s.Second.APIKey, s.OrganizationID).get(transactions).wantBody(401, `{"error":"unauthorized"}`)
@@ -73,7 +73,7 @@ func TestAPIKeyBelongsToOneOrganization(t *testing.T) {
 func TestAllKeysOfAPartnerSeeTheSameTransactions(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good, "txid", "k")).at("id")
-	other := keyed(t, newKey(t, m.number), open(t).Sandbox.OrganizationID)
+	other := keyed(t, newKey(t, m.number), testServer(t).Sandbox.OrganizationID)
 	other.get(transactions+"/"+id).want(200).has("txid", "k")
 	other.post(transactions, params{"params": payment(good, "txid", "k")}).want(201).has("id", id)
 }
@@ -98,7 +98,7 @@ func TestIdentifiersAreUUIDsOfVersion4(t *testing.T) {
 	m.refund(paid.at("id"), "1").want(200).matches("refund_id", uuid4)
 	advance(t, 60)
 	m.read(paid.at("id")).has("status", "reversed").matches("return_id", uuid4)
-	for _, id := range append(m.terminals, open(t).Sandbox.OrganizationID) {
+	for _, id := range append(m.terminals, testServer(t).Sandbox.OrganizationID) {
 		if !uuid4.MatchString(id) {
 			t.Errorf("%s is no UUID of version 4", id)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Settlements with the merchant's bank and with providers.
+// Tests of settlements with the merchant's bank and with providers.
 
 // bankSettlement returns the body of a settlement of 6.00 USD with the merchant's bank.
 func bankSettlement(direction, reference string, more ...any) params {
@@ -20,8 +20,8 @@ func (m *merchant) settleWithBank(p params) *response {
 	return admin(m.t).post(v1+"/partners/"+m.number+"/settlements", p)
 }
 
-// providerSettlement returns the body of a settlement of 10.00 USD with a provider that keeps
-// 0.30.
+// providerSettlement returns the body of a settlement of 10.00 USD with a provider, which deducts a fee of
+// 0.30 USD.
 func providerSettlement(reference string, more ...any) params {
 	return params{"gross": "1000", "fee": "30", "currency": "USD", "env": "test", "reference": reference}.with(more...)
 }
@@ -183,7 +183,7 @@ func TestSettlementWithAProviderIsBooked(t *testing.T) {
 	m.settleWithProvider(terminal, providerSettlement("x", "env", "prod")).refuses("env", "must be the terminal's: test")
 	m.settleWithProvider(terminal, providerSettlement("x", "env", absent)).refuses("env", "must be the terminal's: test")
 	admin(t).get(v1+"/settlements/"+r.at("data.id")).wantBody(200, r.body)
-	notifies := m.terminal("merchant", `{}`)
+	notifies := m.addTerminal("merchant", `{}`)
 	m.settleWithProvider(notifies, providerSettlement("x")).want(409).has("error", "conflict")
 }
 
@@ -287,7 +287,7 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 func TestSettlementsBelongToOneOrganization(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.settleWithBank(bankSettlement("in", "1")).want(201).at("data.id")
-	there := admin(t).with("x-organization-id", open(t).Sandbox.Second.OrganizationID)
+	there := admin(t).with("x-organization-id", testServer(t).Sandbox.Second.OrganizationID)
 	there.get(v1 + "/settlements/" + id).want(404)
 	there.get(v1 + "/partners/" + m.number + "/settlements").want(404)
 	there.get(v1 + "/terminal/" + m.terminals[0] + "/settlements").want(404)

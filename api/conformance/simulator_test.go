@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// The sandbox's provider: its cards, its other methods and its log.
+// Tests of the sandbox's provider: its cards, its other methods and its log.
 
 // cardOutcome is the outcome of a card's payment: at first, and some time later.
 type cardOutcome struct {
@@ -117,7 +117,7 @@ func TestUnansweredChargeIsInquiredAndNeverRepeated(t *testing.T) {
 // providerCalls returns the lines of the provider's log about a transaction.
 func providerCalls(t testing.TB, id string) (lines []string) {
 	t.Helper()
-	log, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
+	log, err := os.ReadFile(filepath.Join(testServer(t).Dir, "simulator.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
 	m.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
-	// Callers that may not submit material see the expired one.
+	// Callers that may not submit material see the expired material.
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
 	}

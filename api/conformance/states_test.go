@@ -4,8 +4,9 @@ import (
 	"testing"
 )
 
-// "States and transitions".
+// Tests of the specification's section "States and transitions".
 
+// charge is the entry of a charged payment of 10.00 USD, as merchant.entries returns it.
 const charge = "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 1000 USD"
 
 func TestCreatedHasMovedNothing(t *testing.T) {
@@ -215,8 +216,8 @@ func TestHoldExpires(t *testing.T) {
 
 func TestTwoPhasePayoutIsHeld(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{}`)
-	m.terminal("payout", `{"two_phase":true}`)
+	m.addTerminal("payment", `{}`)
+	m.addTerminal("payout", `{"two_phase":true}`)
 	m.create(payment(good))
 	const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
 	kept := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
@@ -233,9 +234,9 @@ func TestTwoPhasePayoutIsHeld(t *testing.T) {
 
 func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
-	m.terminal("payment", `{"priority":2,"fail":"rejected"}`)
-	m.terminal("payment", `{"priority":3}`)
+	m.addTerminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.addTerminal("payment", `{"priority":2,"fail":"rejected"}`)
+	m.addTerminal("payment", `{"priority":3}`)
 	id := m.create(payment(good)).has("status", "charged", "error_description", "").at("id")
 	if got := m.states(id); got != "created new authorizing new authorizing new authorizing charging charged" {
 		t.Errorf("it went through %s", got)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// "money_storage (payer credentials)".
+// Tests of the specification's section "money_storage (payer credentials)".
 
 func TestPaymentCardHasFiveKeys(t *testing.T) {
 	m := sandboxMerchant(t)
@@ -157,8 +157,8 @@ func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
 			t.Errorf("%s answered with credentials: %s", a.called, a.body)
 		}
 	}
-	log := open(t).Stderr() + open(t).Stdout()
-	rail, err := os.ReadFile(filepath.Join(open(t).Dir, "simulator.log"))
+	log := testServer(t).Stderr() + testServer(t).Stdout()
+	rail, err := os.ReadFile(filepath.Join(testServer(t).Dir, "simulator.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestCredentialsAreInNoResponseAndNoLog(t *testing.T) {
 func TestStoredCardIsSealedOnTheDisk(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	r := m.create(paymentWith(card(redirected).with("cardholder", watchedHolder))).has("status", "action_required")
-	if found := fileContaining(t, open(t).Dir, redirected); found != "" {
+	if found := fileContaining(t, testServer(t).Dir, redirected); found != "" {
 		t.Errorf("%s holds an open card number", found)
 	}
 	approvePayment(t, r).wantRedirectedTo(returnURL) // the provider gets the whole card again

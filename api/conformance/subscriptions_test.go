@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// "Separate stream on the same address", and the
-// recurring payments behind it.
+// Tests of the specification's section "Separate stream on the same address", and of the recurring
+// payments that the stream is about.
 
 const (
 	subscriptions = v1 + "/subscriptions"

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// The effects of a terminal's settings on transactions, and the choice of a terminal.
+// Tests of the effects of a terminal's settings on transactions, and of the choice of a terminal.
 
-// terminalUsed returns the terminal of a payment, as T1, T2…
+// terminalUsed makes a payment and returns its terminal, as T1, T2…
 func (m *merchant) terminalUsed(p params) string {
 	m.t.Helper()
 	entries := m.entries(m.create(p).has("status", "charged").at("id"))
@@ -27,16 +27,16 @@ func (m *merchant) wantTerminal(want string, p params) {
 
 func TestLowestPriorityNumberIsTriedFirst(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":2}`)
-	m.terminal("payment", `{"priority":-1}`)
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":-1}`)
+	m.addTerminal("payment", `{}`)
 	m.wantTerminal("T2", payment(good))
 }
 
 func TestEqualPriorityTriesTheLowestIDFirst(t *testing.T) {
 	m := newMerchant(t)
 	for range 4 {
-		m.terminal("payment", `{}`)
+		m.addTerminal("payment", `{}`)
 	}
 	lowest := 0
 	for i, id := range m.terminals {
@@ -49,10 +49,10 @@ func TestEqualPriorityTriesTheLowestIDFirst(t *testing.T) {
 
 func TestTerminalAcceptsItsCurrenciesNetworksAndMethods(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":1,"currencies":["EUR","GBP"]}`)
-	m.terminal("payment", `{"priority":2,"networks":["bsc"],"currencies":["USDT","USDC"]}`)
-	m.terminal("payment", `{"priority":3,"methods":["e_wallet","voucher"]}`)
-	m.terminal("payment", `{"priority":4,"currencies":[],"networks":[],"methods":[]}`)
+	m.addTerminal("payment", `{"priority":1,"currencies":["EUR","GBP"]}`)
+	m.addTerminal("payment", `{"priority":2,"networks":["bsc"],"currencies":["USDT","USDC"]}`)
+	m.addTerminal("payment", `{"priority":3,"methods":["e_wallet","voucher"]}`)
+	m.addTerminal("payment", `{"priority":4,"currencies":[],"networks":[],"methods":[]}`)
 	m.wantTerminal("T1", payment(good, "currency", "GBP"))
 	m.wantTerminal("T2", payment(good, "currency", "USDT", "network", "bsc"))
 	m.wantTerminal("T3", paymentWith(params{"type": "voucher"}))
@@ -62,10 +62,10 @@ func TestTerminalAcceptsItsCurrenciesNetworksAndMethods(t *testing.T) {
 
 func TestTerminalHasOneTypeAndEnv(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payout", `{}`)
-	m.terminal("merchant", `{}`)
+	m.addTerminal("payout", `{}`)
+	m.addTerminal("merchant", `{}`)
 	m.create(payment(good)).has("status", "rejected", "error_description", "no terminal available")
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.create(payment(good, "env", "prod")).has("status", "rejected", "error_description", "no terminal available")
 	m.wantTerminal("T3", payment(good))
 	admin(t).patch(v1+"/terminal/"+m.terminals[2], `{"is_active":false}`).want(200)
@@ -74,7 +74,7 @@ func TestTerminalHasOneTypeAndEnv(t *testing.T) {
 
 func TestTerminalAmountBoundsAreInclusive(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"min_amount":"100","max_amount":"200"}`)
+	m.addTerminal("payment", `{"min_amount":"100","max_amount":"200"}`)
 	for amount, status := range map[string]string{"99": "rejected", "100": "charged", "200": "charged", "201": "rejected"} {
 		m.create(payment(good, "amount", amount)).has("status", status)
 	}
@@ -83,7 +83,7 @@ func TestTerminalAmountBoundsAreInclusive(t *testing.T) {
 func TestSimulatorTerminalFailsAsConfigured(t *testing.T) {
 	for setting, status := range map[string]string{"rejected": "rejected", "failed": "failed", "timeout": "charging"} {
 		m := newMerchant(t)
-		m.terminal("payment", `{"fail":"`+setting+`"}`)
+		m.addTerminal("payment", `{"fail":"`+setting+`"}`)
 		id := m.create(payment(good)).has("status", status).at("id")
 		advance(t, 10)
 		if setting == "timeout" {
@@ -95,8 +95,8 @@ func TestSimulatorTerminalFailsAsConfigured(t *testing.T) {
 
 func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":1,"fail":"timeout"}`)
-	m.terminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":1,"fail":"timeout"}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	id := m.create(payment(good)).has("status", "charging").at("id")
 	advance(t, 10)
 	m.read(id).has("status", "charged")
@@ -108,9 +108,9 @@ func TestUnknownOutcomeDoesNotFailOver(t *testing.T) {
 
 func TestRefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{}`)
-	m.terminal("payout", `{"priority":1,"fail":"rejected"}`)
-	m.terminal("payout", `{"priority":2,"fee_bps":"1000"}`)
+	m.addTerminal("payment", `{}`)
+	m.addTerminal("payout", `{"priority":1,"fail":"rejected"}`)
+	m.addTerminal("payout", `{"priority":2,"fee_bps":"1000"}`)
 	m.create(payment(good))
 	id := m.create(payout(good)).has("status", "charged", "amount_dest", "900").at("id")
 	const first = "Dr L:partner:P:available 1000 USD, Cr A:provider:T2 1000 USD"
@@ -121,8 +121,8 @@ func TestRefusedPayoutIsHeldAgainForTheNextTerminal(t *testing.T) {
 
 func TestLastTerminalsRefusalIsTheReason(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{"priority":1,"fail":"rejected"}`)
-	m.terminal("payment", `{"priority":2}`)
+	m.addTerminal("payment", `{"priority":1,"fail":"rejected"}`)
+	m.addTerminal("payment", `{"priority":2}`)
 	id := m.create(payment(declined)).has("status", "rejected", "error_code", "card_declined").at("id")
 	if calls := providerCalls(t, id); len(calls) != 2 {
 		t.Errorf("the rail was called %d times, want once a terminal", len(calls))
@@ -147,7 +147,7 @@ func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 		`"emails_to_notify":["a@example.com"],"large_transaction_threshold":"100000"}}`).want(201)
 	shown := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
 		hasRaw("data.merchant_params.tg_ids_to_notify", `[1,"2"]`, "data.merchant_params.large_transaction_threshold", `"100000"`)
-	if strings.Contains(r.body+shown.body+open(t).Stderr(), "CANARY") {
+	if strings.Contains(r.body+shown.body+testServer(t).Stderr(), "CANARY") {
 		t.Errorf("a secret is shown: %s %s", r.body, shown.body)
 	}
 }
@@ -170,8 +170,8 @@ func TestFeeAboveTheAmountIsOwed(t *testing.T) {
 
 func TestPayoutFeeMustLeaveAPositiveAmount(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{}`)
-	m.terminal("payout", `{"fee_fixed":"100"}`)
+	m.addTerminal("payment", `{}`)
+	m.addTerminal("payout", `{"fee_fixed":"100"}`)
 	m.create(payment(good))
 	m.create(payout(good, "amount", "100")).has("status", "rejected", "error_description", "fee exceeds amount")
 	m.create(payout(good, "amount", "101")).has("status", "charged", "amount_dest", "1")
@@ -202,7 +202,7 @@ func TestPayoutBeyondTheBalanceReachesNoProvider(t *testing.T) {
 
 func TestOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 	m := newMerchant(t, "overdraft_limit", []params{{"currency": "USD", "env": "test", "amount": "300"}})
-	m.terminal("payout", `{}`)
+	m.addTerminal("payout", `{}`)
 	m.create(payout(good, "amount", "301")).has("status", "rejected", "error_description", "insufficient balance")
 	m.create(payout(good, "amount", "300")).has("status", "charged")
 	m.wantBalance("USD", "-300 0")
@@ -211,7 +211,7 @@ func TestOverdraftLetsABalanceGoBelowZero(t *testing.T) {
 func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 	m := newMerchant(t)
 	m.create(payout(good)).has("status", "rejected", "error_description", "no terminal available")
-	m.terminal("payout", `{}`)
+	m.addTerminal("payout", `{}`)
 	m.create(payout(good)).has("status", "rejected", "error_description", "insufficient balance")
 }
 
@@ -231,8 +231,8 @@ func TestConversionDeductsTheFeeFirst(t *testing.T) {
 
 func TestPayoutIsConverted(t *testing.T) {
 	m := newMerchant(t)
-	m.terminal("payment", `{}`)
-	m.terminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
+	m.addTerminal("payment", `{}`)
+	m.addTerminal("payout", `{"settlement_currency":"AZN","fee_bps":"500"}`)
 	setRate(t, "EUR", "AZN", "1.98")
 	m.create(payment(good, "currency", "EUR"))
 	id := m.create(payout(good, "currency", "EUR")).has("status", "charged", "currency_dest", "AZN", "amount_dest", "1881").at("id")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// "Transaction": its fields, and "Rules on fields".
+// Tests of the specification's sections "Transaction", with its fields, and "Rules on fields".
 
 func TestTransactionIDNeverChanges(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
@@ -165,7 +165,7 @@ func TestSomeProvidersHaveOnlyTheRedirectURL(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
 		a := m.create(paymentWith(params{"type": kind})).has("status", "action_required").hasRaw("auth_params", "null").hasRaw("widget_url", "null")
-		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+		if !strings.HasPrefix(a.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 			t.Errorf("%s: simple_auth_redirect_url is %s", kind, a.at("simple_auth_redirect_url"))
 		}
 	}
@@ -189,13 +189,13 @@ func TestRedirectURLIsShownWhileThePayerMustAct(t *testing.T) {
 	m.create(payment(good)).has("simple_auth_redirect_url", absent)
 	for _, p := range []params{payment(redirected), payment(formed), payment(password), paymentWith(params{"type": "sbp"})} {
 		r := m.create(p).has("status", "action_required")
-		if !strings.HasPrefix(r.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+		if !strings.HasPrefix(r.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 			t.Errorf("simple_auth_redirect_url is %s", r.at("simple_auth_redirect_url"))
 		}
 	}
 	m.create(payment(good))
 	out := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
-	if !strings.HasPrefix(out.at("simple_auth_redirect_url"), open(t).BaseURL+"/") {
+	if !strings.HasPrefix(out.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 		t.Errorf("a payout's simple_auth_redirect_url is %s", out.at("simple_auth_redirect_url"))
 	}
 	m.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
@@ -228,7 +228,7 @@ func TestProviderAddsKeysToMerchantMeta(t *testing.T) {
 
 func TestLangInMerchantMetaSelectsTheDescriptions(t *testing.T) {
 	m := newMerchant(t, "lang", "ru")
-	m.terminal("payment", `{}`)
+	m.addTerminal("payment", `{}`)
 	m.create(payment(declined, "merchant_meta", params{"lang": "en", "order": "7"})).
 		has("merchant_meta.lang", "ru", "merchant_meta.order", "7", "error_description", "Карта отклонена.")
 	m.create(payment(good)).has("merchant_meta.lang", "ru")

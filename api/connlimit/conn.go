@@ -17,7 +17,7 @@ const (
 )
 
 // Conn is an admitted connection. Like a server's, it has at most one reader and one writer at
-// a time. It is closed by Close, or by the gate while it waits.
+// a time. While it waits, the gate may close it.
 type Conn struct {
 	net.Conn
 	gate    *Gate
@@ -28,7 +28,7 @@ type Conn struct {
 	since   atomic.Int64 // when the connection was accepted, or last had a valid credential, in ns
 	known   atomic.Bool  // it has had a valid credential
 
-	openIndex, addressIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 outside
+	openIndex, addressIndex int // positions in the gate's lists, guarded by the gate's mu; openIndex is -1 if the connection is in no list
 }
 
 // Known reports that the current request has a valid credential.

@@ -85,7 +85,7 @@ func (g *Gate) Evicted() uint64 { return g.evicted.Load() }
 // Refused returns how many connections were closed as soon as they came.
 func (g *Gate) Refused() uint64 { return g.refused.Load() }
 
-// admit adds a connection; nil: there was no room, and it was closed.
+// admit adds a connection. If there is no room, it closes the connection and returns nil.
 func (g *Gate) admit(raw net.Conn) *Conn {
 	c := &Conn{Conn: raw, gate: g, address: addressOf(raw), openIndex: -1}
 	c.since.Store(time.Now().UnixNano())
@@ -105,8 +105,8 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 	return c
 }
 
-// place adds a connection to the open ones, and returns those that it replaces. The caller
-// closes them.
+// place adds a connection to the open ones, and returns those that it replaces, which the caller
+// closes. ok is false if there is no room.
 func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -130,8 +130,8 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	return victims, true
 }
 
-// evict removes one of the connections from the lists; nil if no sampled one waits. The caller
-// holds the lock, and closes the connection.
+// evict chooses one of a sample of the candidates, removes it from the lists and returns it. It
+// returns nil if none of the sample waits. The caller holds the lock, and closes the connection.
 func (g *Gate) evict(candidates []*Conn) *Conn {
 	now := time.Now()
 	var best *Conn

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Waits after a failed accept(2). Each is twice the one before.
+// The first and the longest wait after a failed accept(2). Each wait is twice the previous one.
 const (
 	firstWait = 5 * time.Millisecond
 	lastWait  = time.Second
@@ -73,7 +73,7 @@ func (l *listener) pause(wait time.Duration, err error) bool {
 	}
 }
 
-// lasting tells whether another accept can't help: the handle is no longer a listening socket,
+// lasting tells whether an error will not go away: the handle is no longer a listening socket,
 // or somebody has set a deadline to wake the goroutine in Accept. All other errors of accept(2)
 // are temporary, or concern only the connection that was about to be accepted.
 func lasting(err error) bool {

@@ -33,7 +33,7 @@ type charityQuery struct {
 	reading  *contract.Reading
 	envs     []money.Env
 	from, to ledger.Micros
-	past     journal.LineCursor
+	past     journal.LineCursor // the last line of the previous page
 	limit    int
 
 	donors map[ledger.ID]*donor
@@ -47,7 +47,7 @@ type gift struct {
 	event *ledger.Event
 	index int // index of the posting in its entry
 	donor *donor
-	from  []string // the accounts that the money came from, each path cut after the contract
+	from  []string // paths of the accounts that the money came from, each cut after the contract's id
 }
 
 // donor identifies a contract of the family in the report.
@@ -61,8 +61,8 @@ type charityTotal struct {
 }
 
 // charity is GET /charity: the gifts of the family's contracts, newest first, with the totals
-// of all pages in each asset. The account also takes money that contracts of the other reading
-// leave undivided. The family does not show these postings; the ledger does.
+// of all pages in each asset. The account also receives money that contracts of the other reading
+// could not divide. The report leaves these postings out; the ledger shows them.
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
@@ -153,7 +153,7 @@ func (q *charityQuery) find(view *posting.View) error {
 	}
 }
 
-// accounts returns the account's rows, one for each asset, and begins a total for each.
+// accounts returns the charity account of each asset, and begins a total for each.
 func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range q.envs {
 		err = view.Accounts(q.org, string(charityPath), env, func(a ledger.Account) (bool, error) {
@@ -204,7 +204,7 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 // counterparts returns the accounts on the other side of a posting. An entry consists of groups
 // of adjacent postings that balance among themselves: a group ends where the running sum
 // reaches zero. Only the posting's own group counts. If a contract has an account for each
-// person, the path up to the contract is enough.
+// person, the path is cut after the contract's id.
 func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 	postings, own := e.Entry.Postings, e.Source.ID.String()
 	at, sum := &postings[index], money.Signed{}

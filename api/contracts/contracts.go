@@ -35,7 +35,7 @@ type family struct {
 
 var secularFamily = &family{reading: contract.Secular, module: directory.ParticipatoryFinance}
 
-// admit checks that the organization has the family's module and is allowed to have it.
+// admit checks that the organization has the family's module and is of the required type.
 func (h *Handlers) admit(f *family, req *web.Request) error {
 	const op = "contracts.contracts"
 	o, known := h.cfg.Organizations.Organization(req.Principal.Org)

@@ -38,7 +38,7 @@ type contractQuery struct {
 	region   string
 	kind     string
 	env      money.Env   // 0: both
-	arrears  *bool       // nil: with or without
+	arrears  *bool       // nil: with or without arrears
 	endsBy   ledger.Date // 0: any time
 	before   ledger.Micros
 	limit    int
@@ -108,7 +108,7 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
 	// No product has both parameters. A person's list is shorter than an environment's, so it
-	// replaces that.
+	// is used in place of that one.
 	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
 			wanted.person, wanted.customer = &who, name == "customer_id"
@@ -116,8 +116,8 @@ func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p 
 		}
 	}
 	if _, sent := q.Sent("arrears"); sent {
-		late := q.Choice("arrears", "false", "true") == "true"
-		wanted.arrears = &late
+		inArrears := q.Choice("arrears", "false", "true") == "true"
+		wanted.arrears = &inArrears
 	}
 	if text, sent := q.Sent("ending_in_days"); sent {
 		n, err := strconv.Atoi(text)
@@ -170,8 +170,8 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 	return found, next, err
 }
 
-// matches tells whether a contract meets the conditions, except that a person holds
-// certificates of it: find checks that in the register of holders.
+// matches tells whether a contract meets all conditions but one: whether a person holds certificates
+// of it. find checks that in the register of holders.
 func (q *contractQuery) matches(r *contractactor.Result) bool {
 	c := r.Record
 	switch {

@@ -17,15 +17,15 @@ type Page struct {
 	Reading *contract.Reading
 	Skip    uint64 // number of newer contracts on the pages before
 	Limit   int    // maximum number of contracts on this page
-	Near    uint64 // number of contracts up to which rows are skipped one by one instead of searching
+	Near    uint64 // if at most this many rows have to be skipped, they are skipped one by one, without a search
 
 	// Find sets the fields below.
 	Total  uint64 // contracts on all pages
 	Passed uint64 // rows that were skipped
 }
 
-// Find returns the page's contracts in the environments, newest first. Total comes from a
-// counter, and Find does not read contracts before the page.
+// Find returns the page's contracts in the environments, newest first. It takes Total from a
+// counter, and loads no contracts that come before the page.
 func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor.Result, err error) {
 	if p.Total, err = contractactor.Count(view, p.Org, p.Product, p.Reading, envs...); err != nil || p.Skip >= p.Total {
 		return nil, err
@@ -51,20 +51,20 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 
 // begin returns the list to read, the instant at which to start, and the number of rows to
 // skip. A page far back is found by contract numbers, which have no gaps. The list of one
-// environment lacks the numbers of the other environment. If those are few, begin takes them
+// environment lacks the numbers of the other environment. If these are few, begin takes them
 // into account; otherwise rows are skipped one by one.
 func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
-	var between []ledger.Micros
+	var missing []ledger.Micros
 	searched := skip > p.Near
 	if len(envs) == 1 {
 		list = contractactor.ListOfEnv(p.Product, p.Reading, envs[0])
 		if searched {
-			between, searched, err = p.otherEnvironment(view, envs[0])
+			missing, searched, err = p.otherEnvironment(view, envs[0])
 		}
 	}
 	if searched && err == nil {
-		before, skip, err = p.search(view, list, p.Total-p.Skip, between)
+		before, skip, err = p.search(view, list, p.Total-p.Skip, missing)
 	}
 	return list, before, skip, err
 }
@@ -103,20 +103,21 @@ func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing
 	})
 }
 
-// maxPassedOver is the number of rows of a list up to which rows are skipped one by one instead
-// of searching. Skipping them takes a few milliseconds.
+// maxPassedOver is how many rows of a list are skipped one by one, without a search. Skipping them
+// takes a few milliseconds.
 const maxPassedOver = 50_000
 
-// Steps of the search back in time: the first one, and the factor of each next one.
+// Steps of the search back in time: the first step, and how much longer each further step is.
 const (
 	firstStep  = ledger.Micros(60_000_000)
 	stepFactor = 16
 )
 
-// searchBack finds an instant just after the row with a number, or after one of at most near
-// newer rows. Numbers grow with time. Growing steps back from the newest row find an instant
-// before the row, and bisection narrows the interval. newest returns the newest row booked
-// before an instant (0: of all) and its number; 0 if there is none.
+// searchBack finds an instant after the row with the number, so that at most near newer rows precede
+// the instant, and returns how many they are. Numbers grow with time. Growing steps back from the
+// newest row find an instant before the row, and bisection narrows the interval. newest returns the
+// booked time and the number of the newest row before an instant, or of the newest of all rows for
+// the instant 0. It returns 0 if there is no row.
 func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, above, err := newest(0)
 	if err != nil {

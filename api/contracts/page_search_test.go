@@ -8,8 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// A page far back is found with few look-ups in the list, for any distribution of creation times,
-// and the number of skipped rows is bounded.
+// For any distribution of creation times a page far back is found with few look-ups in the list, and
+// the number of skipped rows is bounded.
 func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	t.Parallel()
 	const maxLookups = 70 // bisection of all time, and the steps back

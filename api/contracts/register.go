@@ -57,7 +57,7 @@ type registerPage struct {
 	more  bool  // more rows follow
 }
 
-// add adds a row; false: the page is full.
+// add adds a row. It returns false if the page is full.
 func (p *registerPage) add(t *schema.Table, number int64, row schema.Row) bool {
 	if p.Rows == p.limit {
 		p.more = true

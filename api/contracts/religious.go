@@ -24,16 +24,16 @@ const (
 	maxPage    = 1_000_000
 )
 
-// wholeNumber reads a number from 1 to most; absent if none was sent.
-func wholeNumber(q *web.Query, name string, absent, most int) int {
+// wholeNumber reads a number from 1 to maximum. If none was sent, it returns ifAbsent.
+func wholeNumber(q *web.Query, name string, ifAbsent, maximum int) int {
 	text, sent := q.Sent(name)
 	if !sent {
-		return absent
+		return ifAbsent
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > most || strconv.Itoa(n) != text {
-		q.Problems.Add(name, name+" must be an integer from 1 to "+strconv.Itoa(most))
-		return absent
+	if err != nil || n < 1 || n > maximum || strconv.Itoa(n) != text {
+		q.Problems.Add(name, name+" must be an integer from 1 to "+strconv.Itoa(maximum))
+		return ifAbsent
 	}
 	return n
 }

@@ -17,7 +17,7 @@ type Config struct {
 	Journal       web.Journal
 	Clock         clock.Clock
 
-	// Fingerprint is a keyed hash of requests that bring an Idempotency-Key.
+	// Fingerprint is a keyed hash of requests that have an Idempotency-Key.
 	Fingerprint func(content []byte) string
 }
 

@@ -85,7 +85,7 @@ func writeScreening(req *web.Request, found *contract.Screening, given bool) {
 	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
 }
 
-// percentOf reads a percentage, whole or decimal, and returns it as it was sent.
+// percentOf reads a percentage, which may have decimals, and returns it as it was sent.
 func percentOf(q *web.Query, name string) string {
 	text := q.Text(name)
 	if text == "" {

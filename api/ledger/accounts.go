@@ -26,8 +26,8 @@ type accountQuery struct {
 	limit int
 
 	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
-	at        ledger.Micros // booked at or before
-	effective ledger.Date   // and taking effect on this day or earlier; 0: by booked time only
+	at        ledger.Micros // the balances include what was booked at or before this instant
+	effective ledger.Date   // and what took effect on this day or earlier; 0: by booked time only
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
@@ -175,8 +175,8 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	return nil
 }
 
-// pin replaces the requested instant by the time of the last event if events may still be booked up to
-// it, because it is now or in the future. Later pages then show the same moment, and a trial
+// pin replaces the requested instant by the time of the last event if the instant is now or in the
+// future, so that events may still be booked up to it. Later pages then show the same moment, and a trial
 // balance that is read in pages adds up to zero. For balances by effective date every instant
 // is pinned, because later entries may be dated to any day.
 func (q *accountQuery) pin(view *posting.View, org ledger.ID) error {
@@ -200,8 +200,8 @@ func (q *accountQuery) asOf() balances.AsOf {
 	return balances.AsOf{Env: q.AccountFilter.Env, At: q.at}
 }
 
-// eachOf calls fn with every asset of one account and its totals at that moment, even if it had
-// no lines yet.
+// eachOf calls fn with one account in each of its assets, and with its totals at the requested moment,
+// even if it had no lines by then.
 func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	asOf := q.asOf()
 	return q.Each(view, who, func(a ledger.Account) (bool, error) {
@@ -213,8 +213,8 @@ func eachOf(view *posting.View, who *auth.Principal, q *accountQuery, fn func(le
 	})
 }
 
-// eachBalance calls fn with the requested accounts that the caller may see and that have
-// postings by that moment, ordered by path, currency and network, after the cursor.
+// eachBalance calls fn with the requested accounts that the caller may see and that had
+// postings by the requested moment, ordered by path, currency and network, after the cursor.
 func (h *Handlers) eachBalance(view *posting.View, who *auth.Principal, q *accountQuery, fn func(ledger.Account, *ledger.Totals) (bool, error)) error {
 	more := true
 	for _, prefix := range journal.Visible(who, q.Prefix) {

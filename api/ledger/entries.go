@@ -20,12 +20,12 @@ func (h *Handlers) listEntries(req *web.Request) error {
 		Entries: true, Who: &req.Principal, Env: q.Env(), Account: ledger.Path(q.Text("account")), Name: q.Text("event"),
 		Before: q.SeqCursor(), Limit: q.Limit(),
 	}
-	e.From, e.To = windowOf(q, h.cfg.Clock.Now())
+	e.From, e.To = timeRangeOf(q, h.cfg.Clock.Now())
 	return journal.WritePage(req, h.cfg.Journal, q, &e, jsonform.AppendEntry)
 }
 
-// windowOf returns the requested time range, including both bounds.
-func windowOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
+// timeRangeOf returns the requested time range, including both bounds.
+func timeRangeOf(q *web.Query, now time.Time) (from, to ledger.Micros) {
 	from, to = q.Instant("from", 0), q.UpTo("to", now)
 	if from > to {
 		q.Problems.Add("to", "to must not be before from")

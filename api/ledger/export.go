@@ -99,7 +99,7 @@ type Range struct {
 	Env      money.Env
 	Prefix   string        // prefix of the entries' accounts; empty: any
 	From, To ledger.Micros // booked, both included
-	Since    string        // From, and Until To, as the caller sent them
+	Since    string        // what the caller sent for From; Until is what it sent for To
 	Until    string
 }
 
@@ -124,7 +124,7 @@ func (h *Handlers) readExport(req *web.Request) (export.Format, *Range, error) {
 	return format, r, q.Problems.Err()
 }
 
-// newest returns the latest time that a range may name: now, or the booked time of the last
+// newest returns the latest time that may bound a range: now, or the booked time of the last
 // event if that is later. Booked times run ahead of a clock that stands still or is read more
 // often than it advances.
 func (h *Handlers) newest(r *Range, org ledger.ID, now time.Time) (ledger.Micros, error) {

@@ -23,7 +23,7 @@ const (
 
 // ledgerBook reads one organization's journal for an export.
 type ledgerBook struct {
-	ctx     context.Context // context of the export; the book is used only during it
+	ctx     context.Context // context of the export; the book is used only during the export
 	journal web.Journal
 	org     ledger.ID
 	env     money.Env
@@ -89,7 +89,7 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	}
 }
 
-// nextAccounts returns the next accounts after past.
+// nextAccounts returns the next accounts after the one that past points to.
 func (b *ledgerBook) nextAccounts(past *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)

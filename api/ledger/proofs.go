@@ -44,8 +44,8 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	return nil
 }
 
-// proveInclusion is GET /ledger/proofs/inclusion: a proof that event seq is leaf seq − 1 of the
-// tree of the first size events. Without size the tree of all events is used.
+// proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that the event seq is leaf seq − 1 of
+// the tree of the first size events. Without the parameter size the tree of all events is used.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -66,8 +66,9 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	return nil
 }
 
-// proveConsistency is GET /ledger/proofs/consistency: a proof that the journal of from events
-// is a prefix of the journal of to events. Without to, all events are used.
+// proveConsistency is GET /ledger/proofs/consistency?from&to: a proof that the first events of the
+// journal, as many as the parameter from says, are the beginning of as many as the parameter to says.
+// Without the parameter to, all events are used.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")

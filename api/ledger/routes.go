@@ -26,7 +26,7 @@ type Config struct {
 	// Periods closes months; nil: the route is missing.
 	Periods Periods
 
-	// Fingerprint is a keyed hash of requests that bring an Idempotency-Key.
+	// Fingerprint is a keyed hash of requests that have an Idempotency-Key.
 	Fingerprint func(content []byte) string
 }
 

@@ -17,7 +17,7 @@ func (h *Handlers) readStatement(req *web.Request) error {
 	q := newAccountQuery(req, "currency", "network", "env", "from", "to", "limit", "cursor")
 	cursor := journal.ReadLineCursor(q.Query)
 	q.Path = ledger.Path(req.Parameter("path"))
-	from, to := windowOf(q.Query, h.cfg.Clock.Now())
+	from, to := timeRangeOf(q.Query, h.cfg.Clock.Now())
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}

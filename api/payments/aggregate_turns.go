@@ -15,12 +15,12 @@ import (
 	"mizan/posting"
 )
 
-// Bounds of aggregates. Each may read every transaction of an organization, and takes that
-// machine time from payments.
+// Bounds of aggregates. An aggregate may read every transaction of an organization, and takes machine
+// time from payments.
 const (
 	maxAggregates     = 2                      // at once
 	maxAggregateQueue = 32                     // waiting for their turn
-	maxAggregatesEach = 8                      // of one partner, running and waiting
+	maxAggregatesEach = 8                      // running and waiting, of one partner
 	aggregateSlice    = 100 * time.Millisecond // length of a turn
 	aggregateWait     = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
 	aggregateTime     = 20 * time.Second       // total time of an aggregate's turns
@@ -29,7 +29,7 @@ const (
 
 // aggregates bounds how many aggregates run at once. Organizations take turns, and so do the
 // partners of each organization. Turns also change while an aggregate runs, so that nobody
-// waits for another's longest aggregate.
+// has to wait until somebody else's long aggregate has ended.
 type aggregates struct {
 	turns *fair.Gate[turn]
 	wait  time.Duration
@@ -98,8 +98,8 @@ func unavailable(why string) error {
 	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", why)
 }
 
-// run computes the sums in the cheaper of two ways: from the part of the partner's index
-// between the times, or from all records of the organization.
+// run computes the sums in the cheaper of two ways: from the rows of the partner's index between the
+// requested times, or from all records of the organization.
 func (a *aggregate) run() error {
 	f := &a.query.transactionFilter
 	a.span = f.started
@@ -121,15 +121,15 @@ func (a *aggregate) run() error {
 	})
 }
 
-// Searching a record by its id costs about as much as reading costOfSearch records in the order
+// Searching for a record by its id costs about as much as reading costOfSearch records in the order
 // of their keys (BenchmarkTransactions). A payment has about usualEvents events.
 const (
 	costOfSearch = 3
 	usualEvents  = 5
 )
 
-// prefersAll tells whether reading all records is cheaper than reading those in the index. It
-// counts the index's rows only until the decision is clear.
+// prefersAll tells whether reading all records of the organization is cheaper than searching for those
+// in the index. It counts the index's rows only until the decision is clear.
 func (a *aggregate) prefersAll() (bool, error) {
 	events, _, err := a.view.Head(a.org)
 	if err != nil {
@@ -176,8 +176,8 @@ func (a *aggregate) addIfMatching(stored *posting.Record) error {
 
 // runBudget ends an aggregate whose caller has disconnected or that takes too long.
 type runBudget struct {
-	ctx   context.Context // of the server
-	conn  net.Conn        // of the caller
+	ctx   context.Context // the context of the server
+	conn  net.Conn        // the caller's connection
 	until time.Time
 	place *fair.Place[turn] // nil: the aggregate takes no turns
 	n     int
@@ -206,7 +206,7 @@ func (b *runBudget) share() error {
 }
 
 // check returns the error that ends the aggregate, if there is one. Only the first of every
-// checkEvery calls looks.
+// checkEvery calls examines anything.
 func (b *runBudget) check() error {
 	if b.n++; b.n%checkEvery != 1 {
 		return nil

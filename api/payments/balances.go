@@ -39,8 +39,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	return q
 }
 
-// acceptedCurrency reads the currency; empty if none was sent. The refusal of one outside the
-// closed set has the specification's words.
+// acceptedCurrency reads the currency; empty if none was sent. The refusal of a currency
+// outside the closed set has the specification's words.
 func acceptedCurrency(q *web.Query) money.Currency {
 	text, sent := q.Sent("currency")
 	if !sent {

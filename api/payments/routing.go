@@ -61,7 +61,7 @@ func lastAttempt(result *paymentactor.Result) payment.Attempt {
 	return a
 }
 
-// triedTerminal is one terminal that a transaction was tried at, with the terminal's current name.
+// triedTerminal is a terminal at which a transaction was tried, with the terminal's current name.
 type triedTerminal struct {
 	Terminal ledger.ID   `json:"terminal_id"`
 	Name     *string     `json:"name"`

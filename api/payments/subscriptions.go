@@ -20,8 +20,8 @@ import (
 )
 
 // Subscriptions creates, reads and changes recurring payments; *subscription.Service of actors
-// is one. Its errors are *ledger.Refusal, NotFound both for an unknown id and for one of
-// another partner, or subscription.ErrTerms. A method with a key claims the key, and repeats
+// is one. Its errors are subscription.ErrTerms or a *ledger.Refusal, whose code is
+// NotFound both for an unknown id and for the id of another partner's subscription. A method with a key claims the key, and repeats
 // the earlier response if the key was claimed before (Result.Replay).
 type Subscriptions interface {
 	Create(subscriptionactor.Create) (subscriptionactor.Result, error)

@@ -54,13 +54,14 @@ func charged() *payment.Record {
 	}
 }
 
-// setAction changes a charge to one whose payer has ten minutes to act.
+// setAction changes a charged transaction to one whose payer has ten minutes to act.
 func setAction(r *payment.Record, a payment.Action) {
 	a.Until = ledger.MicrosOf(started.Add(10 * time.Minute))
 	r.Status, r.Finished, r.RRN, r.Action = payment.ActionRequired, 0, "", &a
 }
 
-// waiting holds the differences from fullJSON, as old → new pairs, that all charges with a waiting payer have.
+// waiting holds pairs of texts. In the JSON of a charge with a waiting payer the second text of each
+// pair replaces the first, which is in fullJSON.
 var waiting = []string{`"status":"charged"`, `"status":"action_required"`, `"2026-09-03T10:15:31.123456+00:00"`, `null`, `,"rrn":"123456789012"`, ``}
 
 // simple is the member with the address of the payer's page; the test replaces ADDRESS by the address.
@@ -75,8 +76,8 @@ func TestTransactionIsShown(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*payment.Record)
-		// the differences from fullJSON, as old → new pairs
-		edits []string
+		// pairs of texts: the second replaces the first, which is in fullJSON
+		differences []string
 	}{
 		{"charged", func(*payment.Record) {}, nil},
 		{"no txid", func(r *payment.Record) { r.TxID = "" }, []string{`"order \"1\""`, `null`}},
@@ -168,11 +169,11 @@ func TestTransactionIsShown(t *testing.T) {
 		r := charged()
 		c.change(r)
 		want := fullJSON
-		for i := 0; i < len(c.edits); i += 2 {
-			if !strings.Contains(want, c.edits[i]) {
-				t.Fatalf("%s: the whole does not have %s", c.name, c.edits[i])
+		for i := 0; i < len(c.differences); i += 2 {
+			if !strings.Contains(want, c.differences[i]) {
+				t.Fatalf("%s: the whole does not have %s", c.name, c.differences[i])
 			}
-			want = strings.Replace(want, c.edits[i], c.edits[i+1], 1)
+			want = strings.Replace(want, c.differences[i], c.differences[i+1], 1)
 		}
 		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute)), 1)
 		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own))

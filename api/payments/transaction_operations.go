@@ -190,8 +190,8 @@ func partialAmount(params []byte, code ledger.Code) (*money.Amount, error) {
 
 const materialName = payment.MaterialField
 
-// materialOf finds the material in a body: at the top level, or in params, under its own name
-// or as the params themselves. The top level has precedence. Nil: there is none.
+// materialOf finds the material in a body. It is a member at the top level or in params, or the params
+// object itself. The member at the top level has precedence. Nil means that there is no material.
 func materialOf(body []byte) []byte {
 	if bare := web.Member(body, materialName); bare != nil {
 		return bare

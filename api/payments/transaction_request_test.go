@@ -299,7 +299,7 @@ func TestMismatchNamesTheFirstField(t *testing.T) {
 	}
 }
 
-// The payer of a hosted transaction supplies the credentials, not its create.
+// The credentials of a hosted transaction come from its payer, not from its create.
 func TestMismatchOfHostedCreates(t *testing.T) {
 	stored := &payment.Record{Hosted: true, Request: payment.Request{Type: payment.Payment, Method: "bank_card", CardFingerprint: "p"}}
 	sent := payment.Request{Type: payment.Payment}

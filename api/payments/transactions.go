@@ -17,8 +17,8 @@ import (
 )
 
 // Transactions creates, reads and changes transactions; *payment.Service of actors is one. Its
-// errors are *ledger.Refusal, NotFound both for an unknown id and for one of another partner. A
-// method with a key claims the key, and responds with the current state if the key was claimed
+// errors are *ledger.Refusal, with the code NotFound both for an unknown id and for the id of another
+// partner's transaction. A method with a key claims the key, and responds with the current state if the key was claimed
 // before (Result.Replay).
 type Transactions interface {
 	// Create blocks until the provider's first outcome, or for the time that creates
@@ -26,9 +26,9 @@ type Transactions interface {
 	Create(paymentactor.Create) (paymentactor.Result, error)
 	// Read returns the transaction as it is stored.
 	Read(org ledger.ID, partner int64, id ledger.ID) (paymentactor.Result, error)
-	// Current is Read, after the provider has renewed an expired action (page: for the payer's
-	// page).
-	Current(c paymentactor.Command, page bool) (paymentactor.Result, error)
+	// Current returns the transaction after its provider has renewed an expired action.
+	// onPayerPage says that the payer's page asks for it.
+	Current(c paymentactor.Command, onPayerPage bool) (paymentactor.Result, error)
 	// Find returns the stored transaction, of any partner.
 	Find(org, id ledger.ID) (paymentactor.Result, error)
 	// Refund returns settled money. Errors: NotReversible, InvalidRefundAmount, Conflict.

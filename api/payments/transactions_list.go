@@ -30,11 +30,11 @@ type walk struct {
 	org      ledger.ID
 	list     ledger.List
 	byUpdate bool // ordered by the last update; otherwise by creation
-	span     span // range of the time that orders the list
+	span     span // range of the times by which the list is ordered
 }
 
-// each calls fn with the rows that may belong to a transaction whose time is in the span,
-// including rows of updates.
+// each calls fn with the rows that may belong to a transaction whose time is in w.span. These include
+// rows of updates.
 //
 // The row of a creation is booked at the last event of the change that created the record, so a
 // record that began within the span may have its row just after it. The events of one change
@@ -50,25 +50,25 @@ func (w *walk) each(fn func(posting.Listed) (more bool, err error)) error {
 			bounds.Before += posting.MaxEvents
 		}
 	}
-	var late posting.Listed // the earliest creation after the span
+	var firstAfter posting.Listed // the earliest creation after the span
 	err := w.view.List(w.org, w.list, bounds, func(row posting.Listed) (bool, error) {
 		if !w.byUpdate && row.Booked > w.span.to {
 			if row.First {
-				late = row
+				firstAfter = row
 			}
 			return true, nil
 		}
-		if late.First {
-			first := late
-			late = posting.Listed{}
+		if firstAfter.First {
+			first := firstAfter
+			firstAfter = posting.Listed{}
 			if more, err := fn(first); err != nil || !more {
 				return false, err
 			}
 		}
 		return fn(row)
 	})
-	if err == nil && late.First {
-		_, err = fn(late)
+	if err == nil && firstAfter.First {
+		_, err = fn(firstAfter)
 	}
 	return err
 }
@@ -161,8 +161,8 @@ func (q *filterQuery) listOf(req *web.Request) ledger.List {
 	return payment.Transactions.Of(req.Principal.Partner.Number, q.transactionFilter.env)
 }
 
-// addRow adds the row's transaction to the page if it meets the conditions. It looks one row
-// beyond the page, to find out whether the page is the last.
+// addRow adds the row's transaction to the page if it meets the conditions. When the page is full, it
+// looks at one more row, to find out whether the page is the last.
 func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	if p.rowsRead++; p.recordsRead == maxRead || p.rowsRead > maxRows {
 		p.next = p.readTo
@@ -200,9 +200,9 @@ func (p *listPage) addRow(row posting.Listed) (more bool, err error) {
 	return true, nil
 }
 
-// stale tells, without reading the record, whether a row is to be skipped. In the order of updates
-// only a record's newest row counts. So a row is stale if its record was read
-// before, or if its record's newest row is above the span.
+// stale tells, without reading the record, whether a row is to be skipped. In the order of creation only
+// rows of creations count. In the order of updates only a record's newest row counts, so a row is stale
+// if the record was read before.
 func (p *listPage) stale(row posting.Listed) bool {
 	if !p.byUpdate {
 		return !row.First

@@ -57,15 +57,15 @@ func (f *transactionFilter) matchesTimes(s *posting.Stamp) bool {
 	return f.started.contains(s.Started) && f.updated.contains(s.Updated) && f.finished.contains(s.Finished)
 }
 
-// matches tells whether a record whose times meet the conditions meets the other ones too.
+// matches tells whether a record meets all conditions that are not about times.
 func (f *transactionFilter) matches(r *payment.Record) bool {
 	return (f.status == "" || r.Status == f.status) && (f.kind == 0 || r.Type == f.kind) &&
 		(f.currency == "" || r.Asset.Currency == f.currency) && (f.rrn == "" || r.RRN == f.rrn) &&
 		(!f.linked || r.LinkID == f.link && r.LinkID != ledger.ID{}) && !r.Amount.Less(f.minAmount) && !f.maxAmount.Less(r.Amount)
 }
 
-// narrow tightens the bounds of each time by those of the others, so that a walk ends sooner: a
-// transaction starts before it finishes, and its last update is not before it finishes.
+// narrow tightens the bounds of each time by those of the other times, so that a walk ends sooner. A
+// transaction finishes after it starts, and is last updated when it finishes or later.
 func (f *transactionFilter) narrow() {
 	f.started.to = min(f.started.to, f.finished.to, f.updated.to)
 	f.updated.from = max(f.updated.from, f.finished.from, f.started.from)
@@ -122,10 +122,10 @@ func (q *filterQuery) readType() payment.Type {
 	return kind
 }
 
-func (q *filterQuery) amount(name string, absent money.Amount) money.Amount {
+func (q *filterQuery) amount(name string, ifAbsent money.Amount) money.Amount {
 	text, sent := q.Sent(name)
 	if !sent {
-		return absent
+		return ifAbsent
 	}
 	amount, err := money.Parse(text)
 	if err != nil {
@@ -173,8 +173,8 @@ type listQuery struct {
 	byUpdate bool // ordered by the last update; otherwise by creation
 }
 
-// newListQuery reads a request for a page. The cursor and the window are instants of the list's
-// order and become bounds of that time.
+// newListQuery reads a request for a page. The cursors are instants of the time by which the list is
+// ordered, and become bounds of that time.
 func newListQuery(ctx *fasthttp.RequestCtx, now time.Time, known []string) *listQuery {
 	q := &listQuery{filterQuery: newFilterQuery(ctx, now, known)}
 	if at, sent := q.time("from"); sent {
@@ -206,8 +206,8 @@ func (q *listQuery) orderName() string {
 	return "started"
 }
 
-// window returns the range between start_cursor and end_cursor, whichever is newer. One without
-// the other is ignored (specification, "list").
+// window returns the range between start_cursor and end_cursor; either of them may be the newer one. If
+// only one of them was sent, it is ignored (specification, "list").
 func (q *listQuery) window() span {
 	_, start := q.Sent("start_cursor")
 	_, end := q.Sent("end_cursor")

@@ -65,7 +65,7 @@ func (h *Handlers) actAs(req *web.Request, org ledger.ID, number int64) error {
 }
 
 // findTransaction reads a transaction that the caller may see: a partner sees its own, all
-// others see any of the organization.
+// other callers see any of the organization.
 func (h *Handlers) findTransaction(req *web.Request) (result paymentactor.Result, err error) {
 	id, err := web.ParseID(req.Parameter("id"))
 	if err != nil {

@@ -11,10 +11,10 @@
 // Invariants:
 //  1. A command is accepted within MaxAge of its Enter, or shed.
 //  2. No command overtakes one that waits.
-//  3. A command that waits for a provider takes no place from others. ProviderCalls returns how
-//     many do, and a place lapses after Lapse, which is longer than any work of the service
-//     itself.
-//  4. The number of refusals a second is bounded; further commands to be refused wait. A
+//  3. A command that waits for a provider leaves its place to another command; ProviderCalls
+//     returns how many such commands there are. Any other command leaves its place to another one
+//     after Lapse, which is longer than any work of the service itself.
+//  4. The number of refusals a second is bounded; further commands that are to be refused wait. A
 //     refusal costs a third of a command, so clients that retry at once would otherwise take
 //     the machine from accepted commands.
 //

@@ -22,11 +22,11 @@ const (
 // command has left.
 const checkInterval = 10 * time.Millisecond
 
-// Options make a Gate.
+// Options are what New needs.
 type Options struct {
 	Places   int           // commands in service at once; 0: Places
 	Lapse    time.Duration // how long a command keeps its place; 0: Lapse
-	Refusals int           // a second; 0: RefusalsOfCore for each core
+	Refusals int           // refusals a second; 0: RefusalsOfCore for each core
 	Clock    Clock         // nil: the machine's
 
 	// ProviderCalls returns how many commands in service wait for a provider now, and so leave
@@ -58,7 +58,7 @@ type Gate struct {
 	lapsed      int       // guarded by mu: commands in service whose place has lapsed
 	waiting     list.List // guarded by mu: *Place, in the order of arrival
 	standsSince time.Time // guarded by mu: since when the queue has not been empty
-	toRefuse    list.List // guarded by mu: *Place, shed, its refusal not sent yet
+	toRefuse    list.List // guarded by mu: *Place of shed commands whose refusal has not been sent yet
 	watched     bool      // guarded by mu: check is scheduled
 	shed        uint64    // guarded by mu: commands that got no place
 }
@@ -85,8 +85,8 @@ func New(o Options) *Gate {
 }
 
 // Enter waits for a place, at most MaxAge. If it returns a place, the command is accepted and
-// the caller must call Leave; nil: the command is shed. If many are shed, the refusal may come
-// later than MaxAge.
+// the caller must call Leave. If it returns nil, the command is shed. If many commands are shed,
+// Enter may take longer than MaxAge to return nil.
 func (g *Gate) Enter() *Place {
 	p := g.enterOrWait()
 	if p.admitted == nil || <-p.admitted {
@@ -148,8 +148,8 @@ func (g *Gate) Figures() Figures {
 	return f
 }
 
-// vacant tells whether a place is free. Some of the commands that wait for a provider have
-// lapsed places.
+// vacant tells whether a place is free. A place whose command waits for a provider counts as free.
+// Lapsed places are free already, so as many of these commands as have lapsed are not counted again.
 func (g *Gate) vacant() bool {
 	n := g.inside.Len()
 	return n < g.places || n-max(0, g.providerCalls()-g.lapsed) < g.places

@@ -159,7 +159,7 @@ func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g.want(late, "accepted")
 }
 
-// No command overtakes either if a place becomes free in the middle of an Enter.
+// A command does not overtake a waiting one even if a place becomes free during its Enter.
 func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 	asked := 0
 	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { asked++; return asked / 3 }})
@@ -172,25 +172,25 @@ func TestNewCommandQueuesBehindWaitingOnes(t *testing.T) {
 
 // A command that waits for a provider uses no CPU, so it takes no place.
 func TestCommandThatWaitsForAProviderFreesItsPlace(t *testing.T) {
-	away := 0
-	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return away }})
+	atProvider := 0
+	g := newTestGate(t, Options{Places: 2, ProviderCalls: func() int { return atProvider }})
 	g.wantEnter("accepted")
 	g.wantEnter("accepted")
 	next := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(next, "waiting")
-	away = 1
+	atProvider = 1
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
-	away = 0
+	atProvider = 0
 	g.wantEnter("waiting") // three commands are inside again
 }
 
 // A command that waits for anything else gives up its place after Lapse, so that no
 // organization can keep others out with commands that wait for each other.
 func TestPlaceLapsesAfterItsTime(t *testing.T) {
-	away := 0
-	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return away }})
+	atProvider := 0
+	g := newTestGate(t, Options{Places: 1, ProviderCalls: func() int { return atProvider }})
 	slow := g.wantEnter("accepted")
 	g.moveBy(Lapse - 2*checkInterval)
 	next := g.wantEnter("waiting")
@@ -199,12 +199,12 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 	g.moveBy(checkInterval)
 	g.want(next, "accepted")
 	g.wantFigures(Figures{Inside: 2})
-	away = 1 // the slow command's provider call, which counts once
+	atProvider = 1 // the slow command's provider call, which counts once
 	last := g.wantEnter("waiting")
 	g.moveBy(2 * checkInterval)
 	g.want(last, "waiting")
 	slow.Leave()
-	away = 0
+	atProvider = 0
 	next.Leave()
 	g.want(last, "accepted")
 	last.Leave()
@@ -215,7 +215,7 @@ func TestPlaceLapsesAfterItsTime(t *testing.T) {
 // StandingAge. There are never more commands inside than places, and no place stays free while
 // commands wait.
 func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
-	const places, each, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
+	const places, workTime, tick, arrivals = 8, 10 * time.Millisecond, 400 * time.Microsecond, 5_000
 	g := newTestGate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
 	type command struct {
@@ -238,7 +238,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 				case became == "waiting":
 				case c.ends.IsZero():
 					accepted++
-					c.ends = g.now.Add(each)
+					c.ends = g.now.Add(workTime)
 					waited := g.now.Sub(c.came)
 					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
 						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
@@ -292,7 +292,7 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g.wantFigures(Figures{Inside: 1, Shed: 500})
 }
 
-// With the machine's clock and concurrent commands.
+// This test uses the machine's clock and concurrent commands.
 func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})

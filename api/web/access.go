@@ -15,7 +15,7 @@ type Callers uint8
 
 // The kinds of principal that call routes.
 const (
-	Anyone         Callers = 1 << iota // no credentials are asked for
+	Anyone         Callers = 1 << iota // no credentials are needed
 	PartnerKey                         // a partner's API key
 	PartnerSession                     // a session of role partner, which acts as its partner
 	AdminToken                         // the administration token
@@ -30,7 +30,7 @@ type Access struct {
 	Roles   []directory.Role // for the kind Session
 
 	// PartnerRefusal is the text of the refusal for a partner that the route does not admit. A
-	// route with such a text authenticates the partner before it refuses; without it the
+	// route with such a text authenticates the partner before it refuses; without such a text the
 	// refusal asks for a session of the organization.
 	PartnerRefusal string
 }
@@ -126,8 +126,8 @@ func Bearer(header []byte) []byte {
 	return nil
 }
 
-// SeveralOrganizations stands for the organization of a request that names several. No
-// organization has this id.
+// SeveralOrganizations replaces the value of x-organization-id if a request has this header more
+// than once. No organization has this id.
 const SeveralOrganizations = "several"
 
 // refuseSeveralOrganizations refuses a request that names several organizations.

@@ -83,11 +83,10 @@ func usableKey(value []byte) bool {
 	return true
 }
 
-// hash returns a hash that identifies a request by its method, path and body, and by more if
-// given.
-func (k IdempotencyKeys) hash(req *Request, more ...[]byte) [sha256.Size]byte {
+// hash returns a hash that identifies a request by its method, path and body, and by further parts.
+func (k IdempotencyKeys) hash(req *Request, further ...[]byte) [sha256.Size]byte {
 	var texts [][]byte
-	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, more...) {
+	for _, part := range append([][]byte{req.Method(), req.Path(), req.Request.Body()}, further...) {
 		texts = append(texts, binary.BigEndian.AppendUint64(nil, uint64(len(part))), part)
 	}
 	sum := secret.Sum256(texts...)

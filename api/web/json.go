@@ -14,7 +14,7 @@ import (
 // maxDepth bounds the nesting of objects and arrays in a body.
 const maxDepth = 32
 
-// Document is a body's JSON value without white space around it. It accepts one value in
+// Document returns a body's JSON value without the white space around it. It accepts one value in
 // valid UTF-8, without lone surrogates and without two equal names in an object. The other
 // functions of this file rely on these checks.
 func Document(body []byte) ([]byte, error) {

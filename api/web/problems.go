@@ -69,7 +69,7 @@ func (p Problems) HasField(field string) bool {
 	return slices.ContainsFunc(p, func(r *ledger.Refusal) bool { return r.Field == field })
 }
 
-// Text reads a JSON string of at most limit characters (not bytes); nil is the empty string.
+// Text reads a JSON string of at most limit characters (not bytes). It reads nil as the empty string.
 func (p *Problems) Text(name string, value []byte, limit int) string {
 	if value == nil {
 		return ""

@@ -28,8 +28,8 @@ type Query struct {
 	Problems Problems
 }
 
-// QueryOf reads the parameters that a list knows. Any other is refused in the specification's
-// words.
+// QueryOf reads the parameters that a list knows. Any other parameter is refused in the
+// specification's words.
 func QueryOf(ctx *fasthttp.RequestCtx, known ...string) *Query {
 	q := &Query{values: make(map[string]string)}
 	for name, value := range ctx.QueryArgs().All() {
@@ -100,21 +100,21 @@ func (q *Query) LimitUpTo(defaultLimit, maxLimit int) int {
 	return n
 }
 
-// Instant reads an RFC 3339 time; absent if none was sent.
-func (q *Query) Instant(name string, absent ledger.Micros) ledger.Micros {
-	return q.InstantOr(name, absent, "an RFC 3339 time")
+// Instant reads an RFC 3339 time. If none was sent, it returns ifAbsent.
+func (q *Query) Instant(name string, ifAbsent ledger.Micros) ledger.Micros {
+	return q.InstantOr(name, ifAbsent, "an RFC 3339 time")
 }
 
 // InstantOr is Instant for a parameter with further forms. The refusal lists the forms.
-func (q *Query) InstantOr(name string, absent ledger.Micros, forms string) ledger.Micros {
+func (q *Query) InstantOr(name string, ifAbsent ledger.Micros, forms string) ledger.Micros {
 	text, sent := q.Sent(name)
 	if !sent {
-		return absent
+		return ifAbsent
 	}
 	at, err := ParseTime(text)
 	if err != nil {
 		q.Problems.Add(name, name+" must be "+forms)
-		return absent
+		return ifAbsent
 	}
 	return max(0, ledger.MicrosOf(at)) // nothing was booked before 1970, and keys have no sign
 }
@@ -186,7 +186,7 @@ func (q *Query) CursorParts(n int) []string {
 // BadCursor refuses the cursor.
 func (q *Query) BadCursor() { q.Problems.Add("cursor", "cursor is malformed") }
 
-// JoinCursor makes an opaque cursor from parts.
+// JoinCursor makes an opaque cursor from parts, which contain no line break.
 func JoinCursor(parts ...string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strings.Join(parts, "\n")))
 }

@@ -16,17 +16,17 @@ func WriteJSON(ctx *fasthttp.RequestCtx, status int, body []byte) {
 	ctx.Response.SetBody(body)
 }
 
-// WriteOne responds with one record: {data: {...}}. If bare is set, the record's fields are also
-// at the top level, as the specification shows some responses.
-func WriteOne[T any](req *Request, status int, bare bool, record T, appendFields func(*schema.Encoder, T)) {
-	WriteJSON(req.RequestCtx, status, OneBody(bare, record, appendFields))
+// WriteOne responds with one record: {data: {...}}. If atTopLevel is set, the record's fields are also
+// at the top level, as in some responses of the specification.
+func WriteOne[T any](req *Request, status int, atTopLevel bool, record T, appendFields func(*schema.Encoder, T)) {
+	WriteJSON(req.RequestCtx, status, OneBody(atTopLevel, record, appendFields))
 }
 
 // OneBody returns the body that WriteOne sends.
-func OneBody[T any](bare bool, record T, appendFields func(*schema.Encoder, T)) []byte {
+func OneBody[T any](atTopLevel bool, record T, appendFields func(*schema.Encoder, T)) []byte {
 	var e schema.Encoder
 	e.Open('{')
-	if bare {
+	if atTopLevel {
 		appendFields(&e, record)
 	}
 	e.OpenField("data", '{')

@@ -41,8 +41,8 @@ func Header(address string) string {
 	return b.String()
 }
 
-// originOf returns scheme and host as a policy's source. It is empty if Web refuses the
-// address, and for international names, which a policy can't contain.
+// originOf returns an address's scheme and host in the form of a source in a Content-Security-Policy.
+// It is empty if Web refuses the address, and for international names, which a policy can't contain.
 func originOf(address string) string {
 	if !Web(address) {
 		return ""

@@ -47,7 +47,7 @@ type Card struct {
 type Password struct {
 	Order
 	Post  string
-	Wrong bool // the payer typed none
+	Wrong bool // the payer typed no password
 }
 
 // Signature asks for the signature of a payload. It reloads when the payload has expired.
@@ -57,7 +57,7 @@ type Signature struct {
 	Payload  string
 	Sequence string // the payload's number; empty: not shown
 	Left     time.Duration
-	Wrong    bool // the payer typed none
+	Wrong    bool // the payer typed no signature
 }
 
 // ReloadAfter is the number of seconds until the page reloads.
@@ -236,13 +236,13 @@ func Policy(targets ...string) string {
 	return policy
 }
 
-// SimulatedPolicy returns the Content-Security-Policy of a Scan with the simulator's buttons:
-// ChallengePolicy, and no site may show the page in a frame.
+// SimulatedPolicy returns the Content-Security-Policy of a Scan with the simulator's buttons. It is
+// that of a Challenge, except that no site may show the page in a frame.
 func SimulatedPolicy() string { return ChallengePolicy() + "; frame-ancestors 'none'" }
 
-// ChallengePolicy returns the Content-Security-Policy of a Challenge. Merchants show it in
-// frames, and its form leads back to any merchant, because a browser applies the policy to the
-// redirects after a form.
+// ChallengePolicy returns the Content-Security-Policy of a Challenge. Merchants may show a Challenge
+// in a frame. Its form may lead to any address, because a browser applies the policy also to the
+// redirects after a form, and these lead back to any merchant.
 func ChallengePolicy() string { return base + "; form-action 'self' https: http:" }
 
 var base = "default-src 'none'; base-uri 'none'; style-src " + styleHash

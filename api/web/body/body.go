@@ -20,9 +20,9 @@ import (
 const (
 	maxBody     = 1 << 20         // bytes of a body from a caller whose credential was checked
 	openBody    = 64 << 10        // bytes of a body on a route for anyone
-	FirstBuffer = 4 << 10         // bytes of a body that are read before the budget is asked
-	Grace       = 5 * time.Second // time for the first byte; also the time credit with which the minimum rate begins
-	minRate     = 8 << 10         // bytes a second that have to arrive after the grace
+	FirstBuffer = 4 << 10         // bytes of a body that are read without being charged to a budget
+	Grace       = 5 * time.Second // time for the first byte; a whole body may take this much longer than minRate allows
+	minRate     = 8 << 10         // bytes a second that have to arrive
 	maxDiscard  = 64 << 10        // bytes of a refused body that are read so that the connection can be reused
 	discardTime = time.Second     // for reading these bytes
 	KnownBytes  = 128 << 20       // bytes of bodies held at once for callers whose credentials were checked
@@ -35,11 +35,11 @@ const contextKey = "body"
 
 // buffer holds the body of one request until the response.
 type buffer struct {
-	buf     []byte // the bytes that have arrived: in first, or in a larger buffer that is charged to the budget
+	buf     []byte // the bytes that have arrived, in first or in a larger buffer that is charged to the budget
 	first   [FirstBuffer]byte
 	budget  *budget
 	owner   owner
-	charged int // bytes of the budget
+	charged int // bytes that are charged to the budget
 }
 
 var bufferPool = sync.Pool{New: func() any { return new(buffer) }}
@@ -51,10 +51,10 @@ type Bodies struct {
 	known, anyone *budget
 }
 
-// New makes a reader that holds at most known bytes at once for callers whose credentials
-// were checked, and anyone for all others.
-func New(proxies web.Proxies, known, anyone int) *Bodies {
-	return &Bodies{proxies: proxies, known: newBudget(known), anyone: newBudget(anyone)}
+// New makes a reader that holds at most knownBytes at once for callers whose credentials
+// were checked, and at most anyoneBytes for all others.
+func New(proxies web.Proxies, knownBytes, anyoneBytes int) *Bodies {
+	return &Bodies{proxies: proxies, known: newBudget(knownBytes), anyone: newBudget(anyoneBytes)}
 }
 
 // owner is charged for a body: the organization of an authenticated caller (zero: the
@@ -77,7 +77,8 @@ func newBudget(total int) *budget {
 	return &budget{total: total, share: total / Shares, byOwner: make(map[owner]int)}
 }
 
-// charge charges the owner n bytes; false, without charging any, if that exceeds a bound.
+// charge charges the owner n bytes. If that would exceed a bound, it charges nothing and returns
+// false.
 func (b *budget) charge(o owner, n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +117,7 @@ func boundOf(route *web.Route) int {
 }
 
 // Read reads the whole body into Request.Body. It is called after the caller is known and
-// before a command begins: a caller that sends slowly holds only its own connection.
+// before a command begins, so that a caller that sends slowly occupies only its own connection.
 func (all *Bodies) Read(req *web.Request) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
@@ -183,8 +184,8 @@ func (b *buffer) fill(from io.Reader, length, bound int, conn net.Conn) error {
 			}
 		}
 		if len(b.buf) > 0 { // the headers' deadline covers the first read
-			late := Grace + time.Duration(len(b.buf))*time.Second/minRate
-			if err := conn.SetReadDeadline(began.Add(late)); err != nil {
+			allowed := Grace + time.Duration(len(b.buf))*time.Second/minRate
+			if err := conn.SetReadDeadline(began.Add(allowed)); err != nil {
 				return err
 			}
 		}
@@ -231,7 +232,7 @@ func (b *buffer) release() {
 	bufferPool.Put(b)
 }
 
-// Wipe overwrites what was read of a request's body.
+// Wipe overwrites the part of a request's body that was read.
 func Wipe(ctx *fasthttp.RequestCtx) {
 	b, held := ctx.UserValue(contextKey).(*buffer)
 	if !held {

@@ -55,7 +55,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, last := conn.set[0], conn.set[len(conn.set)-1]
-	// Grace, and a second for each 8 KiB that have arrived.
+	// The deadline is Grace after the beginning, and a second later for each 8 KiB that have arrived.
 	if late := first.Sub(began); late < Grace || late > Grace+time.Minute {
 		t.Errorf("after 4 bytes the next may come for %v", late)
 	}
@@ -67,7 +67,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	}
 }
 
-// Memory follows the bytes that have arrived, not the announced length.
+// Memory is allocated for bytes that have arrived, not for the announced length.
 func TestAnnouncedLengthIsNotAllocated(t *testing.T) {
 	for arrived, charged := range map[int]int{
 		4:                 0,

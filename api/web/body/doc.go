@@ -1,9 +1,9 @@
 // Package body reads the bodies of requests under bounds of size, rate and memory.
 //
 // Invariants:
-//  1. A body is read after its caller is known and before a command begins: a caller that
-//     sends slowly holds only its own connection.
-//  2. Memory follows the bytes that have arrived, never a promised length.
+//  1. A body is read after its caller is known and before a command begins, so that a caller that
+//     sends slowly occupies only its own connection.
+//  2. Memory is allocated for bytes that have arrived, never for an announced length.
 //  3. All bodies together stay within a budget, and one organization or one address
 //     within a quarter of it. Callers whose credentials were checked have a budget of
 //     their own.

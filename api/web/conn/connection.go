@@ -22,7 +22,7 @@ const (
 )
 
 // Listener accepts connections that wipe their buffers, deliver a refusal before they close,
-// and can be closed before a request.
+// and can be closed while they have not sent a request.
 type Listener struct {
 	net.Listener
 	Silent *Silent
@@ -100,11 +100,11 @@ type base struct {
 	hasSent atomic.Bool     // the caller has sent something
 	ended   atomic.Bool     // the caller sends nothing more
 	hungUp  atomic.Bool
-	buffer  []byte // of the transport's reader; nil before the first read
+	buffer  []byte // the buffer of the transport's reader; nil before the first read
 }
 
-// read overwrites the rest of the last request in the reader's buffer before the buffer is
-// filled again: the reader passes only the part that it no longer needs.
+// read fills p, a part of the reader's buffer that the reader no longer needs. It first overwrites
+// what the last request has left there.
 func (b *base) read(p []byte) (int, error) {
 	if b.buffer == nil {
 		b.buffer = p[:cap(p)] // an empty reader passes its whole buffer
@@ -168,7 +168,7 @@ func (o *ownership) take(b *base) {
 	o.owners[&b.buffer[0]] = b
 }
 
-// leave overwrites the connection's buffer, if it still owns it.
+// leave overwrites the connection's buffer, if the connection still owns it.
 func (o *ownership) leave(b *base) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -238,7 +238,7 @@ func (s *Silent) add(b *base) {
 	s.conns[b] = struct{}{}
 }
 
-// remove tells whether the connection was still there.
+// remove removes a connection, and tells whether it was still in the set.
 func (s *Silent) remove(b *base) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -250,7 +250,7 @@ func (s *Silent) remove(b *base) bool {
 	return true
 }
 
-// CloseAll closes these connections, and those that are added later.
+// CloseAll closes the connections in the set, and all that are added later.
 func (s *Silent) CloseAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

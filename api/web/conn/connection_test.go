@@ -7,12 +7,12 @@ import (
 )
 
 func TestReadWipesThePreviousData(t *testing.T) {
-	ours, theirs := net.Pipe()
-	defer func() { _ = ours.Close() }()
-	c := &connection{Conn: theirs, base: &base{under: theirs, silent: new(Silent)}}
+	client, server := net.Pipe()
+	defer func() { _ = client.Close() }()
+	c := &connection{Conn: server, base: &base{under: server, silent: new(Silent)}}
 	c.silent.add(c.base)
 	buffer := []byte("4242424242424242 and what else is left")
-	go func() { _, _ = ours.Write([]byte("new")) }()
+	go func() { _, _ = client.Write([]byte("new")) }()
 	n, err := c.Read(buffer)
 	if err != nil || string(buffer[:n]) != "new" {
 		t.Fatal(n, err)
@@ -27,11 +27,11 @@ func TestReadWipesThePreviousData(t *testing.T) {
 func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	buffer := make([]byte, 64)
 	reads := func(text string) *base {
-		ours, theirs := net.Pipe()
-		t.Cleanup(func() { _ = ours.Close() })
-		l := &base{under: theirs, silent: new(Silent)}
+		client, server := net.Pipe()
+		t.Cleanup(func() { _ = client.Close() })
+		l := &base{under: server, silent: new(Silent)}
 		l.silent.add(l)
-		go func() { _, _ = ours.Write([]byte(text)) }()
+		go func() { _, _ = client.Write([]byte(text)) }()
 		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {
 			t.Fatal(n, err)
 		}

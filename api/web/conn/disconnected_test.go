@@ -16,7 +16,7 @@ import (
 )
 
 // joined returns both ends of a loopback connection, the server's and the caller's.
-func joined(t *testing.T, secure bool) (ours, theirs net.Conn) {
+func joined(t *testing.T, secure bool) (server, caller net.Conn) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -30,24 +30,24 @@ func joined(t *testing.T, secure bool) (ours, theirs net.Conn) {
 	go func() {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err == nil && secure {
-			client := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // #nosec G402: a certificate of this test
-			err, c = client.Handshake(), client
+			overTLS := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // #nosec G402: a certificate of this test
+			err, c = overTLS.Handshake(), overTLS
 		}
 		if err != nil {
 			t.Error(err)
 		}
 		dialled <- c
 	}()
-	ours, err = Listener{Listener: l, Silent: new(Silent)}.Accept()
+	server, err = Listener{Listener: l, Silent: new(Silent)}.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, ok := ours.(*secureConnection); ok {
+	if c, ok := server.(*secureConnection); ok {
 		if err := c.Handshake(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return ours, <-dialled
+	return server, <-dialled
 }
 
 func ownCertificate(t *testing.T) tls.Certificate {
@@ -67,21 +67,21 @@ func ownCertificate(t *testing.T) tls.Certificate {
 // TLS sends close_notify before it closes, so unread data precedes the end.
 func TestDisconnectedCallerIsNoticed(t *testing.T) {
 	for name, secure := range map[string]bool{"in the clear": false, "over TLS": true} {
-		ours, theirs := joined(t, secure)
-		if _, err := theirs.Write([]byte("the next request")); err != nil {
+		server, caller := joined(t, secure)
+		if _, err := caller.Write([]byte("the next request")); err != nil {
 			t.Fatal(err)
 		}
-		if CallerGone(ours) {
+		if CallerGone(server) {
 			t.Errorf("%s: a caller who waits was taken for gone", name)
 		}
-		_ = theirs.Close()
-		for until := time.Now().Add(2 * time.Minute); !CallerGone(ours); runtime.Gosched() {
+		_ = caller.Close()
+		for until := time.Now().Add(2 * time.Minute); !CallerGone(server); runtime.Gosched() {
 			if time.Now().After(until) {
 				t.Fatalf("%s: a caller who has gone was taken for waiting", name)
 			}
 		}
-		_ = ours.Close()
-		if !CallerGone(ours) {
+		_ = server.Close()
+		if !CallerGone(server) {
 			t.Errorf("%s: a closed connection has nobody at its end", name)
 		}
 	}

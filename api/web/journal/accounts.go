@@ -22,7 +22,7 @@ type AccountFilter struct {
 }
 
 // Each calls fn with the selected accounts that the caller may see, ordered by path, currency
-// and network, beginning behind the account After.
+// and network, beginning after f.After.
 func (f *AccountFilter) Each(view *posting.View, who *auth.Principal, fn func(ledger.Account) (bool, error)) error {
 	more := true
 	for _, prefix := range Visible(who, f.Prefix) {
@@ -51,8 +51,9 @@ func (f *AccountFilter) Matches(a ledger.Account) bool {
 		(!f.HasNetwork || string(a.Asset.Network) == f.Network)
 }
 
-// Visible returns the path prefixes to search, in order, if the caller asks for one prefix:
-// that prefix for an auditor, its overlap with the partner's own prefixes for a partner.
+// Visible returns the path prefixes to search if a caller asks for the accounts with a prefix. For
+// an auditor that is the prefix itself. For a partner they are the prefixes of its own accounts, as
+// far as they overlap with the requested one, in the order of paths.
 func Visible(who *auth.Principal, prefix string) []string {
 	if who.Partner == nil {
 		return []string{prefix}

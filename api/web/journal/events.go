@@ -27,7 +27,7 @@ type EventQuery struct {
 	Env     money.Env   // 0: both
 	Source  *ledger.ID  // nil: any
 	Account ledger.Path // empty: any
-	Name    string      // of the event; empty: any
+	Name    string      // name of the event; empty: any
 	From    ledger.Micros
 	To      ledger.Micros // included
 	Before  uint64        // seq; 0: from the newest
@@ -69,7 +69,7 @@ func WritePage(req *web.Request, journal web.Journal, q *web.Query, want *EventQ
 }
 
 // find returns a page of matching events, and the seq below which the next page begins; 0 if
-// there is none. A page ends after maxExamined events, even if few of them match.
+// there is no next page. A page ends after maxExamined events, even if few of them match.
 func (q *EventQuery) find(view *posting.View) (found []ledger.Event, next uint64, err error) {
 	before, err := q.begin(view)
 	if err != nil {

@@ -62,8 +62,8 @@ func sourceReader(view *posting.View, org, id ledger.ID) (eventReader, error) {
 	}, nil
 }
 
-// accounts returns the accounts whose lines lead to the entries: the requested one in all its
-// assets, or all of the partner's.
+// accounts returns the accounts whose lines lead to the entries: the requested account in all its
+// assets, or all accounts of the partner.
 func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, err error) {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		if q.Env.Valid() && env != q.Env {
@@ -81,7 +81,7 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 	return accounts, nil
 }
 
-// LineReader reads the events of several accounts' lines, each once.
+// LineReader reads the events that have lines on any of the accounts, each event once.
 func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) eventReader {
 	return func(before uint64, n int) ([]ledger.Event, error) {
 		if err := view.PreloadBuffer(org, accounts); err != nil {

@@ -1,7 +1,7 @@
 // Package payerpage makes and opens the addresses of payers' pages.
 //
 // Invariants:
-//  1. An address contains a token for one transaction until one instant. The token is the only
+//  1. An address contains a token that is valid for one transaction, until one instant. The token is the only
 //     credential of a payer.
 //  2. A token that is forged, or belongs to another transaction, does not reveal whether the
 //     transaction exists.

@@ -16,7 +16,8 @@ const (
 	stepsAtLeast = 64 << 10
 )
 
-// Linear fails if read takes more steps than a linear function of the input's size allows.
+// Linear fails the test if the function takes more steps than a linear function of the input's size
+// allows.
 func Linear(t *testing.T, input []byte, read func()) {
 	t.Helper()
 	before := steps.Total()
