@@ -82,7 +82,8 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	}
 }
 
-// checkUnsealed reports records whose sealed row is missing, except cards, which checkSealedRows checks.
+// checkUnsealed reports records whose sealed row is missing. It leaves out cards, which checkSealedRows
+// checks.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// The exit codes of Verify (DECISIONS, "Starting the program").
+// The exit codes of Verify.
 const (
 	ExitHolds         = 0 // all rules are fulfilled
 	ExitBroken        = 1 // a rule is broken, or the directory or the store can't be used

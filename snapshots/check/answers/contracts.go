@@ -190,7 +190,8 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// asShown returns a contract as a response at the instant at shows it.
+// asShown returns a contract as a response shows it. first is the time of the contract's creation, at
+// that of its last change.
 func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) (*contract.Record, error) {
 	shown := p.AsOf(first, at.Date())
 	return shown, contractactor.Show(c.View, org, shown)

@@ -122,8 +122,8 @@ func (c *Check) compareRequest(of *outcome, p *payment.Record) {
 	}
 }
 
-// checkKeys checks which records the idempotency keys of refused requests, and of requests without a response,
-// name.
+// checkKeys looks up the records that idempotency keys name. If a request was refused, its key must name no
+// record. If a request got no response, its key may name only what was requested.
 func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, of := range a.keys {
@@ -144,8 +144,8 @@ func (c *Check) checkKeys() {
 	}
 }
 
-// checkKey reports an idempotency key that names a different record than the response to its request did, and
-// tells whether both name the same.
+// checkKey tells whether an idempotency key names the same record as the response to its request, and reports
+// the key if it does not.
 func (c *Check) checkKey(k *keyedResponse, scope string) bool {
 	made, found := c.claimedBy(k.line, k.org, scope, k.key)
 	if !found || made.ID != k.source.ID {

@@ -15,15 +15,16 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, subscriptions. After one of its events a subscription's JSON form was equal to each
-// response, except for the instant of its next renewal, which only the stored record has.
+// Rule 1, subscriptions. For each response there is an event after which the subscription's JSON form was
+// equal to the response. The instant of the next renewal is not compared, because no event has it, unless
+// the subscription is still as it was then.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
 // shownSubscription is a subscription as one response showed it.
 type shownSubscription struct {
 	line    uint32
-	last    ledger.ID // the last renewal's transaction; zero: none
+	last    ledger.ID // the transaction of the last renewal; zero: none
 	members members
 }
 

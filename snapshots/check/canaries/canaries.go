@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 8: no canary is in any file of the data directory. The rule needs a file of
-// canaries.
+// Rule 8: no canary is in any file of the data directory. A canary is a string that must not be stored,
+// such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
 // Check searches every file of the data directory for the card numbers and verification values
 // that a test has sent. The files canaries and answers are inputs of the check and are not
@@ -88,7 +88,7 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is the number of a canary's first bytes that are hashed.
+// stem is the number of bytes at a canary's beginning that are hashed.
 const stem = 4
 
 // search finds many strings in one pass. A bit set has the hash of each string's first bytes;
@@ -148,7 +148,7 @@ func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, o
 	if s.longest == 0 {
 		return nil
 	}
-	keep := s.longest - 1 // a canary may lie across two chunks
+	keep := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
 	buffer := make([]byte, keep+s.chunk)
 	have := 0      // bytes in buffer that are text
 	at := int64(0) // file offset of buffer[0]

@@ -30,8 +30,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules (RELIABILITY, "The checker"). This package reports RuleReopened as
-// skipped: a crash test compares two digests.
+// The numbers of the rules, which package check lists. A check always skips RuleReopened: only a crash
+// test, which opens a store twice, can compare the two digests.
 const (
 	RuleAnswers  = 1
 	RuleTotals   = 2
