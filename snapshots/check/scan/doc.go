@@ -1,6 +1,6 @@
 // Package scan reads a whole store once and holds the data that the checker's rules share: the view
 // of the store and the report, each record's history according to its events, fingerprints of entries,
-// and the names of records in details.
+// and the names of records in the texts of faults.
 //
 // Invariants:
 //  1. Nothing is written to the store.
@@ -13,5 +13,5 @@
 //
 // Rejected: holding each record's entries until its row is read. A fingerprint (fingerprint.go) takes
 // eight bytes and serves the comparison as well: the fingerprint of two entries together is the sum of
-// theirs.
+// their two fingerprints.
 package scan

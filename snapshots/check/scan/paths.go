@@ -17,8 +17,8 @@ const (
 	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
-// PartnerLine returns the same name for the two accounts between which a partner's balance is
-// split. It returns other paths as they are.
+// PartnerLine returns one name for both accounts between which a partner's balance is split: the
+// partner's number. It returns other paths as they are.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
@@ -40,7 +40,7 @@ func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between returns the text between a head and a tail.
+// Between returns the text of s between its prefix head and its suffix tail; false if s lacks one of them.
 func Between(s, head, tail string) (string, bool) {
 	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
 		return "", false
@@ -48,8 +48,8 @@ func Between(s, head, tail string) (string, bool) {
 	return s[len(head) : len(s)-len(tail)], true
 }
 
-// counterpartyAccounts are the names of accounts that belong to the other party of a contract. They may
-// have balances after the contract has ended.
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract, not to the
+// contract. They may have balances after the contract has ended.
 var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract returns the contract to which the account belongs, according to its path.

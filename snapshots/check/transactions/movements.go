@@ -145,7 +145,7 @@ func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	*sum = total
 }
 
-// onFees returns the amount that an entry moves on the account of fees.
+// onFees returns the amount that an entry moves on the fees account.
 func onFees(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
@@ -162,8 +162,8 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in the table has no
-// entry.
+// EntryRules says which kind of entry each event of a transaction must have. The table is written by hand,
+// independently of ledger/payment. An event that is not in the table has no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
 	payment.HoldPayment:          scan.MustHold,
@@ -183,9 +183,9 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether the step sets the time at which the transaction finished (specification,
-// "finished"): it leads to a final status. A refused refund, which only returns a transaction to the
-// final status that it had before, does not.
+// Finishes tells whether the step sets the time at which the transaction finished: it leads to a final
+// status. A refused refund does not set that time, because it only returns a transaction to the final
+// status that it had before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

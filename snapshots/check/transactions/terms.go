@@ -18,7 +18,7 @@ import (
 // its terminal's settings.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
-		return // a return has the terms of its charge
+		return // a return has the terms of the charge that it reverses
 	}
 	if twoPhase := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (twoPhase && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
@@ -70,8 +70,8 @@ func feesOf(t *directory.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor returns a terminal's settings if a transaction was certainly decided by them; nil
-// if they may have changed since.
+// settingsFor returns a terminal's settings if a transaction was certainly decided with them; nil if the
+// terminal does not exist or its settings may have changed since.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -183,14 +183,14 @@ type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// nextRefund has the sum of all refunds including one more, and that one's part.
+// nextRefund is the result of adding a refund: the new sum of all refunds, and the refund's own amounts.
 type nextRefund struct {
 	refundSum
 	part  refundSum
 	wrong string // what is wrong with the refund; empty: nothing
 }
 
-// add returns the sum including one more refund, according to that refund's entry.
+// add returns the sum after one more refund, whose amounts are those of its entry.
 func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (next nextRefund) {
 	next.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {
