@@ -59,7 +59,8 @@ type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return fixture.StartTime }
 
-// restoreTo restores a backup and returns the new data directory.
+// restoreTo restores a backup and returns the new data directory. If from is a directory of backups, at is
+// the time as RestoreConfig.At has it; empty: the newest backup is restored.
 func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
@@ -77,8 +78,8 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 // A backup of a running server contains the store as it was when the backup began. A restore gives
 // the same store.
 func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
-	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
-		w := settle(t)
+	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
+		w := copyStore(t)
 		h := fixture.Start(t, w)
 		backups := t.TempDir()
 		saved := saveBackup(h, backups)
@@ -159,9 +160,9 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	h.Close()
 	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
 	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
-	own := *w
-	own.Dir = dir
-	h = openAt(t, &own, saved.Header.TakenAt)
+	restored := *w
+	restored.Dir = dir
+	h = openAt(t, &restored, saved.Header.TakenAt)
 	made := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
 	if made.Status != payment.Charged {
 		t.Errorf("a payment after the restore is %v", made.Status)
@@ -221,7 +222,7 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	h.Close()
 }
 
-// A stream whose reader stops reading ends, and releases the store.
+// If the reader of a stream closes it, or the service stops, the backup ends and releases the store.
 func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups := backupService(h)
@@ -244,12 +245,12 @@ func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
 	n, hash := h.Journal.LastGroup()
 	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
 	for name, spoil := range map[string]func(*backup.Base){
-		"another chain":    func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
+		"another hash":     func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
 		"a later group":    func(b *backup.Base) { b.Group++ },
-		"another group":    func(b *backup.Base) { b.Group-- },
-		"too long":         func(b *backup.Base) { b.Depth = 1_000 },
+		"an earlier group": func(b *backup.Base) { b.Group-- },
+		"a chain too long": func(b *backup.Base) { b.Depth = 1_000 },
 		"no depth":         func(b *backup.Base) { b.Depth = 0 },
-		"an id that isn't": func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
+		"an invalid id":    func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
 	} {
 		base := sound
 		spoil(&base)
@@ -277,15 +278,16 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// backUpChain returns a directory with a full backup and an increment, and their keys.
+// backUpChain returns a directory with a full backup and an increment, and the keys that open them.
 func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	return backUpChainAfter(t, fixture.Buffered)
+	return backUpChainOf(t, fixture.Buffered)
 }
 
-func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+// backUpChainOf is backUpChain with a store that has the given layout.
+func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	w := fixture.CopyWithLayout(t, days)
+	w := fixture.CopyWithLayout(t, layout)
 	h := fixture.Start(t, w)
 	dir = t.TempDir()
 	full = saveBackup(h, dir)
@@ -320,11 +322,11 @@ func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 	wantRefused(t, full.Path, other, "made with another keyring")
 	wantRefused(t, dir, other, "made with another keyring")
 
-	strange, _, _, _ := backUpChainAfter(t, fixture.Paged)
-	moved := filepath.Join(strange, filepath.Base(increment.Path))
+	ofOtherStore, _, _, _ := backUpChainOf(t, fixture.Paged)
+	moved := filepath.Join(ofOtherStore, filepath.Base(increment.Path))
 	fixture.Must(t, os.Link(increment.Path, moved))
 	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
-	wantRefused(t, strange, keys, "backups of several stores")
+	wantRefused(t, ofOtherStore, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	wantRefused(t, increment.Path, keys, "which is not in the same directory")
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
@@ -374,10 +376,10 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
 		fixture.Must(t, err)
-		// Each text is long enough not to occur in so many random bytes by chance.
-		for _, output := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
-			if bytes.Contains(content, []byte(output)) {
-				t.Errorf("%q stands in a backup", output)
+		// Each text is so long that it does not occur in the random bytes of a backup by chance.
+		for _, text := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
+			if bytes.Contains(content, []byte(text)) {
+				t.Errorf("%q stands in a backup", text)
 			}
 		}
 	}
@@ -388,9 +390,9 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	h := fixture.Start(t, w)
 	backups := backupService(h)
 	dir := t.TempDir()
-	_, others, _, _ := backUpChainAfter(t, fixture.Paged)
-	strange := filepath.Join(dir, filepath.Base(others.Path))
-	fixture.Must(t, os.Link(others.Path, strange))
+	_, fullOfOther, _, _ := backUpChainOf(t, fixture.Paged)
+	ofOtherStore := filepath.Join(dir, filepath.Base(fullOfOther.Path))
+	fixture.Must(t, os.Link(fullOfOther.Path, ofOtherStore))
 	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)
 	fixture.Must(t, os.WriteFile(spoiled, []byte("no backup"), 0o600))
 	var saved []string
@@ -401,7 +403,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		fixture.Must(t, err)
 		saved = append(saved, s.Path)
 	}
-	for range 30 { // 24 backups of one chain, 6 of the next
+	for range 30 { // 24 backups of one chain, then 6 of the next chain
 		take()
 	}
 	left := func() (n []int) {
@@ -416,7 +418,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		keep int
 		left []int
 	}{
-		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two backups of the first chain need the whole chain
+		{8, upTo(0, 30)}, // two of the 8 are in the first chain and need all backups before them
 		{6, upTo(24, 30)},
 		{1, upTo(24, 30)},
 	} {
@@ -428,7 +430,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	}
 	backups.Close()
 	h.Close()
-	for _, path := range []string{strange, spoiled} {
+	for _, path := range []string{ofOtherStore, spoiled} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}
@@ -436,6 +438,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
 }
 
+// upTo returns the numbers from the first to the one before the last.
 func upTo(from, to int) (n []int) {
 	for i := from; i < to; i++ {
 		n = append(n, i)
@@ -452,7 +455,7 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	h := fixture.Start(t, copied)
 	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
 	h.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
-	h.Advance(time.Hour) // payments that wait at that moment are inquired at the provider and booked
+	h.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
 	h.Close()
 	grown, err := os.ReadFile(log(copied))
 	fixture.Must(t, err)

@@ -22,11 +22,11 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer is a backup.Sealer that changes the plaintext before sealing it, or the ciphertext after that.
+// sealer is a backup.Sealer that changes the plaintext before sealing it, or the sealed bytes afterwards.
 type sealer struct {
 	backup.Sealer
-	before func(plaintext, context []byte) []byte
-	after  func(sealed, context []byte) []byte
+	before func(plaintext, context []byte) []byte // nil: the plaintext is not changed
+	after  func(sealed, context []byte) []byte    // nil: the sealed bytes are not changed
 }
 
 // Seal implements backup.Sealer.
@@ -61,7 +61,8 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup writes a backup to a file, sealed with keys. The function claim changes its header first.
+// writeBackup writes a backup to a file, sealed with keys. claim changes the backup's header first; nil: the
+// header stays as it is.
 func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
 	h.T.Helper()
 	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
@@ -121,8 +122,8 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 	return place, err
 }
 
-// An increment has only the rows that were written since its base. So it is restored only if it was
-// really taken since the backup that it names as its base.
+// An increment has only the rows that were written after one group. It is not restored if the backup that it
+// names as its base ends with an earlier group, because rows would be missing.
 func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)

@@ -23,13 +23,13 @@ func lock(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// alterBackup returns a directory with both backups of a chain, one of them changed.
-func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
+// alterBackup copies the backups of a chain into the directory, and changes the one with the index.
+func alterBackup(t testing.TB, dir string, chain []backup.Listed, index int, change func([]byte) []byte) {
 	t.Helper()
-	for i, l := range from {
+	for i, l := range chain {
 		content, err := os.ReadFile(l.Path)
 		fixture.Must(t, err)
-		if i == which {
+		if i == index {
 			content = change(bytes.Clone(content))
 		}
 		fixture.Must(t, os.WriteFile(filepath.Join(dir, filepath.Base(l.Path)), content, 0o600))
@@ -59,8 +59,8 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	}
 }
 
-// If bytes are missing at the end or in the middle, or are repeated, nothing is restored and
-// the message says that the backup is damaged.
+// If bytes are missing, added, repeated or overwritten, nothing is restored, and the message says that the
+// backup is damaged.
 func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
@@ -68,10 +68,10 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 		"nothing left":     func([]byte) []byte { return nil },
 		"the end missing":  func(b []byte) []byte { return b[:len(b)-1] },
 		"half of it":       func(b []byte) []byte { return b[:len(b)/2] },
-		"more behind it":   func(b []byte) []byte { return append(b, 0) },
+		"a byte more":      func(b []byte) []byte { return append(b, 0) },
 		"a hole":           func(b []byte) []byte { return append(b[:len(b)/3], b[len(b)/3+1000:]...) },
 		"zeros":            func(b []byte) []byte { clear(b[len(b)/3 : len(b)/2]); return b },
-		"the other's end":  func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
+		"zeros at the end": func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
 		"a manifest twice": func(b []byte) []byte { return append(b, b[len(b)/2:]...) },
 	} {
 		for which := range chain {
@@ -84,8 +84,8 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	}
 }
 
-// A killed backup leaves no file with a backup's name. The next one removes what it left,
-// unless another process is writing it.
+// A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that it
+// has left, but no file that is still being written.
 func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()

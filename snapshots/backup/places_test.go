@@ -16,7 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A backup that was streamed to a file may have any name, and is found in its directory.
+// A backup that was streamed to a file may have any name. It is found all the same if only its directory is
+// named.
 func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
@@ -36,7 +37,8 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	}
 }
 
-// Prune removes only files with a backup's name. A person has chosen any other name, so the file stays.
+// Prune removes only files whose names end as a backup's name does. A file with another name stays, because
+// a person has chosen that name.
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	h := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(h), t.TempDir()
@@ -62,11 +64,11 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	}
 }
 
-// A backup of an empty store may precede the backups of any store. Backups of two other stores in one
-// directory are refused.
+// A backup of an empty store may be in one directory with the backups of any store. Backups of two stores
+// that are not empty are refused.
 func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
-	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
-	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
+	one, _, _, keys := backUpChainOf(t, fixture.Buffered)
+	two, _, _, _ := backUpChainOf(t, fixture.Paged)
 	empty := t.TempDir()
 	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
@@ -99,14 +101,13 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	}
 }
 
-// earlierClock shows a time before all other stores.
+// earlierClock shows a time before the first event of all stores of the fixture.
 type earlierClock struct{}
 
 // Now implements clock.Clock.
 func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
-// While one backup begins, another process may remove unfinished files. It never removes the file
-// of that backup.
+// A process that removes unfinished files while a backup begins never removes the file of that backup.
 func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -182,11 +183,11 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	h.Close()
 }
 
-// logRecorder is a log handler that stores messages, up to a bound.
+// logRecorder is a log handler that stores messages, at most as many as messages has room for.
 type logRecorder struct {
 	slog.Handler
-	words  []string
-	enough chan struct{} // closed when the bound is reached
+	messages []string
+	enough   chan struct{} // closed when the bound is reached
 }
 
 // Enabled implements slog.Handler.
@@ -197,17 +198,17 @@ func (l *logRecorder) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // Handle implements slog.Handler.
 func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
-	if len(l.words) == cap(l.words) {
+	if len(l.messages) == cap(l.messages) {
 		return nil
 	}
-	if l.words = append(l.words, record.Message); len(l.words) == cap(l.words) {
+	if l.messages = append(l.messages, record.Message); len(l.messages) == cap(l.messages) {
 		close(l.enough)
 	}
 	return nil
 }
 
-// A schedule takes one backup after the other, each based on the previous one until the next full
-// one, even if the clock stands still. It removes the old backups.
+// A schedule takes one backup after the other and removes the old ones, even if the clock stands still. Each
+// backup is based on the previous one, until the schedule takes the next full backup.
 func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)
@@ -219,7 +220,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 		want = append(want, "a backup was removed")
 	}
 	want = append(want, "a backup was taken and verified")
-	log := &logRecorder{words: make([]string, 0, len(want)), enough: make(chan struct{})}
+	log := &logRecorder{messages: make([]string, 0, len(want)), enough: make(chan struct{})}
 	backups := backup.New(backup.Options{
 		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
 	})
@@ -237,8 +238,8 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	backups.Close()
 	<-ended
 	h.Close()
-	if !slices.Equal(log.words, want) {
-		t.Errorf("the schedule told of %q, want %q", log.words, want)
+	if !slices.Equal(log.messages, want) {
+		t.Errorf("the schedule told of %q, want %q", log.messages, want)
 	}
 	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, w.Dir)); err != nil {
 		t.Errorf("what is left: %v", err)

@@ -25,7 +25,7 @@ func flipBit(t testing.TB, path string) {
 	fixture.Must(t, os.WriteFile(path, content, 0o600))
 }
 
-// copyBackup copies a backup, changed, under another name in its directory.
+// copyBackup writes a changed copy of a backup to a file in the backup's directory and returns its path.
 func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
 	t.Helper()
 	content, err := os.ReadFile(l.Path)
@@ -41,10 +41,10 @@ func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restor
 	return backup.Verify(t.Context(), from, time.Time{}, keys)
 }
 
-// Before a schedule takes an increment, it reads all backups that the increment needs. If one
-// was damaged since, the schedule takes a full backup.
+// Before a schedule takes an increment, it reads all backups that the increment needs. If one of them has
+// been damaged, the schedule takes a full backup instead.
 func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
-	for name, which := range map[string]int{"the newest": 1, "what that rests on": 0} {
+	for name, damaged := range map[string]int{"the newest backup": 1, "its base": 0} {
 		t.Run(name, func(t *testing.T) {
 			h := fixture.Start(t, fixture.Copy(t))
 			dir := t.TempDir()
@@ -52,7 +52,7 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
-			flipBit(t, chain[which].Path)
+			flipBit(t, chain[damaged].Path)
 			h.Advance(time.Second)
 			next := saveBackup(h, dir)
 			if next.Header.Since != nil {
@@ -132,20 +132,21 @@ func TestTruncatedBackupIsNoBase(t *testing.T) {
 // refused; a restore from a named file in the directory works.
 func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
-	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
+	unreadable := copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file to use")
-	wantRefused(t, dir, keys, blind)
+	wantRefused(t, dir, keys, unreadable)
 	result, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), blind) {
+	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), unreadable) {
 		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
-	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
+	copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
 		t.Errorf("a directory with a backup of a newer form: %v", err)
 	}
 }
 
-// The newest backup is not skipped because its header claims that it is older.
+// A header that was forged to claim an earlier time is refused. Otherwise an older backup would be restored
+// in place of the newest one.
 func TestForgedHeaderCannotHideTheNewestBackup(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
@@ -202,8 +203,8 @@ func TestPipeIsNotABackup(t *testing.T) {
 	h.Close()
 }
 
-// Messages about a bad file tell a person what to do.
-func TestErrorsAboutFilesSayWhatToDo(t *testing.T) {
+// Messages about a damaged file say what is wrong with it.
+func TestErrorsAboutFilesSayWhatIsWrong(t *testing.T) {
 	_, full, _, keys := backUpChain(t)
 	for wantText, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },
