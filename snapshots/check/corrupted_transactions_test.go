@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarioFault is a fault in a scenario of one transaction.
+// scenarioFault returns a fault that scenarios make and rule 3 reports.
 func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	return fault{name: name, broken: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
@@ -23,7 +23,7 @@ func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	}}
 }
 
-// fees returns fees that are rounded for most amounts and that refunds return.
+// fees returns fees that must be rounded for most amounts and that are returned with refunds.
 func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
@@ -55,19 +55,19 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	runScenario(t, w, func(s *scenarios) {
 		free := payment.Fees{}
-		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
-		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
-		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		lateOne.refundLate()
-		lateOne.answerOperation(payment.VerdictCharged)
+		late := s.create(s.request(payment.Payment, 300), terms(fees()))
+		late.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		late.refundLate()
+		late.answerOperation(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
 		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
 		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
-		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
-		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		kept.refundLate()
-		kept.answerOperation(payment.VerdictRefused)
+		notReturned := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
+		notReturned.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		notReturned.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		notReturned.refundLate()
+		notReturned.answerOperation(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
 		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		whole.refund(100)
@@ -85,7 +85,7 @@ var entryFaults = []fault{
 	scenarioFault("a charge without its entry", "it has no entry", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
 	}),
-	{"a void of what another holds", func(t *testing.T, w *fixture.Store) {
+	{"a void of another transaction's hold", func(t *testing.T, w *fixture.Store) {
 		var first, second *scenario
 		runScenario(t, w, func(s *scenarios) {
 			terminal := terms(fees())
@@ -104,7 +104,7 @@ var entryFaults = []fault{
 	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
 	}),
-	scenarioFault("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *scenarios) {
+	scenarioFault("a hold of another amount at an earlier terminal", "has held other amounts at terminal", func(s *scenarios) {
 		sent := s.w.Trades.Rerouted
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
@@ -119,7 +119,7 @@ var entryFaults = []fault{
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
-	{"a capture of what nobody holds", func(t *testing.T, w *fixture.Store) {
+	{"a capture of a hold that does not exist", func(t *testing.T, w *fixture.Store) {
 		var l *scenario
 		runScenario(t, w, func(s *scenarios) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
@@ -131,7 +131,7 @@ var entryFaults = []fault{
 				return events
 			})
 		})
-	}, []int{2}, ""}, // first the entry that closes nothing, then the missing lines
+	}, []int{2}, ""}, // rule 2 reports that the entry closes nothing, and that lines are missing
 	scenarioFault("another transaction's row", "has the id", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
@@ -241,7 +241,7 @@ var intentFaults = []fault{
 			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
-	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected", func(s *scenarios) {
+	scenarioFault("a void as of an old hold, of a payment whose payer did not act", "and it is not rejected", func(s *scenarios) {
 		l := s.awaitingPayer()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
@@ -290,7 +290,7 @@ func (s *scenarios) awaitingPayer(changes ...change) *scenario {
 	return l
 }
 
-// sandboxTerms returns the terms of the sandbox partner's terminal with fees.
+// sandboxTerms returns the terms of that terminal of the sandbox's partner which has fees.
 func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
@@ -334,7 +334,7 @@ var termFaults = []fault{
 	}, []int{3}, "is converted, and there is no rate"},
 }
 
-// convert makes a payment at the trader's terminal that converts.
+// convert makes a payment at the trader's terminal that converts, at the rate.
 func (s *scenarios) convert(rate string) {
 	sold := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)
@@ -381,7 +381,8 @@ var statusFaults = []fault{
 	}),
 }
 
-// keyFault adds a claim on an idempotency key in the form that actors.Key gives it.
+// keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
+// it. made returns the claim's organization and owner.
 func keyFault(name, key string, broken []int, wantText string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
@@ -389,7 +390,7 @@ func keyFault(name, key string, broken []int, wantText string, made func(*fixtur
 	}}
 }
 
-// ownerOf returns a claim's owner that names a record.
+// ownerOf returns the owner of a claim that names a record.
 func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 	return append(append(make([]byte, 32), byte(kind)), id[:]...)
 }
