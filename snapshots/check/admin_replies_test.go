@@ -53,9 +53,9 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 		wantText string
 		corrupt  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
 	}{
-		"none":                      {},
+		"no fault":                  {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
-		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
+		"an answer of another key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(claim("admin/make"))
 			addClaim(p, w, "admin/other")
 		}},

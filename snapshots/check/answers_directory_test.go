@@ -157,8 +157,8 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 	return `"99999"`
 }
 
-// alteredLines returns, for each column, a line that shows another value of the column. Secrets are shown as a mask,
-// and columns that are set later are not in the response to a creation.
+// alteredLines returns, for each column, a line that shows another value of the column. It leaves out secrets, which
+// are shown as a mask, and columns that the response to a creation does not show.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -303,9 +303,9 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		{"a limit's terminal", "sum", "terminal_id", nil, []int{1}, "another terminal_id"},
 		{"a terminal's parameters", "terminal", "provider_params", []byte(`{"priority":4,"api_key":"` + directory.Mask + `"}`), []int{1}, "another provider_params"},
 		{"a terminal without a secret", "terminal", "provider_params", []byte(`{"priority":3}`), []int{1}, "another provider_params"},
-		{"who a terminal's merchant tells", "terminal", "merchant_params", []byte(`{"emails_to_notify":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
+		{"a terminal's e-mail addresses", "terminal", "merchant_params", []byte(`{"emails_to_notify":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
 		{"a partner's overdraft", "partner", "overdraft_limit", []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(50)}}, []int{1}, "another overdraft_limit"},
-		{"where a partner's requests come from", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
+		{"a partner's source addresses", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
 		{"a key that never ends", "key", "expires_at", nil, []int{1}, "another expires_at"},
 		{"a provider's fee", "settlement with a provider", "stored_fee", money.FromUint64(8), []int{1, 3}, "another fee, net"},
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
@@ -320,8 +320,8 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		name, record, wantText string
 		change                 func(*store.Envelope)
 	}{
-		{"when a limit was made", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
-		{"when a value was listed", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
+		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
+		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {

@@ -25,7 +25,7 @@ type contractStore struct {
 	at        time.Time            // the last time of its clock
 	contracts map[string]ledger.ID // by the names that createContracts gives them
 	screening ledger.ID            // the screening that leases name
-	customer  ledger.ID            // the customer of all contracts
+	customer  ledger.ID            // the customer of all contracts that have one
 	investor  ledger.ID            // the person who holds certificates of the secular issues
 }
 

@@ -49,7 +49,7 @@ var refundFaults = []fault{
 		l.refund(100)
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
 	}),
-	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
+	scenarioFault("a refund hidden by the refusal of a second one", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
 		l.answerOperation(payment.VerdictCharged)
@@ -65,7 +65,7 @@ var refundFaults = []fault{
 	}),
 }
 
-// moveOne takes one minor unit off a line of an entry and adds it to another line.
+// moveOne takes one minor unit off an entry's posting on the account from and adds it to the posting on to.
 func moveOne(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
@@ -127,15 +127,15 @@ func (s *scenarios) refundedInPart() *scenario {
 	return l
 }
 
-// splitScenario is a fault in how an entry splits a partner's balance. It breaks rule 2.
+// splitScenario returns a fault in how an entry splits a partner's balance, which breaks rule 2.
 func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, wantText, fn)
 	f.broken = []int{2}
 	return f
 }
 
-// splitOff moves an amount from the partner's available account in an entry to the account of what the
-// partner owes.
+// splitOff adds a posting of the amount owed, on the side, to the account of what partner 1 owes. It changes
+// the posting on the partner's available account so that the entry still balances.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
@@ -158,7 +158,7 @@ var splitFaults = []fault{
 	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Credit) })
 	}),
-	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
+	splitScenario("a debit that is owed though enough is available", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
@@ -167,10 +167,10 @@ var splitFaults = []fault{
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a line both ways", "moves a partner's balance in both directions", func(s *scenarios) {
+	splitScenario("a credit and a debit in one entry", "moves a partner's balance in both directions", func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
+	splitScenario("a credit that does not reduce a debt", wrongSplit, func(s *scenarios) {
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "CHF" // the asset in which the trader owes

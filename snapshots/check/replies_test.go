@@ -53,7 +53,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 		wantText string
 		corrupt  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
-		"none":                    {},
+		"no fault":                {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
 		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.Record(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })

@@ -16,8 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements books settlements of the first partner in env prod as the directory does: one in, one
-// out, and one with the provider of the terminal that has the partner's charge.
+// makeSettlements lets the directory book settlements of the first partner in env prod: one in, one out, and
+// one with the provider of the terminal that has the partner's charge.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
 	t.Helper()
 	h := fixture.Start(t, w)
@@ -84,7 +84,7 @@ var settlementFaults = []fault{
 		in, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
 	}, []int{4}, "which does not exist"},
-	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
+	{"a lost claim on a reference", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
@@ -130,7 +130,7 @@ var settlementFaults = []fault{
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
 	}, unreadableRules, "is neither with a bank nor with a provider"},
-	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
+	{"a settlement with an unreadable terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "terminal_id", fixture.Raw{1})
