@@ -108,8 +108,8 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 	wantRefused(t, writeBackup(h, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
 	older := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
 	wantRefused(t, writeBackup(h, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
-	strange := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
-	wantRefused(t, writeBackup(h, t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
+	otherHeader := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
+	wantRefused(t, writeBackup(h, t.TempDir(), otherHeader, nil, nil), keys, "its header is not the one of its manifest")
 	path := writeBackup(h, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
 	wantRefused(t, path, keys, "it was made by another release")
 }

@@ -42,18 +42,18 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	chain := []backup.Listed{full, increment}
 	random := fixture.Rand(t)
 	dir := t.TempDir()
-	for which, l := range chain {
+	for index, l := range chain {
 		places := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
 		for at := int64(0); at < l.Size; at += 1 + random.Int64N(l.Size/40) {
 			places = append(places, at)
 		}
 		for _, at := range places {
-			alterBackup(t, dir, chain, which, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
+			alterBackup(t, dir, chain, index, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
 			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found", which, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, at, l.Size)
 			}
 			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(l.Path))); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", which, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, at, l.Size)
 			}
 		}
 	}
@@ -74,9 +74,9 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 		"zeros at the end": func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
 		"a manifest twice": func(b []byte) []byte { return append(b, b[len(b)/2:]...) },
 	} {
-		for which := range chain {
+		for index := range chain {
 			dir := t.TempDir()
-			alterBackup(t, dir, chain, which, change)
+			alterBackup(t, dir, chain, index, change)
 			t.Run(name, func(t *testing.T) {
 				wantRefused(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
 			})

@@ -258,8 +258,8 @@ func (s *Service) reread(path string) error {
 	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes old backups of this store from the directory and returns the removed ones. It leaves the
-// newest backups, whose number is keep, and all backups that these need.
+// Prune removes old backups of this store from the directory and returns the removed ones. The newest
+// backups stay (keep is their number), and so do all backups that these need.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -290,9 +290,9 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule takes backups until ctx ends. It saves a backup into the directory whenever the interval
-// every has passed since the newest backup there, and then calls Prune. A failure is logged,
-// and the backup is tried again a minute later, or earlier if the next backup is due before that.
+// Schedule takes backups until ctx ends: one per interval (every), counted from the newest backup in the
+// directory. After each backup it calls Prune. A failure is logged, and the backup is tried again a minute
+// later, or earlier if the next backup is due before that.
 func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
 	const retry = time.Minute
 	log := s.options.Log.With("dir", dir)

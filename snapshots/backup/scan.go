@@ -196,7 +196,7 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 			return links, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // no header fits: a backup with the right id, but other data, is reported below
+		if i < 0 { // if there is a backup with the base's id, the error below names its file
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {

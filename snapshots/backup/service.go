@@ -54,10 +54,10 @@ func New(o Options) *Service {
 // lowDisk is the reason for refusing or stopping a backup when less space is free than commands need.
 const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
 
-// Begin begins a backup of everything that is durable now: an increment to the base since or, if since
-// is nil, a full backup. Errors: a *ledger.Refusal if a backup is under way (Conflict), if the server
-// is stopping or its disk is nearly full (Unavailable), or if since is not a backup of this store
-// (InvalidField); or an error of the store.
+// Begin begins a backup of everything that is durable now. If since is nil, the backup is full; otherwise
+// it is an increment, and since is its base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
+// if the server is stopping or its disk is nearly full (Unavailable), or if the base is not a backup of
+// this store (InvalidField); or an error of the store.
 func (s *Service) Begin(since *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()

@@ -117,8 +117,8 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
 					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, later.Record)...))}
 				}
-				of := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
-				*of = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *of...)
+				notices := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
+				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *notices...)
 				s.submit(first)
 				s.submit(second)
 			})

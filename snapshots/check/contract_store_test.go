@@ -108,9 +108,9 @@ func (s *contractMaker) do(name string, action contract.Action, body string, wan
 
 func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
-	of := s.created[name]
+	c := s.created[name]
 	r, err := s.service.Act(contractactor.Act{
-		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
+		Org: c.Org, ID: s.store.contracts[name], Product: c.Product, Reading: c.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)
@@ -120,8 +120,8 @@ func (s *contractMaker) doWith(name string, action contract.Action, body string,
 // wantStatus checks a contract's status and the value of a column.
 func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
 	s.T.Helper()
-	of := s.created[name]
-	r, err := s.service.Read(of.Org, of.Product, of.Reading, s.store.contracts[name])
+	c := s.created[name]
+	r, err := s.service.Read(c.Org, c.Product, c.Reading, s.store.contracts[name])
 	fixture.Must(s.T, err)
 	if got := valueOf(r.Record, column); r.Record.Status != want || got != value {
 		s.T.Fatalf("%s is %s, its %s %s; want %s and %s", name, r.Record.Status, column, got, want, value)

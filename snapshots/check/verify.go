@@ -43,8 +43,8 @@ type VerifyConfig struct {
 }
 
 // Verify checks a closed store. It opens the store as serve does, which runs recovery, checks
-// the store, prints the report to out and closes the store. If that fails, Verify prints one line that
-// begins with "mizan:" to problems.
+// the store, prints the report to out and closes the store. If one of these steps fails, Verify prints one
+// line that begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

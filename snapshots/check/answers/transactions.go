@@ -101,8 +101,8 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 	if status == "" {
 		return false
 	}
-	of := a.transactions.subject(c, n, l, s, contracts.Variant{})
-	if of == nil {
+	record := a.transactions.subject(c, n, l, s, contracts.Variant{})
+	if record == nil {
 		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
@@ -111,11 +111,11 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
 	}
 	now.refunds, now.members = a.readRefunds(s), a.membersOf(s)
-	if !slices.ContainsFunc(of.shown, func(before shownTransaction) bool {
+	if !slices.ContainsFunc(record.shown, func(before shownTransaction) bool {
 		return before.status == now.status && before.created == now.created && before.lang == now.lang &&
 			before.members.equal(now.members) && slices.Equal(before.refunds, now.refunds)
 	}) {
-		of.shown = append(of.shown, now)
+		record.shown = append(record.shown, now)
 	}
 	return true
 }
@@ -148,13 +148,13 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	if p.TxID != "" {
 		c.compareCreate(r, p)
 	}
-	of := a.transactions.markFound(c, r.Organization.ID, p.ID, p.Partner)
-	if of == nil {
+	record := a.transactions.markFound(c, r.Organization.ID, p.ID, p.Partner)
+	if record == nil {
 		return
 	}
 	dropped := make(map[ledger.ID]bool)
-	for i := range of.shown {
-		shown := &of.shown[i]
+	for i := range record.shown {
+		shown := &record.shown[i]
 		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, f := range shown.refunds {
 			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
@@ -169,7 +169,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		}
 	}
 	if count := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), count)
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", record.line, p.ID, len(dropped), count)
 	}
 }
 

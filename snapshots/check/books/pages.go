@@ -165,7 +165,7 @@ func (p *pageReader) end() {
 // maxExplained bounds the number of accounts in which explain looks for the first wrong line.
 const maxExplained = findings.MaxDetails
 
-// explain finds the first wrong line of each of the accounts, at most of maxExplained. It reads the
+// explain finds the first wrong line of each wrong account, for at most maxExplained accounts. It reads the
 // journal again along with the accounts' pages.
 func (c *Check) explain(wrongAccounts []ledger.Account) error {
 	if len(wrongAccounts) == 0 {

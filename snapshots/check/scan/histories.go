@@ -71,12 +71,12 @@ type Refund struct {
 	Provider, Fees, Dest money.Amount // moved at the provider, on the fees account and, if converted, in the other asset
 }
 
-// RefundState is how a refund ended. The zero value is under way.
+// RefundState says whether and how a refund ended.
 type RefundState uint8
 
 // The states of a refund.
 const (
-	RefundOpen RefundState = iota
+	RefundOpen RefundState = iota // the refund is under way
 	RefundDone
 	RefundRefused
 )
@@ -92,8 +92,8 @@ type Histories struct {
 
 	Refunds  Slab[Refund]
 	Rerouted map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
-	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to its record
-	ReturnOf map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the return's record
+	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
+	ReturnOf map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
 
 	Subscriptions Subscriptions
 }

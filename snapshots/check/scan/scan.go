@@ -68,10 +68,10 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// everyNth is the number of calls of Interrupted of which only one checks the context.
+// everyNth says how often Interrupted checks the context: once in so many calls.
 const everyNth = 4096
 
-// Interrupted returns the context's error. It checks the context only once in everyNth calls.
+// Interrupted returns the context's error, but checks the context only once in everyNth calls.
 func (c *Scan) Interrupted() error {
 	if c.interruptions++; c.interruptions%everyNth == 0 {
 		return c.Ctx.Err()
