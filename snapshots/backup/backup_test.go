@@ -298,8 +298,8 @@ func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// wantRefused checks that a restore and a verification fail with a message, and that the restore leaves
-// no files behind.
+// wantRefused checks that a restore and a verification fail with an error that contains wantText, and that
+// the restore leaves no files behind.
 func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string) {
 	t.Helper()
 	place := t.TempDir()

@@ -224,7 +224,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	backups := backup.New(backup.Options{
 		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // bounds a hang
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // so that the test ends if the schedule hangs
 	dir, ended := t.TempDir(), make(chan struct{})
 	go func() {
 		backups.Schedule(ctx, dir, time.Millisecond, 1)
@@ -281,7 +281,8 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	}
 }
 
-// Files beside the store are restored as they were when the last backup of the chain began.
+// The files of the data directory that a backup contains are restored as they were when the last backup of the
+// chain began.
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	h := fixture.Start(t, w)

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// flipBit flips a bit in the middle of a file, which is in one of its parts.
+// flipBit flips a bit in the middle of a backup's file, which belongs to one of the backup's parts.
 func flipBit(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -181,7 +181,7 @@ func TestPipeIsNotABackup(t *testing.T) {
 	fixture.Must(t, syscall.Mkfifo(pipe, 0o600))
 	fixture.Must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
 	fixture.Must(t, os.Symlink("nothing", filepath.Join(dir, "link.backup")))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // bounds a hang
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // so that the test ends if a read of a pipe hangs
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {

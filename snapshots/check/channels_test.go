@@ -64,8 +64,8 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantNotifiedRule checks that rule 6 is broken with one detail that contains wantText; if wantText is empty, that
-// no rule is broken.
+// wantNotifiedRule checks that only rule 6 is broken, and that all details contain wantText. If wantText is empty,
+// no rule may be broken.
 func wantNotifiedRule(t *testing.T, w *notifiedStore, wantText string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})

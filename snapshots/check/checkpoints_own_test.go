@@ -33,7 +33,7 @@ func (w *contractStore) addMonths(t *testing.T) {
 }
 
 // Checkpoints contain the accounts that belong to one contract like all other accounts. The checker reads the
-// events once to confirm them, and a second time to name an account that is wrong.
+// events a second time only if an account is wrong, to name the account.
 func TestContractAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	w.addMonths(t)

@@ -33,7 +33,8 @@ func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// contractScenarios writes decisions about contracts with the real writer. Tests change a decision before.
+// contractScenarios writes decisions about contracts with the real writer. Tests may change a decision before it
+// is written.
 type contractScenarios struct {
 	t       testing.TB
 	sample  *contractStore

@@ -199,7 +199,8 @@ func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 	p.changeDeliveryAt(rows[0], change)
 }
 
-// retentionChange is the change by which retention removes everything booked before an instant.
+// retentionChange returns the change by which retention records that it removes all deliveries booked before
+// an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},

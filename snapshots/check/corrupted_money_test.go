@@ -21,23 +21,23 @@ var refundFaults = []fault{
 	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Record.Op.RefundedFee = fixture.MustAdd(d.Record.Op.RefundedFee, 1)
-			moveOne(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
+			moveOne(lastEvent(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
 	scenarioFault("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *scenarios) {
 		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
-		l.refund(101, func(d *payment.Decision) { reduce(last(d).Entry.Postings, "EUR") })
+		l.refund(101, func(d *payment.Decision) { reduce(lastEvent(d).Entry.Postings, "EUR") })
 	}),
 	scenarioFault("a refund at another partner's expense", "returns its money in another way than it came", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) {
-			renameAccount(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
+			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
 		})
 	}),
 	scenarioFault("a refund of another amount than is asked for", "for a refund that it does not name", func(s *scenarios) {
@@ -56,7 +56,7 @@ var refundFaults = []fault{
 		l.refund(100)
 		l.answerOperation(payment.VerdictPending)
 		l.answerOperation(payment.VerdictRefused, func(d *payment.Decision) {
-			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
+			lastEvent(d).Name, lastEvent(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
 	scenarioFault("a refund without a name", "and was asked for 1", func(s *scenarios) {
@@ -156,19 +156,19 @@ const wrongSplit = "splits a partner's balance differently than its accounts req
 
 var splitFaults = []fault{
 	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Credit) })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Credit) })
 	}),
 	splitScenario("a debit that is owed though enough is available", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a credit and a debit in one entry", "moves a partner's balance in both directions", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a credit that does not reduce a debt", wrongSplit, func(s *scenarios) {
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
@@ -178,7 +178,7 @@ var splitFaults = []fault{
 		t.Asset = r.Asset
 		l := s.create(r, t)
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			renameAccount(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
+			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
 	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {

@@ -28,8 +28,8 @@ func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
 
-// last returns the decision's last event.
-func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
+// lastEvent returns the decision's last event.
+func lastEvent(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
 // reduce takes one minor unit off every posting in a currency.
 func reduce(postings []ledger.Posting, currency money.Currency) {
@@ -83,7 +83,7 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 
 var entryFaults = []fault{
 	scenarioFault("a charge without its entry", "it has no entry", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { lastEvent(d).Entry = nil })
 	}),
 	{"a void of another transaction's hold", func(t *testing.T, w *fixture.Store) {
 		var first, second *scenario
@@ -102,7 +102,7 @@ var entryFaults = []fault{
 		})
 	}, []int{3}, "its entry closes the hold of another record"},
 	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
-		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a hold of another amount at an earlier terminal", "has held other amounts at terminal", func(s *scenarios) {
 		sent := s.w.Trades.Rerouted
@@ -115,7 +115,7 @@ var entryFaults = []fault{
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
 	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
@@ -143,25 +143,25 @@ var entryFaults = []fault{
 		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
 	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
-		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
-			last(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
-			last(d).Entry.Postings[1].Spill = ""
+			lastEvent(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
+			lastEvent(d).Entry.Postings[1].Spill = ""
 		})
 	}),
 	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, withRate(terms(payment.Fees{}), "1"), func(d *payment.Decision) {
-			for i := range last(d).Entry.Postings {
-				if p := &last(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
+			for i := range lastEvent(d).Entry.Postings {
+				if p := &lastEvent(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
 					p.Account = "Q:elsewhere"
 				}
 			}
 		})
 	}),
 	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
-		s.lateMoney(func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.lateMoney(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
 		s.lateMoney(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
@@ -169,7 +169,7 @@ var entryFaults = []fault{
 	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.lateMoney()
 		l.refundLate()
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
@@ -178,16 +178,16 @@ var entryFaults = []fault{
 			{Account: ledger.PartnerAvailable(s.w.FirstDemo.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
 		}
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
-			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
+			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
+			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Capture, held
 		})
 	}),
 	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
-		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
+		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { lastEvent(d).Entry = nil })
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
+			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Posted, nil
 		})
 	}),
 }
@@ -356,7 +356,7 @@ var statusFaults = []fault{
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { lastEvent(d).Entry = nil })
 	}),
 	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })

@@ -112,7 +112,7 @@ type fault struct {
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
-			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // each has faults that one rule reports, and few others
 			entryFaults, intentFaults, termFaults, refundFaults, statusFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, copyStore, list)
@@ -259,7 +259,7 @@ var totalFaults = []fault{
 			p.Group.Set(keys[0], rows[0])
 		})
 	}, []int{2}, ""},
-	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
+	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement's record
 	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.RoundUp) }, []int{2, 3}, ""},
 	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 501, 0)))

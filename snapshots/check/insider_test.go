@@ -157,7 +157,7 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	c := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
 	target, from := c.value, 0
 	if len(target) == 0 {
-		target, from, c.value = c.key, 1+16+1, []byte{} // the bytes of the row's kind and organization stay
+		target, from, c.value = c.key, 1+16+1, []byte{} // the row's kind and organization stay
 	}
 	target[from+random.IntN(len(target)-from)] ^= byte(1 + random.IntN(255))
 	return c

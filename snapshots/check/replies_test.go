@@ -60,7 +60,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read: reply", corruptSealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
 		"a reply of a version that never was": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
-			plaintext[0]++ // the version, below 128
+			plaintext[0]++ // the first byte is the version, which is below 128
 			return plaintext
 		})},
 		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {

@@ -186,9 +186,9 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	return a
 }
 
-// The test changes every byte of the cached replies, one at a time, and keeps the checksums right. The
-// checker finds the change without the keyring. A client that repeats the request gets the original reply,
-// the records' current content, or a refusal, and never anything else.
+// The test changes bytes of the cached replies, one at a time, and keeps the checksums right. The checker
+// finds each change without the keyring. A client that repeats the request gets the original reply, the
+// record's current content, or a refusal, and never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
