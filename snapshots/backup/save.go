@@ -167,18 +167,18 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 // is logged and does not prevent new backups.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
-	bad := found.unreadable
+	unreadable := found.unreadable
 	for _, l := range found.list {
 		switch {
 		case !strings.HasSuffix(l.Path, Suffix):
 		case l.fault != nil:
-			bad = append(bad, l.fault)
+			unreadable = append(unreadable, l.fault)
 		default:
 			list = append(list, l)
 		}
 	}
-	if len(bad) > 0 {
-		s.options.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
+	if len(unreadable) > 0 {
+		s.options.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(unreadable...))
 	}
 	return list, err
 }

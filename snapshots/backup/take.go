@@ -99,11 +99,11 @@ func (b *Backup) fillHeader(since *Base) error {
 	}
 	const op = "backup.Begin"
 	base := *since
-	was, found, err := b.view.GroupHash(base.Group)
+	baseHash, found, err := b.view.GroupHash(base.Group)
 	switch {
 	case err != nil:
 		return err
-	case !found || base.Group > n || hex.EncodeToString(was[:]) != base.GroupHash:
+	case !found || base.Group > n || hex.EncodeToString(baseHash[:]) != base.GroupHash:
 		return ledger.RefuseField(op, "since", "that backup is of another store, or of a later state than this one")
 	case base.Depth < 1 || base.Depth >= maxChain:
 		return ledger.RefuseField(op, "since", "that backup already rests on as many as it may: take a full one")

@@ -112,7 +112,7 @@ type fault struct {
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
-			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // each has faults that one rule reports, and few others
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // by the rule that reports them
 			entryFaults, intentFaults, termFaults, refundFaults, statusFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, copyStore, list)

@@ -73,13 +73,13 @@ var settlementFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
 		})
-	}, []int{4}, "is listed"}, // the row appears twice
+	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
 		})
-	}, []int{4}, "is listed"}, // the row appears twice
+	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })

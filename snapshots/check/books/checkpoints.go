@@ -212,17 +212,17 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	full := p.newCheckpoints(newBooks())
-	defer full.Stop()
+	again := p.newCheckpoints(newBooks())
+	defer again.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			full.books.book(&e)
+			again.books.book(&e)
 		}
-		full.Follow(&e)
+		again.Follow(&e)
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		full.breach("%v", err)
+		again.breach("%v", err)
 	}
-	full.End()
+	again.End()
 }

@@ -134,10 +134,10 @@ func (o *contractLines) add(lines []byte) {
 // pages again, to name the wrong accounts and lines.
 func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
-	full := newBooks()
+	rebooked := newBooks()
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			full.book(&e)
+			rebooked.book(&e)
 		}
 		return true, c.Interrupted()
 	})
@@ -145,8 +145,8 @@ func (p *pageReader) recount() error {
 		return err
 	}
 	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
-	p.books.shifted, p.books.contractAccounts = full.shifted, &contractAccounts{known: p.books.contractAccounts.known}
-	for accountID, a := range full.accounts {
+	p.books.shifted, p.books.contractAccounts = rebooked.shifted, &contractAccounts{known: p.books.contractAccounts.known}
+	for accountID, a := range rebooked.accounts {
 		if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.contractAccounts.known(id) {
 			p.books.accounts[accountID] = a
 		}

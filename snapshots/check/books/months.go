@@ -48,8 +48,8 @@ type effect struct{ added, removed ledger.Totals }
 func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
-			m.closed = append(m.closed, of)
+		if month, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
+			m.closed = append(m.closed, month)
 		}
 		return true, nil
 	})

@@ -88,11 +88,11 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is the number of bytes at a canary's beginning that are hashed.
-const stem = 4
+// stemBytes is the number of bytes at a canary's beginning that are hashed.
+const stemBytes = 4
 
 // search finds many strings in one pass. A bit set has the hash of each string's first bytes;
-// only where the bit is set are the strings compared. Strings shorter than stem are searched
+// only where the bit is set are the strings compared. Strings shorter than stemBytes are searched
 // one by one.
 type search struct {
 	bits    [1 << 16 / 64]uint64
@@ -115,7 +115,7 @@ func newSearch(lines []string) *search {
 		switch {
 		case len(text) == 0:
 			continue
-		case len(text) < stem:
+		case len(text) < stemBytes:
 			s.short = append(s.short, c)
 		default:
 			head := binary.LittleEndian.Uint32(text)
@@ -191,7 +191,7 @@ func (s *search) scan(text []byte, to int, found func(canary, position int)) {
 	if len(s.stems) == 0 {
 		return
 	}
-	for i := range max(0, min(to, len(text)-stem+1)) {
+	for i := range max(0, min(to, len(text)-stemBytes+1)) {
 		head := binary.LittleEndian.Uint32(text[i:])
 		if bit := bitOf(head); s.bits[bit/64]&(1<<(bit%64)) == 0 {
 			continue

@@ -292,7 +292,7 @@ func (d *deliveryReader) reportUnreadable(err error) {
 // deliveries whose page retention has removed.
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
-		d.withoutNotice(d.kept)
+		d.checkWithoutNotice(d.kept)
 		d.advanceKept()
 	}
 }
@@ -307,8 +307,8 @@ func compareIDs(a, b notifier.ID) int {
 	return 1
 }
 
-// withoutNotice checks a delivery that has no notice.
-func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
+// checkWithoutNotice checks a delivery that has no notice.
+func (d *deliveryReader) checkWithoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
 		if k.Booked >= d.oldest {
@@ -350,7 +350,7 @@ func (d *deliveryReader) end() error {
 	d.others.EndRows()
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
-		d.withoutNotice(d.kept)
+		d.checkWithoutNotice(d.kept)
 		d.advanceKept()
 	}
 	if d.cursor != 0 && !d.atCursor {

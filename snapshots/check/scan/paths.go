@@ -40,12 +40,12 @@ func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between returns the text of s between its prefix head and its suffix tail; false if s lacks one of them.
-func Between(s, head, tail string) (string, bool) {
-	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
+// Between returns the text of s between the prefix and the suffix; false if s lacks one of them.
+func Between(s, prefix, suffix string) (string, bool) {
+	if len(s) < len(prefix)+len(suffix) || !strings.HasPrefix(s, prefix) || !strings.HasSuffix(s, suffix) {
 		return "", false
 	}
-	return s[len(head) : len(s)-len(tail)], true
+	return s[len(prefix) : len(s)-len(suffix)], true
 }
 
 // counterpartyAccounts are the names of accounts that belong to the other party of a contract, not to the
