@@ -23,18 +23,18 @@ import (
 )
 
 // backupService returns a backup service for a running server.
-func backupService(h *fixture.Server) *backup.Service {
-	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
-	h.T.Cleanup(b.Close)
+func backupService(server *fixture.Server) *backup.Service {
+	b := backup.New(backup.Options{Journal: server.Journal, Keyring: fixture.Keyring(server.T, server.Dir), Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
+	server.T.Cleanup(b.Close)
 	return b
 }
 
 // saveBackup takes a backup into the directory.
-func saveBackup(h *fixture.Server, dir string) backup.Listed {
-	h.T.Helper()
-	b := backupService(h)
+func saveBackup(server *fixture.Server, dir string) backup.Listed {
+	server.T.Helper()
+	b := backupService(server)
 	saved, err := b.Save(dir)
-	fixture.Must(h.T, err)
+	fixture.Must(server.T, err)
 	b.Close()
 	return saved
 }
@@ -80,14 +80,14 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		w := copyStore(t)
-		h := fixture.Start(t, w)
+		server := fixture.Start(t, w)
 		backups := t.TempDir()
-		saved := saveBackup(h, backups)
-		n, _ := h.Journal.LastGroup()
+		saved := saveBackup(server, backups)
+		n, _ := server.Journal.LastGroup()
 		if saved.Header.Group != n || saved.Header.Kind() != "full" {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
 		}
-		h.Close()
+		server.Close()
 		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
 		if result.Used != 1 || result.Header.ID != saved.Header.ID {
 			t.Errorf("restored %+v", result)
@@ -102,30 +102,30 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 // page buffers and key-value rows. Each backup of a chain restores the state at which it was taken.
 func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	backups := t.TempDir()
 	var saved []backup.Listed
 	var digests [][32]byte
 	for i := range 4 {
 		switch i {
 		case 1:
-			h.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
-			h.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
+			server.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
+			server.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
 		case 2:
-			h.Advance(time.Minute)
+			server.Advance(time.Minute)
 		case 3:
-			h.Advance(time.Hour)
+			server.Advance(time.Hour)
 			for range 40 {
-				h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+				server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 			}
 		}
-		h.Advance(time.Second)
-		saved = append(saved, saveBackup(h, backups))
-		h.Close()
+		server.Advance(time.Second)
+		saved = append(saved, saveBackup(server, backups))
+		server.Close()
 		digests = append(digests, digestOf(t, w.Dir))
-		h = openAt(t, w, saved[i].Header.TakenAt)
+		server = openAt(t, w, saved[i].Header.TakenAt)
 	}
-	h.Close()
+	server.Close()
 	for i, s := range saved {
 		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
 			t.Errorf("backup %d is %s", i, s.Header.Kind())
@@ -143,35 +143,35 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 // openAt starts a server on the store, with a clock at the instant.
 func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	t.Helper()
-	h := fixture.Start(t, w)
-	if at.After(h.Clock.Now()) {
-		fixture.Must(t, h.Runtime.Advance(at))
+	server := fixture.Start(t, w)
+	if at.After(server.Clock.Now()) {
+		fixture.Must(t, server.Runtime.Advance(at))
 	}
-	return h
+	return server
 }
 
 // A server that is started on a restored store continues the store's journal. Its next increment is based
 // on the backup that was restored.
 func TestServerContinuesOnARestoredStore(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	backups := t.TempDir()
-	saved := saveBackup(h, backups)
-	h.Close()
+	saved := saveBackup(server, backups)
+	server.Close()
 	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
 	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
 	restored := *w
 	restored.Dir = dir
-	h = openAt(t, &restored, saved.Header.TakenAt)
-	made := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	server = openAt(t, &restored, saved.Header.TakenAt)
+	made := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
 	if made.Status != payment.Charged {
 		t.Errorf("a payment after the restore is %v", made.Status)
 	}
-	next := saveBackup(h, backups)
+	next := saveBackup(server, backups)
 	if next.Header.Since == nil || next.Header.Since.ID != saved.Header.ID || next.Header.Group <= saved.Header.Group {
 		t.Errorf("the next backup is %+v", next.Header)
 	}
-	h.Close()
+	server.Close()
 	want := digestOf(t, dir)
 	again, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
 	if digestOf(t, again) != want {
@@ -182,20 +182,20 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 // A backup contains the state at one moment, even if payments are made while it is taken.
 func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
-	b, err := backupService(h).Begin(nil)
+	server := fixture.Start(t, w)
+	b, err := backupService(server).Begin(nil)
 	fixture.Must(t, err)
 	for range 200 {
-		h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+		server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 	}
-	h.Advance(time.Minute)
+	server.Advance(time.Minute)
 	path := filepath.Join(t.TempDir(), "one"+backup.Suffix)
 	f, err := os.Create(path)
 	fixture.Must(t, err)
 	_, err = b.WriteTo(f)
 	fixture.Must(t, errors.Join(err, f.Close()))
 	b.Close()
-	h.Close()
+	server.Close()
 	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, w.Dir))
 	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
 		t.Error("the backup has something of what came after it")
@@ -203,8 +203,8 @@ func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 }
 
 func TestOnlyOneBackupRunsAtATime(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupService(h)
+	server := fixture.Start(t, fixture.Copy(t))
+	backups := backupService(server)
 	b, err := backups.Begin(nil)
 	fixture.Must(t, err)
 	var refused *ledger.Refusal
@@ -219,13 +219,13 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Unavailable {
 		t.Errorf("a backup of a server that stops: %v", err)
 	}
-	h.Close()
+	server.Close()
 }
 
 // If the reader of a stream closes it, or the service stops, the backup ends and releases the store.
 func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupService(h)
+	server := fixture.Start(t, fixture.Copy(t))
+	backups := backupService(server)
 	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
 		stream, err := backups.Stream(nil)
 		fixture.Must(t, err)
@@ -234,15 +234,15 @@ func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 		end(stream)
 	}
 	backups.Close() // waits for the streams to end
-	h.Close()
+	server.Close()
 }
 
 // An increment requires a backup of an earlier state of the same store.
 func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	defer h.Close()
-	backups := backupService(h)
-	n, hash := h.Journal.LastGroup()
+	server := fixture.Start(t, fixture.Copy(t))
+	defer server.Close()
+	backups := backupService(server)
+	n, hash := server.Journal.LastGroup()
 	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
 	for name, spoil := range map[string]func(*backup.Base){
 		"another hash":     func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
@@ -288,13 +288,13 @@ func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys 
 func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
 	w := fixture.CopyWithLayout(t, layout)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	dir = t.TempDir()
-	full = saveBackup(h, dir)
-	h.Advance(time.Second)
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
-	increment = saveBackup(h, dir)
-	h.Close()
+	full = saveBackup(server, dir)
+	server.Advance(time.Second)
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
+	increment = saveBackup(server, dir)
+	server.Close()
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
@@ -387,8 +387,8 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 
 func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
-	backups := backupService(h)
+	server := fixture.Start(t, w)
+	backups := backupService(server)
 	dir := t.TempDir()
 	_, fullOfOther, _, _ := backUpChainOf(t, fixture.Paged)
 	ofOtherStore := filepath.Join(dir, filepath.Base(fullOfOther.Path))
@@ -398,7 +398,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	var saved []string
 	take := func() {
 		t.Helper()
-		h.Advance(time.Second)
+		server.Advance(time.Second)
 		s, err := backups.Save(dir)
 		fixture.Must(t, err)
 		saved = append(saved, s.Path)
@@ -429,7 +429,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		}
 	}
 	backups.Close()
-	h.Close()
+	server.Close()
 	for _, path := range []string{ofOtherStore, spoiled} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("what is not this store's was removed: %v", err)
@@ -452,11 +452,11 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
 	want, err := os.ReadFile(log(w))
 	fixture.Must(t, err)
-	h := fixture.Start(t, copied)
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
-	h.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
-	h.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
-	h.Close()
+	server := fixture.Start(t, copied)
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
+	server.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
+	server.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
+	server.Close()
 	grown, err := os.ReadFile(log(copied))
 	fixture.Must(t, err)
 	if !bytes.HasPrefix(grown, want) || len(grown) == len(want) {

@@ -87,7 +87,7 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 // A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that it
 // has left, but no file that is still being written.
 func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
+	server := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()
 	f, err := backup.CreateFile(dir)
 	fixture.Must(t, err)
@@ -107,8 +107,8 @@ func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a kill left is still there: %v", err)
 	}
-	saved := saveBackup(h, dir)
-	h.Close()
+	saved := saveBackup(server, dir)
+	server.Close()
 	if !strings.HasPrefix(filepath.Base(saved.Path), "mizan-2026") {
 		t.Errorf("a backup is called %s", saved.Path)
 	}

@@ -40,13 +40,13 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 // Prune removes only files whose names end as a backup's name does. A file with another name stays, because
 // a person has chosen that name.
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups, dir := backupService(h), t.TempDir()
+	server := fixture.Start(t, fixture.Copy(t))
+	backups, dir := backupService(server), t.TempDir()
 	kept := filepath.Join(dir, "before the migration")
 	first, err := backups.Save(dir)
 	fixture.Must(t, err)
 	fixture.Must(t, os.Rename(first.Path, kept))
-	h.Advance(time.Second)
+	server.Advance(time.Second)
 	last, err := backups.Save(dir)
 	fixture.Must(t, err)
 	if last.Header.Since != nil {
@@ -55,11 +55,11 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	_, err = backups.Prune(dir, 1)
 	fixture.Must(t, err)
 	backups.Close()
-	h.Close()
+	server.Close()
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("the backup with a name of its own: %v", err)
 	}
-	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, h.Dir)); err != nil {
+	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, server.Dir)); err != nil {
 		t.Errorf("the last one: %v", err)
 	}
 }
@@ -162,15 +162,15 @@ func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 // immediately, which would fill the disk.
 func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	dir := t.TempDir()
-	full, old := saveBackup(h, dir), saveBackup(h, dir)
+	full, old := saveBackup(server, dir), saveBackup(server, dir)
 	fixture.Must(t, os.Remove(full.Path)) // no backup needs the increment, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: old.Path}
-	h.Advance(time.Second)
+	server.Advance(time.Second)
 	backups := backup.New(backup.Options{
-		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
 	})
 	saved, err := backups.SaveAndPrune(dir, 1)
 	if err != nil || saved.Header.Since != nil {
@@ -180,7 +180,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 		t.Errorf("what was not to be removed: %v", err)
 	}
 	backups.Close()
-	h.Close()
+	server.Close()
 }
 
 // logRecorder is a log handler that stores messages, at most as many as messages has room for.
@@ -211,7 +211,7 @@ func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
 // backup is based on the previous one, until the schedule takes the next full backup.
 func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	var want []string
 	for range 24 {
 		want = append(want, "a backup was taken and verified")
@@ -222,7 +222,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	want = append(want, "a backup was taken and verified")
 	log := &logRecorder{messages: make([]string, 0, len(want)), enough: make(chan struct{})}
 	backups := backup.New(backup.Options{
-		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // so that the test ends if the schedule hangs
 	dir, ended := t.TempDir(), make(chan struct{})
@@ -237,7 +237,7 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	cancel()
 	backups.Close()
 	<-ended
-	h.Close()
+	server.Close()
 	if !slices.Equal(log.messages, want) {
 		t.Errorf("the schedule told of %q, want %q", log.messages, want)
 	}
@@ -285,14 +285,14 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 // chain began.
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
 	fixture.Must(t, os.WriteFile(clock, []byte("one"), 0o600))
 	dir := t.TempDir()
-	full := saveBackup(h, dir)
+	full := saveBackup(server, dir)
 	fixture.Must(t, os.WriteFile(clock, []byte("another"), 0o600))
 	base := full.Header.Base()
-	b, err := backupService(h).Begin(&base)
+	b, err := backupService(server).Begin(&base)
 	fixture.Must(t, err)
 	f, err := os.OpenFile(clock, os.O_APPEND|os.O_WRONLY, 0)
 	fixture.Must(t, err)
@@ -304,7 +304,7 @@ func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	_, err = b.WriteTo(out)
 	fixture.Must(t, errors.Join(err, out.Close()))
 	b.Close()
-	h.Close()
+	server.Close()
 	for from, want := range map[string]string{full.Path: "one", increment: "another"} {
 		data, _ := restoreTo(t, from, "", keys)
 		if got, err := os.ReadFile(filepath.Join(data, "clock")); err != nil || string(got) != want {

@@ -46,24 +46,24 @@ func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restor
 func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 	for name, damaged := range map[string]int{"the newest backup": 1, "its base": 0} {
 		t.Run(name, func(t *testing.T) {
-			h := fixture.Start(t, fixture.Copy(t))
+			server := fixture.Start(t, fixture.Copy(t))
 			dir := t.TempDir()
-			chain := []backup.Listed{saveBackup(h, dir), saveBackup(h, dir)}
+			chain := []backup.Listed{saveBackup(server, dir), saveBackup(server, dir)}
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
 			flipBit(t, chain[damaged].Path)
-			h.Advance(time.Second)
-			next := saveBackup(h, dir)
+			server.Advance(time.Second)
+			next := saveBackup(server, dir)
 			if next.Header.Since != nil {
 				t.Errorf("the next backup rests on %+v", next.Header.Since)
 			}
-			h.Advance(time.Second)
-			if again := saveBackup(h, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
+			server.Advance(time.Second)
+			if again := saveBackup(server, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
 				t.Errorf("the one after it is %+v, want an increment to it", again.Header)
 			}
-			h.Close()
-			_, err := verifyBackup(t, dir, fixture.Keyring(t, h.Dir))
+			server.Close()
+			_, err := verifyBackup(t, dir, fixture.Keyring(t, server.Dir))
 			fixture.Must(t, err)
 		})
 	}
@@ -98,9 +98,9 @@ func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 // needed, it is reported and has no effect. If it is the newest, no older one is used instead.
 func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
-	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
-	other := saveBackup(h, t.TempDir())
-	h.Close()
+	server := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
+	other := saveBackup(server, t.TempDir())
+	server.Close()
 	content, err := os.ReadFile(other.Path)
 	fixture.Must(t, err)
 	newest := filepath.Join(dir, "newest.backup")
@@ -174,9 +174,9 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 // A pipe with a backup's name is not a backup, and reading the directory does not block on it.
 func TestPipeIsNotABackup(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	dir := t.TempDir()
-	saveBackup(h, dir)
+	saveBackup(server, dir)
 	pipe := filepath.Join(dir, "pipe.backup")
 	fixture.Must(t, syscall.Mkfifo(pipe, 0o600))
 	fixture.Must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
@@ -185,8 +185,8 @@ func TestPipeIsNotABackup(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		h.Advance(time.Second)
-		service := backupService(h)
+		server.Advance(time.Second)
+		service := backupService(server)
 		_, err := service.SaveAndPrune(dir, 10)
 		if _, named := backup.ReadBase(ctx, pipe, nil); !errors.Is(named, backup.ErrChoice) {
 			err = errors.Join(err, errors.New("a pipe is taken for a backup"), named)
@@ -200,7 +200,7 @@ func TestPipeIsNotABackup(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("somebody waits for a pipe")
 	}
-	h.Close()
+	server.Close()
 }
 
 // Messages about a damaged file say what is wrong with it.

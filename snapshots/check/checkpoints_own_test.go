@@ -18,11 +18,11 @@ import (
 func (w *contractStore) addMonths(t *testing.T) {
 	t.Helper()
 	for range 5 {
-		h := fixture.Start(t, &w.Store)
-		contractactor.New(h.Runtime)
+		server := fixture.Start(t, &w.Store)
+		contractactor.New(server.Runtime)
 		w.at = w.at.AddDate(0, 1, 0)
-		fixture.Must(t, h.Runtime.Advance(w.at))
-		h.Close()
+		fixture.Must(t, server.Runtime.Advance(w.at))
+		server.Close()
 		var transfers []*posting.Change
 		for n := range 300 {
 			transfers = append(transfers, &posting.Change{Steps: []posting.Step{transferBetween(&w.Store, 1, n%10, 10+n%7)}})

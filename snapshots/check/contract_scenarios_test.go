@@ -101,9 +101,9 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	seen := make(map[string]int) // product in a reading → number of accepted requests
 	func() {
-		h := fixture.Start(t, w)
-		defer h.Close()
-		service := contractactor.New(h.Runtime)
+		server := fixture.Start(t, w)
+		defer server.Close()
+		service := contractactor.New(server.Runtime)
 		for range 6 {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
@@ -112,8 +112,8 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 					}
 				}
 			}
-			h.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
-			d.at = h.Clock.Now()
+			server.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
+			d.at = server.Clock.Now()
 		}
 	}()
 	for name, n := range seen {

@@ -148,11 +148,11 @@ const (
 )
 
 func (w *contractStore) createContracts(t testing.TB) {
-	h := fixture.Start(t, &w.Store)
-	defer h.Close()
+	server := fixture.Start(t, &w.Store)
+	defer server.Close()
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
-	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), created: make(map[string]contractactor.Create)}
+	s := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), created: make(map[string]contractactor.Create)}
 	found, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
@@ -171,12 +171,12 @@ func (w *contractStore) createContracts(t testing.TB) {
 		s.createSafekeepings(reading)
 	}
 	s.createDeposits()
-	h.Advance(100 * 24 * time.Hour)
+	server.Advance(100 * 24 * time.Hour)
 	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
 	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
 	s.wantStatus("deposit", contract.Active, "renewals", "3")
 	s.actMonthsLater()
-	w.at = h.Clock.Now()
+	w.at = server.Clock.Now()
 }
 
 // within returns the name under which the contract store has a contract in a reading.

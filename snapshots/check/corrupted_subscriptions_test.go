@@ -31,12 +31,12 @@ type subscriptionStore struct {
 func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	t.Helper()
 	w := &subscriptionStore{Store: fixture.Copy(t)}
-	h := fixture.Start(t, w.Store)
-	defer h.Close()
-	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
+	server := fixture.Start(t, w.Store)
+	defer server.Close()
+	s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: server.Directory})
 	w.key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
-		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
@@ -47,7 +47,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
 	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
-	initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+	initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 	third, err := s.Create(subscriptionactor.Create{
 		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
@@ -56,7 +56,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	w.unpaid = third.Record.ID
 	_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
 	fixture.Must(t, err)
-	h.Advance(65 * 24 * time.Hour)
+	server.Advance(65 * 24 * time.Hour)
 	r, err := s.Read(w.FirstDemo.Org, w.FirstDemo.Partner, w.renewed)
 	if fixture.Must(t, err); r.Record.Renewals != 2 {
 		t.Fatalf("%d renewals", r.Record.Renewals)
@@ -242,15 +242,15 @@ func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.I
 func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	func() {
-		h := fixture.Start(t, w)
-		defer h.Close()
-		h.Directory.AllowPrivateHooks(true)
-		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+		server := fixture.Start(t, w)
+		defer server.Close()
+		server.Directory.AllowPrivateHooks(true)
+		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
-		_, err := h.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, err := server.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		fixture.Must(t, err)
-		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
-		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: directoryWithoutAddresses{h.Directory}})
+		server.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
+		s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: directoryWithoutAddresses{server.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},

@@ -137,9 +137,9 @@ var entryFaults = []fault{
 		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
 	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *fixture.Store) {
-		h := fixture.Start(t, w)
-		terminal := h.CreateConvertingTerminal(w, "USD")
-		h.Close()
+		server := fixture.Start(t, w)
+		terminal := server.CreateConvertingTerminal(w, "USD")
+		server.Close()
 		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
 	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
@@ -323,9 +323,9 @@ var termFaults = []fault{
 	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.sandboxTerms(), "0.5")) }),
 	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
-		h := fixture.Start(t, w)
-		terminal := h.CreateConvertingTerminal(w, "TRY")
-		h.Close()
+		server := fixture.Start(t, w)
+		terminal := server.CreateConvertingTerminal(w, "TRY")
+		server.Close()
 		runScenario(t, w, func(s *scenarios) {
 			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
 			c.SettlementAsset.Currency = "TRY"

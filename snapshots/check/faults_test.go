@@ -269,9 +269,9 @@ var totalFaults = []fault{
 	}, nil, ""},
 	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
-		h := fixture.Start(t, w)
-		defer h.Close()
-		if _, err := h.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
+		server := fixture.Start(t, w)
+		defer server.Close()
+		if _, err := server.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
 			t.Fatal(err)
 		}
 	}, nil, ""},

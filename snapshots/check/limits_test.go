@@ -24,11 +24,11 @@ type limitIDs struct {
 // and on again.
 func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	terminal := h.Directory.Terminals(org, w.FirstDemo.Partner)[0]
-	b.foreignTerminal = h.Directory.Terminals(w.SecondDemo.Org, w.SecondDemo.Partner)[0].ID
+	terminal := server.Directory.Terminals(org, w.FirstDemo.Partner)[0]
+	b.foreignTerminal = server.Directory.Terminals(w.SecondDemo.Org, w.SecondDemo.Partner)[0].ID
 	for source, draft := range map[*ledger.Source]directory.Limit{
 		&b.daily: {
 			Partner: w.FirstDemo.Partner, Terminal: terminal.ID, Kind: directory.DailyVolume, Scope: directory.ScopePartner,
@@ -39,10 +39,10 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 			MaxCount: 5, Window: time.Hour, Active: true,
 		},
 	} {
-		l, err := h.Directory.CreateLimit(ctx, org, draft)
+		l, err := server.Directory.CreateLimit(ctx, org, draft)
 		fixture.Must(t, err)
 		for _, active := range []bool{false, true} {
-			_, err = h.Directory.PatchLimit(ctx, org, l.ID, func(l *directory.Limit, _ *schema.Faults) { l.Active = active })
+			_, err = server.Directory.PatchLimit(ctx, org, l.ID, func(l *directory.Limit, _ *schema.Faults) { l.Active = active })
 			fixture.Must(t, err)
 		}
 		*source = ledger.Source{Kind: ledger.Limit, ID: l.ID}
@@ -51,11 +51,11 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 		&b.card:    {Kind: directory.BlockCard, Value: "0123456789abcdef0123456789abcdef", Masked: "424242******4242"},
 		&b.country: {Kind: directory.BlockCountry, Value: "RU"},
 	} {
-		entry, err := h.Directory.CreateBlock(ctx, org, draft)
+		entry, err := server.Directory.CreateBlock(ctx, org, draft)
 		fixture.Must(t, err)
-		_, err = h.Directory.DeleteBlock(ctx, org, entry.ID)
+		_, err = server.Directory.DeleteBlock(ctx, org, entry.ID)
 		fixture.Must(t, err)
-		_, err = h.Directory.CreateBlock(ctx, org, draft)
+		_, err = server.Directory.CreateBlock(ctx, org, draft)
 		fixture.Must(t, err)
 		*source = ledger.Source{Kind: ledger.Block, ID: entry.ID}
 	}

@@ -128,37 +128,37 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 // addresses; nil: with the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
-	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
-	n := &notifyingServer{Server: h, receiver: newReceiver(t)}
-	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
-	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
+	server := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
+	n := &notifyingServer{Server: server, receiver: newReceiver(t)}
+	server.Journal = fixture.OpenJournal(t, w, server.Clock, nil)
+	server.Runtime = actors.New(actors.Options{Clock: server.Clock, Journal: server.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
 	var err error
-	h.Directory, err = directoryactor.Start(h.Runtime, fixture.Keyring(t, w.Dir))
+	server.Directory, err = directoryactor.Start(server.Runtime, fixture.Keyring(t, w.Dir))
 	fixture.Must(t, err)
-	h.Directory.AllowPrivateHooks(true)
-	h.Simulator, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(w.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	server.Directory.AllowPrivateHooks(true)
+	server.Simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(w.Dir, "simulator.log"), Clock: server.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	fixture.Must(t, err)
 	if addresses == nil {
-		addresses = h.Directory
+		addresses = server.Directory
 	}
-	accounts := account.New(h.Runtime)
-	h.Payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.Runtime, Directory: h.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
-		Providers:  map[string]actors.Provider{"simulator": h.Simulator},
+	accounts := account.New(server.Runtime)
+	server.Payments = paymentactor.New(paymentactor.Options{
+		Runtime: server.Runtime, Directory: server.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
+		Providers:  map[string]actors.Provider{"simulator": server.Simulator},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
-	accounts.Recall(h.Payments.Attempts)
+	accounts.Recall(server.Payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
-		Runtime: h.Runtime, Addresses: h.Directory, AllowPrivate: true,
-		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.Payments},
+		Runtime: server.Runtime, Addresses: server.Directory, AllowPrivate: true,
+		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: server.Payments},
 		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},
 	})
 	fixture.Must(t, err)
-	h.Runtime.Start(paymentactor.ResumesAtStart)
+	server.Runtime.Start(paymentactor.ResumesAtStart)
 	n.notifier.Resume()
 	return n
 }

@@ -17,14 +17,14 @@ import (
 func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
-	owner, known := h.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
+	owner, known := server.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	if !known {
 		t.Fatal("the partner is not there")
 	}
-	result, err := h.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
+	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // one with the provider of the terminal that has the partner's charge.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	book := func(made *directory.Settlement, again bool, err error) *directory.Settlement {
 		if err != nil || again {
 			t.Fatal(again, err)
@@ -31,9 +31,9 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *direct
 	draft := func(amount uint64, reference string) directory.SettlementDraft {
 		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
-	in = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
-	out = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
-	collected = book(h.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
+	in = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
+	out = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
+	collected = book(server.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
 	return in, out, collected
 }
 

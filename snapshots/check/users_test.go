@@ -32,33 +32,33 @@ const goodPass = "nine-Lions-paint"
 // a session of the partner, and a used key. It also switches the user off and rotates the platform's tokens.
 func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	_, err := h.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
+	_, err := server.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	teller, err := h.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
+	teller, err := server.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
 	fixture.Must(t, err)
 	logIn := func(login, pass string) (*directory.Session, string) {
-		n, token, err := h.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
+		n, token, err := server.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
 		fixture.Must(t, err)
 		return n, string(token)
 	}
 	used, token := logIn("teller", goodPass)
 	ended, _ := logIn("teller", goodPass)
-	fixture.Must(t, h.Directory.LogOut(ctx, ended))
+	fixture.Must(t, server.Directory.LogOut(ctx, ended))
 	ofPartner, _ := logIn("shop", goodPass)
-	h.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
-	h.Advance(6 * time.Minute)
-	if _, live := h.Directory.Session(org, []byte(token), ledger.MicrosOf(h.Clock.Now())); !live {
+	server.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
+	server.Advance(6 * time.Minute)
+	if _, live := server.Directory.Session(org, []byte(token), ledger.MicrosOf(server.Clock.Now())); !live {
 		t.Fatal("the session is over")
 	}
-	h.Runtime.Quiesce()
-	_, err = h.Directory.PatchUser(ctx, org, teller.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil)
+	server.Runtime.Quiesce()
+	_, err = server.Directory.PatchUser(ctx, org, teller.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil)
 	fixture.Must(t, err)
-	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
+	_, err = server.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
 	fixture.Must(t, err)
-	_, err = h.Directory.RotateAllAdminTokens(ctx)
+	_, err = server.Directory.RotateAllAdminTokens(ctx)
 	fixture.Must(t, err)
 	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
 	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
