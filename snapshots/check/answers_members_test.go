@@ -265,9 +265,9 @@ func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 		lines []string
 		holds bool
 	}{
-		{"its own", []string{from(w.ChargedPayment.Partner)}, true},
-		{"another", []string{from(w.ChargedPayment.Partner + 1)}, false},
-		{"its own, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner", []string{from(w.ChargedPayment.Partner)}, true},
+		{"another partner", []string{from(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int

@@ -337,7 +337,7 @@ var bufferFaults = []fault{
 			writeBufferRows(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"a chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		from := newestRows(all)[3]
 		writeBufferRows(p, moveChunk(from, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},

@@ -100,13 +100,13 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
-		"all are missing": func(p *fixture.Corrupter, heads, parts []storedKV) {
+		"all checkpoints are missing": func(p *fixture.Corrupter, heads, parts []storedKV) {
 			for _, row := range append(heads, parts...) {
 				p.Group.Delete(row.key)
 			}
 		},
-		"a part is missing":    func(p *fixture.Corrupter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
-		"the last was cut off": func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
+		"a part is missing":        func(p *fixture.Corrupter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
+		"the last head is missing": func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
 	} {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			heads, parts := checkpointRows(p, w)
@@ -178,7 +178,7 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 			}
 			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, part+1)), parts[1].row)
 		}},
-		{"a row of no known kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
+		{"a row of an unknown kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
 		{"a checkpoint that names a wrong previous one", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {

@@ -276,8 +276,8 @@ var staffFaults = []contractFault{
 		fixture.Must(t, err)
 		return sealed
 	})},
-	{"an answer of no form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
-	{"an answer that is of no contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
+	{"an answer of an unknown form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
+	{"an answer to no action on a contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
@@ -295,7 +295,7 @@ var staffFaults = []contractFault{
 		})
 	}},
 	{"a key that was lost", []int{4}, "belongs to no idempotency key", corruptClaimOwner(func(*contractStore, []byte) []byte { return nil })},
-	{"a key that was used for nothing", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
+	{"a key that names a missing contract", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
 	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
 	{"a key that was used for a payment", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
 	{"a key of an unknown form", []int{4}, "of an unknown form", corruptClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
@@ -321,13 +321,13 @@ var screeningFaults = []contractFault{
 	{"another decision than was found", []int{3}, "events lead to", corruptScreening(func(s map[string]any) { s["decision"] = "review" })},
 	{"a decision that its rules don't give", []int{3}, `and its rules give "fail"`, corruptScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
 	{"other findings", []int{3}, "and its rules give", corruptScreening(func(s map[string]any) { s["findings"] = nil })},
-	{"rules that nobody knows", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
+	{"an unknown ruleset", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
-	{"a screening that is not over", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
+	{"a screening that is not finished", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
@@ -335,7 +335,7 @@ var screeningFaults = []contractFault{
 			})
 		})
 	}},
-	{"a screening with a decision of its own", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
+	{"an unknown decision", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.submit(&posting.Change{Steps: []posting.Step{{
 				Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
@@ -343,7 +343,7 @@ var screeningFaults = []contractFault{
 			}}})
 		})
 	}},
-	{"a screening that became something else", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
+	{"a second event of a screening", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			source := ledger.Source{Kind: ledger.Screening, ID: w.screening}
 			view := b.journal.View()

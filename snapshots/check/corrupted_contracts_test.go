@@ -183,9 +183,9 @@ var lifecycleFaults = []contractFault{
 	{"an entry that continues in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
 	{"a missing entry of an event that must have one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
 	{"a missing entry of an event that may have none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, withoutEntry)},
-	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
-	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
-	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
+	{"one unit more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
+	{"one unit more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
+	{"one unit more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
 				d.Events[0].Entry.Postings[i].Amount = fixture.MustAdd(p.Amount, 1)
@@ -229,7 +229,7 @@ var lifecycleFaults = []contractFault{
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
-	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
+	{"an entry on an unknown account of a contract", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
 		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
 	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
@@ -241,7 +241,7 @@ var lifecycleFaults = []contractFault{
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"an entry of no day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
+	{"an entry on an impossible day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {

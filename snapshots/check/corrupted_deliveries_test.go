@@ -64,10 +64,10 @@ var deliveryFaults = []deliveryFault{
 			p.changeDelivery(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
 		}))
 	}, "more than six times"},
-	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
+	{"a delivery requested again after more attempts than it has", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.requestedAgain, func(row map[string]any) { row["r"] = 3 }) }))
 	}, "or too many attempts"},
-	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
+	{"a delivery requested again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.changeDelivery(w.requestedAgain, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
@@ -179,7 +179,7 @@ var kvFaults = []deliveryFault{
 	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
-	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
+	{"a message with a missing destination", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
 	}, "has a destination that does not exist"},
 	{"a message that names an event", func(t *testing.T, w *notifiedStore) {
@@ -210,7 +210,7 @@ func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 
 // soundDeliveries are changes that look like faults but are allowed.
 var soundDeliveries = []deliveryFault{
-	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
+	{"deliveries that retention has removed", func(t *testing.T, w *notifiedStore) {
 		removedAt := fixture.StartTime.Add(12 * time.Hour)
 		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(removedAt), nil), retentionChange(w.FirstDemo.Org, removedAt))
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
@@ -230,7 +230,7 @@ var soundDeliveries = []deliveryFault{
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, ""},
-	{"what has never been tried", func(t *testing.T, w *notifiedStore) {
+	{"a notice that was not tried yet", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.dropMarks(w.ofPartnerWithAddress) }))
 	}, ""},
 	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {

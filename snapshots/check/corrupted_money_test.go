@@ -104,7 +104,7 @@ var returnFaults = []fault{
 	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
 	}),
-	scenarioFault("a return of what is no charge", "", func(s *scenarios) {
+	scenarioFault("a return of an event that is no charge", "", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
 	}),
 	{"two charges that name each other's return", func(t *testing.T, w *fixture.Store) {
@@ -155,7 +155,7 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 const wrongSplit = "splits a partner's balance differently than its accounts require"
 
 var splitFaults = []fault{
-	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
+	splitScenario("a credit that pays off a debt that does not exist", wrongSplit, func(s *scenarios) {
 		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Credit) })
 	}),
 	splitScenario("a debit that is owed though enough is available", wrongSplit, func(s *scenarios) {
@@ -181,7 +181,7 @@ var splitFaults = []fault{
 			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
-	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
+	splitScenario("a payout of money that is not available", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
 		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
@@ -192,7 +192,7 @@ var splitFaults = []fault{
 		l.answerOperation(payment.VerdictRefused)
 		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
-	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
+	{"a refund of money that was paid out since", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
 			s.w.FirstDemo.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
@@ -201,7 +201,7 @@ var splitFaults = []fault{
 			l.refund(300)
 		})
 	}, nil, ""},
-	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *fixture.Store) {
+	{"a hold of a payment whose fee exceeds its amount", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
 			s.w.FirstDemo.Partner = 7
 			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
@@ -215,7 +215,7 @@ var sealedFaults = []fault{
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)), []byte("a sealed card"))
 		})
 	}, []int{3}, "which has no sealed card"},
-	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
+	{"a card that is sealed for a missing transaction", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
 		})

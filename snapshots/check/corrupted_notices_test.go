@@ -18,7 +18,7 @@ import (
 )
 
 var noticeFaults = []deliveryFault{
-	{"a notification that never reached the writer", func(t *testing.T, w *notifiedStore) {
+	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
@@ -79,7 +79,7 @@ var noticeFaults = []deliveryFault{
 		n.To = notifiedTemplate.terminals[acknowledging]
 		return []store.Notice{n}
 	}), "another partner"},
-	{"a notice to nobody", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice with a missing destination", changedNotice(func(n store.Notice) []store.Notice {
 		n.To[3]++
 		return []store.Notice{n}
 	}), "has a destination that does not exist"},

@@ -118,7 +118,7 @@ var entryFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
-	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
+	{"a transfer without an entry", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
 	{"a capture of a hold that does not exist", func(t *testing.T, w *fixture.Store) {
 		var l *scenario
 		runScenario(t, w, func(s *scenarios) {
@@ -163,10 +163,10 @@ var entryFaults = []fault{
 	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
 		s.lateMoney(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
-	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
+	scenarioFault("late money that the record does not mention", "says that money came too late: false", func(s *scenarios) {
 		s.lateMoney(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
-	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
+	scenarioFault("a refund of less than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.lateMoney()
 		l.refundLate()
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
@@ -226,7 +226,7 @@ func (s *scenarios) lateMoney(changes ...change) *scenario {
 }
 
 var intentFaults = []fault{
-	scenarioFault("a capture that nobody asked for", "it has no matching request to the provider", func(s *scenarios) {
+	scenarioFault("a capture that was not requested", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
@@ -234,7 +234,7 @@ var intentFaults = []fault{
 		l.record = d.Record
 		l.answerOperation(payment.VerdictCharged)
 	}),
-	scenarioFault("a refund that nobody asked for", "it continues no request to the provider", func(s *scenarios) {
+	scenarioFault("a refund that was not requested", "it continues no request to the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
@@ -310,7 +310,7 @@ var termFaults = []fault{
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
-	scenarioFault("a capture that the record does not know", "was captured of what was held", func(s *scenarios) {
+	scenarioFault("a capture that the record does not mention", "was captured of what was held", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
@@ -396,7 +396,7 @@ func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 }
 
 var keyFaults = []fault{
-	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names a missing transaction", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
 	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
@@ -405,10 +405,10 @@ var keyFaults = []fault{
 	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
-	keyFault("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key whose owner is too short", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)[:48]
 	}),
-	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key in an unknown scope", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that made an organization which does not exist", "admin/x", []int{4}, "which does not exist", func(*fixture.Store) (ledger.ID, []byte) {
