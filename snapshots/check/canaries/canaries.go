@@ -19,9 +19,8 @@ import (
 // Rule 8: no canary is in any file of the data directory. A canary is a string that must not be stored,
 // such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
-// Check searches every file of the data directory for the card numbers and verification values
-// that a test has sent. The files canaries and answers are inputs of the check and are not
-// searched.
+// Check searches every file of the data directory data for the canaries in the file canaries. It does
+// not search the files canaries and answers, which are inputs of the check.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -91,9 +90,9 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 // stemBytes is the number of bytes at a canary's beginning that are hashed.
 const stemBytes = 4
 
-// search finds many strings in one pass. A bit set has the hash of each string's first bytes;
-// only where the bit is set are the strings compared. Strings shorter than stemBytes are searched
-// one by one.
+// search finds many strings in one pass. A bit set has the hash of each string's first bytes. Strings are
+// compared only with places of the text whose hash is in the bit set. Strings shorter than stemBytes are
+// searched one by one.
 type search struct {
 	bits    [1 << 16 / 64]uint64
 	stems   map[uint32][]canary

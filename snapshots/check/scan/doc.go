@@ -6,7 +6,7 @@
 //  1. Nothing is written to the store.
 //  2. Memory holds one History of a few hundred bytes for each record, and nothing for a line
 //     or an event. Only hashes of long texts and of entries are stored, made with a seed of this check.
-//  3. Every row that is read goes into the digest, except checkpoints.
+//  3. Every row goes into the digest, except those that Digest leaves out.
 //  4. A row that can't be read breaks the rule to which it belongs, and the scan continues.
 //
 // Callers: the packages of the rules, and snapshots/check.
