@@ -79,9 +79,9 @@ type deliveryReader struct {
 	kept                *notifier.Kept                // the next stored delivery; nil: none
 	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
-	seed                            maphash.Seed
-	requiredWaiting, requiredPosted scan.Multiset // rows that deliveries require
-	storedWaiting, storedPosted     scan.Multiset // rows that are stored
+	seed                           maphash.Seed
+	requiredWaiting, storedWaiting scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
+	requiredPosted, storedPosted   scan.Multiset // the rows with keys of messages to operators: required and stored ones
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {

@@ -45,23 +45,23 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	if t == nil {
 		return
 	}
-	settles := t.SettlementCurrency
-	if settles == p.Asset.Currency {
-		settles = ""
+	settlementCurrency := t.SettlementCurrency
+	if settlementCurrency == p.Asset.Currency {
+		settlementCurrency = ""
 	}
 	switch {
 	case p.Fees != feesOf(t):
 		c.Fault(r, "has other fees than its terminal")
 	case p.TwoPhase != t.TwoPhase:
 		c.Fault(r, "is in two phases: %v, and its terminal is: %v", p.TwoPhase, t.TwoPhase)
-	case p.SettlementAsset.Currency != settles || p.Rate.IsZero() != (settles == ""):
-		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settles)
-	case settles != "":
-		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
-		if set == nil {
+	case p.SettlementAsset.Currency != settlementCurrency || p.Rate.IsZero() != (settlementCurrency == ""):
+		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settlementCurrency)
+	case settlementCurrency != "":
+		rate := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settlementCurrency)}]
+		if rate == nil {
 			c.Fault(r, "is converted, and there is no rate")
-		} else if !set.ChangedSince(r) && set.Value != p.Rate.String() {
-			c.Fault(r, "is converted at %v, and the rate is %s", p.Rate, set.Value)
+		} else if !rate.ChangedSince(r) && rate.Value != p.Rate.String() {
+			c.Fault(r, "is converted at %v, and the rate is %s", p.Rate, rate.Value)
 		}
 	}
 }
