@@ -165,8 +165,8 @@ func (a *archive) readEnd() error {
 	return eofAsCut(err)
 }
 
-// openManifest opens the manifest and checks that it belongs to this file. If the file is whole
-// and the manifest can't be opened, it was sealed with other keys or its header was changed.
+// openManifest decrypts the manifest and checks that it belongs to this file. If the file is whole
+// and the manifest can't be decrypted, the manifest was sealed with other keys or the file was altered.
 func (a *archive) openManifest(ctx context.Context) error {
 	plaintext, err := a.unseal()
 	if err == nil {
@@ -186,26 +186,26 @@ func (a *archive) unseal() ([]byte, error) {
 	return a.keyring.Open(a.sealedManifest, manifestContext(a.header.ID))
 }
 
-// readManifest compares the manifest with the file.
+// readManifest parses the manifest and compares it with the file.
 func (a *archive) readManifest(plaintext []byte) error {
 	a.manifest = new(Manifest)
 	if json.Unmarshal(plaintext, a.manifest) != nil {
 		return damaged(a.path, "its manifest can't be read")
 	}
-	named, err := encodeJSON(&a.manifest.Header)
+	sealedHeader, err := encodeJSON(&a.manifest.Header)
 	if err != nil {
 		return err
 	}
-	shown, err := encodeJSON(&a.header)
+	plainHeader, err := encodeJSON(&a.header)
 	if err != nil {
 		return err
 	}
-	if !bytes.Equal(named, shown) {
+	if !bytes.Equal(sealedHeader, plainHeader) {
 		return damaged(a.path, "its header is not the one of its manifest")
 	}
 	at := a.partsStart
 	sum := newChecksum()
-	sum.frame(frameHeader, shown)
+	sum.frame(frameHeader, plainHeader)
 	for i := range a.manifest.Parts {
 		sum.Write(a.manifest.Parts[i].SHA256)
 		at += frameHead + int64(a.manifest.Parts[i].Size)

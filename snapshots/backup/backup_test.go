@@ -23,18 +23,18 @@ import (
 )
 
 // backupService returns a backup service for a running server.
-func backupService(h *fixture.Server) *backup.Service {
-	b := backup.New(backup.Options{Journal: h.Journal, Keyring: fixture.Keyring(h.T, h.Dir), Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
-	h.T.Cleanup(b.Close)
+func backupService(server *fixture.Server) *backup.Service {
+	b := backup.New(backup.Options{Journal: server.Journal, Keyring: fixture.Keyring(server.T, server.Dir), Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
+	server.T.Cleanup(b.Close)
 	return b
 }
 
 // saveBackup takes a backup into the directory.
-func saveBackup(h *fixture.Server, dir string) backup.Listed {
-	h.T.Helper()
-	b := backupService(h)
+func saveBackup(server *fixture.Server, dir string) backup.Listed {
+	server.T.Helper()
+	b := backupService(server)
 	saved, err := b.Save(dir)
-	fixture.Must(h.T, err)
+	fixture.Must(server.T, err)
 	b.Close()
 	return saved
 }
@@ -59,7 +59,8 @@ type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return fixture.StartTime }
 
-// restoreTo restores a backup and returns the new data directory.
+// restoreTo restores a backup and returns the new data directory. If from is a directory of backups, at is
+// the time as RestoreConfig.At has it; empty: the newest backup is restored.
 func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")
@@ -77,16 +78,16 @@ func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, r
 // A backup of a running server contains the store as it was when the backup began. A restore gives
 // the same store.
 func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
-	fixture.EachLayout(t, func(t *testing.T, settle func(testing.TB) *fixture.Store) {
-		w := settle(t)
-		h := fixture.Start(t, w)
+	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
+		w := copyStore(t)
+		server := fixture.Start(t, w)
 		backups := t.TempDir()
-		saved := saveBackup(h, backups)
-		n, _ := h.Journal.LastGroup()
+		saved := saveBackup(server, backups)
+		n, _ := server.Journal.LastGroup()
 		if saved.Header.Group != n || saved.Header.Kind() != "full" {
 			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
 		}
-		h.Close()
+		server.Close()
 		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
 		if result.Used != 1 || result.Header.ID != saved.Header.ID {
 			t.Errorf("restored %+v", result)
@@ -101,30 +102,30 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 // page buffers and key-value rows. Each backup of a chain restores the state at which it was taken.
 func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	backups := t.TempDir()
 	var saved []backup.Listed
 	var digests [][32]byte
 	for i := range 4 {
 		switch i {
 		case 1:
-			h.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
-			h.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
+			server.Create(w.FirstDemo, payment.Payment, "4000000000000077", 900, "chain-1") // its card is sealed while it waits for the provider
+			server.Create(w.FirstDemo, payment.Payment, "4000002500003155", 700, "chain-2") // this card is sealed too
 		case 2:
-			h.Advance(time.Minute)
+			server.Advance(time.Minute)
 		case 3:
-			h.Advance(time.Hour)
+			server.Advance(time.Hour)
 			for range 40 {
-				h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+				server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 			}
 		}
-		h.Advance(time.Second)
-		saved = append(saved, saveBackup(h, backups))
-		h.Close()
+		server.Advance(time.Second)
+		saved = append(saved, saveBackup(server, backups))
+		server.Close()
 		digests = append(digests, digestOf(t, w.Dir))
-		h = openAt(t, w, saved[i].Header.TakenAt)
+		server = openAt(t, w, saved[i].Header.TakenAt)
 	}
-	h.Close()
+	server.Close()
 	for i, s := range saved {
 		if want := map[bool]string{true: "full", false: "incremental"}[i == 0]; s.Header.Kind() != want {
 			t.Errorf("backup %d is %s", i, s.Header.Kind())
@@ -142,35 +143,35 @@ func TestEachBackupOfAChainRestoresItsOwnState(t *testing.T) {
 // openAt starts a server on the store, with a clock at the instant.
 func openAt(t testing.TB, w *fixture.Store, at time.Time) *fixture.Server {
 	t.Helper()
-	h := fixture.Start(t, w)
-	if at.After(h.Clock.Now()) {
-		fixture.Must(t, h.Runtime.Advance(at))
+	server := fixture.Start(t, w)
+	if at.After(server.Clock.Now()) {
+		fixture.Must(t, server.Runtime.Advance(at))
 	}
-	return h
+	return server
 }
 
 // A server that is started on a restored store continues the store's journal. Its next increment is based
 // on the backup that was restored.
 func TestServerContinuesOnARestoredStore(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	backups := t.TempDir()
-	saved := saveBackup(h, backups)
-	h.Close()
+	saved := saveBackup(server, backups)
+	server.Close()
 	dir, _ := restoreTo(t, backups, "", fixture.Keyring(t, w.Dir))
 	fixture.Must(t, os.Link(filepath.Join(w.Dir, "keyring"), filepath.Join(dir, "keyring")))
-	own := *w
-	own.Dir = dir
-	h = openAt(t, &own, saved.Header.TakenAt)
-	made := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	restored := *w
+	restored.Dir = dir
+	server = openAt(t, &restored, saved.Header.TakenAt)
+	made := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
 	if made.Status != payment.Charged {
 		t.Errorf("a payment after the restore is %v", made.Status)
 	}
-	next := saveBackup(h, backups)
+	next := saveBackup(server, backups)
 	if next.Header.Since == nil || next.Header.Since.ID != saved.Header.ID || next.Header.Group <= saved.Header.Group {
 		t.Errorf("the next backup is %+v", next.Header)
 	}
-	h.Close()
+	server.Close()
 	want := digestOf(t, dir)
 	again, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
 	if digestOf(t, again) != want {
@@ -181,20 +182,20 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 // A backup contains the state at one moment, even if payments are made while it is taken.
 func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
-	b, err := backupService(h).Begin(nil)
+	server := fixture.Start(t, w)
+	b, err := backupService(server).Begin(nil)
 	fixture.Must(t, err)
 	for range 200 {
-		h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
+		server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "")
 	}
-	h.Advance(time.Minute)
+	server.Advance(time.Minute)
 	path := filepath.Join(t.TempDir(), "one"+backup.Suffix)
 	f, err := os.Create(path)
 	fixture.Must(t, err)
 	_, err = b.WriteTo(f)
 	fixture.Must(t, errors.Join(err, f.Close()))
 	b.Close()
-	h.Close()
+	server.Close()
 	dir, _ := restoreTo(t, path, "", fixture.Keyring(t, w.Dir))
 	if got, want := digestOf(t, dir), digestOf(t, fixture.Copy(t).Dir); got != want {
 		t.Error("the backup has something of what came after it")
@@ -202,8 +203,8 @@ func TestBackupIsConsistentWhilePaymentsAreMade(t *testing.T) {
 }
 
 func TestOnlyOneBackupRunsAtATime(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupService(h)
+	server := fixture.Start(t, fixture.Copy(t))
+	backups := backupService(server)
 	b, err := backups.Begin(nil)
 	fixture.Must(t, err)
 	var refused *ledger.Refusal
@@ -218,13 +219,13 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Unavailable {
 		t.Errorf("a backup of a server that stops: %v", err)
 	}
-	h.Close()
+	server.Close()
 }
 
-// A stream whose reader stops reading ends, and releases the store.
+// If the reader of a stream closes it, or the service stops, the backup ends and releases the store.
 func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups := backupService(h)
+	server := fixture.Start(t, fixture.Copy(t))
+	backups := backupService(server)
 	for _, end := range []func(io.Closer){func(c io.Closer) { fixture.Must(t, c.Close()) }, func(io.Closer) { backups.Stop() }} {
 		stream, err := backups.Stream(nil)
 		fixture.Must(t, err)
@@ -233,23 +234,23 @@ func TestClosingAStreamEarlyEndsItsBackup(t *testing.T) {
 		end(stream)
 	}
 	backups.Close() // waits for the streams to end
-	h.Close()
+	server.Close()
 }
 
 // An increment requires a backup of an earlier state of the same store.
 func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	defer h.Close()
-	backups := backupService(h)
-	n, hash := h.Journal.LastGroup()
+	server := fixture.Start(t, fixture.Copy(t))
+	defer server.Close()
+	backups := backupService(server)
+	n, hash := server.Journal.LastGroup()
 	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
 	for name, spoil := range map[string]func(*backup.Base){
-		"another chain":    func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
+		"another hash":     func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
 		"a later group":    func(b *backup.Base) { b.Group++ },
-		"another group":    func(b *backup.Base) { b.Group-- },
-		"too long":         func(b *backup.Base) { b.Depth = 1_000 },
+		"an earlier group": func(b *backup.Base) { b.Group-- },
+		"a chain too long": func(b *backup.Base) { b.Depth = 1_000 },
 		"no depth":         func(b *backup.Base) { b.Depth = 0 },
-		"an id that isn't": func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
+		"an invalid id":    func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
 	} {
 		base := sound
 		spoil(&base)
@@ -277,27 +278,28 @@ func hexOf(b []byte) string {
 	return text.String()
 }
 
-// backUpChain returns a directory with a full backup and an increment, and their keys.
+// backUpChain returns a directory with a full backup and an increment, and the keys that open them.
 func backUpChain(t testing.TB) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	return backUpChainAfter(t, fixture.Buffered)
+	return backUpChainOf(t, fixture.Buffered)
 }
 
-func backUpChainAfter(t testing.TB, days int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
+// backUpChainOf is backUpChain with a store that has the given layout.
+func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup.Listed, keys *secret.Keyring) {
 	t.Helper()
-	w := fixture.CopyWithLayout(t, days)
-	h := fixture.Start(t, w)
+	w := fixture.CopyWithLayout(t, layout)
+	server := fixture.Start(t, w)
 	dir = t.TempDir()
-	full = saveBackup(h, dir)
-	h.Advance(time.Second)
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
-	increment = saveBackup(h, dir)
-	h.Close()
+	full = saveBackup(server, dir)
+	server.Advance(time.Second)
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "increment")
+	increment = saveBackup(server, dir)
+	server.Close()
 	return dir, full, increment, fixture.Keyring(t, w.Dir)
 }
 
-// wantRefused checks that a restore and a verification fail with a message, and that the restore leaves
-// no files behind.
+// wantRefused checks that a restore and a verification fail with an error that contains wantText, and that
+// the restore leaves no files behind.
 func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string) {
 	t.Helper()
 	place := t.TempDir()
@@ -320,11 +322,11 @@ func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 	wantRefused(t, full.Path, other, "made with another keyring")
 	wantRefused(t, dir, other, "made with another keyring")
 
-	strange, _, _, _ := backUpChainAfter(t, fixture.Paged)
-	moved := filepath.Join(strange, filepath.Base(increment.Path))
+	ofOtherStore, _, _, _ := backUpChainOf(t, fixture.Paged)
+	moved := filepath.Join(ofOtherStore, filepath.Base(increment.Path))
 	fixture.Must(t, os.Link(increment.Path, moved))
 	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
-	wantRefused(t, strange, keys, "backups of several stores")
+	wantRefused(t, ofOtherStore, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	wantRefused(t, increment.Path, keys, "which is not in the same directory")
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
@@ -374,10 +376,10 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 	for _, path := range []string{full.Path, increment.Path} {
 		content, err := os.ReadFile(path)
 		fixture.Must(t, err)
-		// Each text is long enough not to occur in so many random bytes by chance.
-		for _, output := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
-			if bytes.Contains(content, []byte(output)) {
-				t.Errorf("%q stands in a backup", output)
+		// Each text is so long that it does not occur in the random bytes of a backup by chance.
+		for _, text := range []string{"order-1", "simulator", "partner:", "shop.example", "42424242", "platform"} {
+			if bytes.Contains(content, []byte(text)) {
+				t.Errorf("%q stands in a backup", text)
 			}
 		}
 	}
@@ -385,23 +387,23 @@ func TestBackupContainsNoPlaintext(t *testing.T) {
 
 func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
-	backups := backupService(h)
+	server := fixture.Start(t, w)
+	backups := backupService(server)
 	dir := t.TempDir()
-	_, others, _, _ := backUpChainAfter(t, fixture.Paged)
-	strange := filepath.Join(dir, filepath.Base(others.Path))
-	fixture.Must(t, os.Link(others.Path, strange))
+	_, fullOfOther, _, _ := backUpChainOf(t, fixture.Paged)
+	ofOtherStore := filepath.Join(dir, filepath.Base(fullOfOther.Path))
+	fixture.Must(t, os.Link(fullOfOther.Path, ofOtherStore))
 	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)
 	fixture.Must(t, os.WriteFile(spoiled, []byte("no backup"), 0o600))
 	var saved []string
 	take := func() {
 		t.Helper()
-		h.Advance(time.Second)
+		server.Advance(time.Second)
 		s, err := backups.Save(dir)
 		fixture.Must(t, err)
 		saved = append(saved, s.Path)
 	}
-	for range 30 { // 24 backups of one chain, 6 of the next
+	for range 30 { // 24 backups of one chain, then 6 of the next chain
 		take()
 	}
 	left := func() (n []int) {
@@ -416,7 +418,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		keep int
 		left []int
 	}{
-		{8, append(upTo(0, 24), upTo(24, 30)...)}, // the last two backups of the first chain need the whole chain
+		{8, upTo(0, 30)}, // two of the 8 are in the first chain and need all backups before them
 		{6, upTo(24, 30)},
 		{1, upTo(24, 30)},
 	} {
@@ -427,8 +429,8 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		}
 	}
 	backups.Close()
-	h.Close()
-	for _, path := range []string{strange, spoiled} {
+	server.Close()
+	for _, path := range []string{ofOtherStore, spoiled} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}
@@ -436,6 +438,7 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
 }
 
+// upTo returns the numbers from the first to the one before the last.
 func upTo(from, to int) (n []int) {
 	for i := from; i < to; i++ {
 		n = append(n, i)
@@ -449,11 +452,11 @@ func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
 	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
 	want, err := os.ReadFile(log(w))
 	fixture.Must(t, err)
-	h := fixture.Start(t, copied)
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
-	h.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
-	h.Advance(time.Hour) // payments that wait at that moment are inquired at the provider and booked
-	h.Close()
+	server := fixture.Start(t, copied)
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
+	server.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
+	server.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
+	server.Close()
 	grown, err := os.ReadFile(log(copied))
 	fixture.Must(t, err)
 	if !bytes.HasPrefix(grown, want) || len(grown) == len(want) {

@@ -13,8 +13,8 @@ import (
 // chain is a full backup and the increments after it, in order.
 type chain []*archive
 
-// openChain opens a backup and all backups that it needs. unused says which other backups in the
-// directory can't be used, and why.
+// openChain opens the backup at the path, or the newest one in the directory that is not later than at,
+// and all backups that it needs. unused says which other backups in the directory can't be used, and why.
 func openChain(ctx context.Context, path string, at time.Time, keyring Sealer) (c chain, unused []error, err error) {
 	defer func() {
 		if err != nil {
@@ -89,7 +89,7 @@ func (s *rowSource) next() (bool, error) {
 	return true, nil
 }
 
-// sendParts sends the parts with rows to the channel parts, and calls file with the parts of files.
+// sendParts sends each part that has rows to the channel parts, and calls file with each part of a file.
 func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.eachPart(func(name string, plaintext []byte) error {
@@ -109,8 +109,8 @@ func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, file func(
 }
 
 // merge calls fn with the newest version of each row in the chain, ordered by key. Every increment
-// contains all rows of some kinds (store.CarriedWhole); of those merge takes only the rows of the last
-// backup. It calls file with the files beside the store, as they are in the last backup.
+// contains all rows of certain kinds (store.CarriedWhole); of these kinds merge takes only the rows in
+// the last backup. It calls file with the files beside the store, as they are in the last backup.
 func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(c))
@@ -118,11 +118,11 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 	for i, a := range c {
 		s := &rowSource{parts: make(chan []byte, 2), path: a.path}
 		sources[i] = s
-		keep := file
+		takeFile := file
 		if i < len(c)-1 {
-			keep = func(string, []byte) error { return nil }
+			takeFile = func(string, []byte) error { return nil }
 		}
-		go func() { ended <- a.sendParts(ctx, s.parts, keep) }()
+		go func() { ended <- a.sendParts(ctx, s.parts, takeFile) }()
 	}
 	err := mergeRows(sources, fn)
 	if err != nil {
@@ -139,8 +139,8 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 	return err
 }
 
-// mergeRows calls fn with the rows of all sources, ordered by key. Later sources replace rows of
-// earlier ones.
+// mergeRows calls fn with the rows of all sources, ordered by key. If several sources have a row with
+// the same key, it uses the row of the last of them.
 func mergeRows(sources []*rowSource, fn func(store.StoredRow) error) error {
 	hasRow := make([]bool, len(sources))
 	advance := func(i int) (err error) {

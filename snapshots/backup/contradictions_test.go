@@ -22,11 +22,11 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// sealer is a backup.Sealer that changes the plaintext before sealing it, or the ciphertext after that.
+// sealer is a backup.Sealer that changes the plaintext before sealing it, or the sealed bytes afterwards.
 type sealer struct {
 	backup.Sealer
-	before func(plaintext, context []byte) []byte
-	after  func(sealed, context []byte) []byte
+	before func(plaintext, context []byte) []byte // nil: the plaintext is not changed
+	after  func(sealed, context []byte) []byte    // nil: the sealed bytes are not changed
 }
 
 // Seal implements backup.Sealer.
@@ -61,36 +61,37 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup writes a backup to a file, sealed with keys. The function claim changes its header first.
-func writeBackup(h *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
-	h.T.Helper()
-	service := backup.New(backup.Options{Journal: h.Journal, Keyring: keys, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
+// writeBackup writes a backup to a file, sealed with keys. claim changes the backup's header first; nil: the
+// header stays as it is.
+func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
+	server.T.Helper()
+	service := backup.New(backup.Options{Journal: server.Journal, Keyring: keys, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
 	b, err := service.Begin(base)
-	fixture.Must(h.T, err)
+	fixture.Must(server.T, err)
 	defer b.Close()
 	if claim != nil {
 		b.Claim(claim)
 	}
 	f, err := os.CreateTemp(dir, "*"+backup.Suffix)
-	fixture.Must(h.T, err)
+	fixture.Must(server.T, err)
 	_, err = b.WriteTo(f)
-	fixture.Must(h.T, errors.Join(err, f.Close()))
+	fixture.Must(server.T, errors.Join(err, f.Close()))
 	return f.Name()
 }
 
 // A backup whose manifest contradicts its rows is not restored, even if everything is sealed
 // with the right keys.
 func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	defer h.Close()
-	keys := fixture.Keyring(t, h.Dir)
+	server := fixture.Start(t, fixture.Copy(t))
+	defer server.Close()
+	keys := fixture.Keyring(t, server.Dir)
 	for wantText, change := range map[string]func(*backup.Manifest){
 		"do not end where its manifest says": func(m *backup.Manifest) { m.Heads[0].Size++ },
 		"the restored journals do not end":   func(m *backup.Manifest) { m.Heads[0].Root[0] ^= 1 },
 		"restored journals do not end where": func(m *backup.Manifest) { m.Heads = m.Heads[1:] },
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
-		path := writeBackup(h, t.TempDir(), changingManifest(t, keys, change), nil, nil)
+		path := writeBackup(server, t.TempDir(), changingManifest(t, keys, change), nil, nil)
 		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
 			t.Errorf("a restore says %v, want something with %q", err, wantText)
 		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
@@ -101,15 +102,15 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 		func(b *backup.Header) { b.Group++ },
 		func(b *backup.Header) { b.GroupHash = strings.Repeat("0", 64) },
 	} {
-		wantRefused(t, writeBackup(h, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
+		wantRefused(t, writeBackup(server, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
 	}
 	newer := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
-	wantRefused(t, writeBackup(h, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
+	wantRefused(t, writeBackup(server, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
 	older := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
-	wantRefused(t, writeBackup(h, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
-	strange := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
-	wantRefused(t, writeBackup(h, t.TempDir(), strange, nil, nil), keys, "its header is not the one of its manifest")
-	path := writeBackup(h, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
+	wantRefused(t, writeBackup(server, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
+	otherHeader := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
+	wantRefused(t, writeBackup(server, t.TempDir(), otherHeader, nil, nil), keys, "its header is not the one of its manifest")
+	path := writeBackup(server, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
 	wantRefused(t, path, keys, "it was made by another release")
 }
 
@@ -121,20 +122,20 @@ func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, er
 	return place, err
 }
 
-// An increment has only the rows that were written since its base. So it is restored only if it was
-// really taken since the backup that it names as its base.
+// An increment has only the rows that were written after one group. It is not restored if the backup that it
+// names as its base ends with an earlier group, because rows would be missing.
 func TestIncrementIsRestoredOnlyOnTheBaseThatItNames(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	keys, dir := fixture.Keyring(t, w.Dir), t.TempDir()
-	full := saveBackup(h, dir).Header
+	full := saveBackup(server, dir).Header
 	base := full.Base()
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "between")
-	n, hash := h.Journal.LastGroup()
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "between")
+	n, hash := server.Journal.LastGroup()
 	base.Group, base.GroupHash = n, hexOf(hash[:])
-	h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
-	wantRefused(t, writeBackup(h, dir, keys, &base, nil), keys, "its base is not the backup in")
+	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "after")
+	wantRefused(t, writeBackup(server, dir, keys, &base, nil), keys, "its base is not the backup in")
 }
 
 // The checker runs before a restored directory gets its name. A store that was broken when it
@@ -144,9 +145,9 @@ func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 	})
-	h := fixture.Start(t, w)
-	saved := saveBackup(h, t.TempDir())
-	h.Close()
+	server := fixture.Start(t, w)
+	saved := saveBackup(server, t.TempDir())
+	server.Close()
 	keys := fixture.Keyring(t, w.Dir)
 	if _, err := backup.Verify(t.Context(), saved.Path, time.Time{}, keys); err != nil {
 		t.Errorf("a whole backup: %v", err)
@@ -176,16 +177,16 @@ func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 
 // A backup gets its name only after it was read again, so a backup that the disk has damaged gets none.
 func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	defer h.Close()
+	server := fixture.Start(t, fixture.Copy(t))
+	defer server.Close()
 	dir := t.TempDir()
-	spoils := sealer{Sealer: fixture.Keyring(t, h.Dir), after: func(sealed, context []byte) []byte {
+	spoils := sealer{Sealer: fixture.Keyring(t, server.Dir), after: func(sealed, context []byte) []byte {
 		if !isManifestContext(context) {
 			sealed[len(sealed)/2] ^= 1
 		}
 		return sealed
 	}}
-	backups := backup.New(backup.Options{Journal: h.Journal, Keyring: spoils, Clock: h.Clock, Data: h.Dir, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: server.Journal, Keyring: spoils, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
 	if _, err := backups.Save(dir); err == nil || !strings.Contains(err.Error(), "the backup is damaged: part 1 does not open") {
 		t.Errorf("a backup that was spoiled: %v", err)
 	}

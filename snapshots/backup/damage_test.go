@@ -23,13 +23,13 @@ func lock(t testing.TB, dir string) (unlock func()) {
 	return func() { fixture.Must(t, f.Close()) }
 }
 
-// alterBackup returns a directory with both backups of a chain, one of them changed.
-func alterBackup(t testing.TB, dir string, from []backup.Listed, which int, change func([]byte) []byte) {
+// alterBackup copies the backups of a chain into the directory, and changes the one with the index.
+func alterBackup(t testing.TB, dir string, chain []backup.Listed, index int, change func([]byte) []byte) {
 	t.Helper()
-	for i, l := range from {
+	for i, l := range chain {
 		content, err := os.ReadFile(l.Path)
 		fixture.Must(t, err)
-		if i == which {
+		if i == index {
 			content = change(bytes.Clone(content))
 		}
 		fixture.Must(t, os.WriteFile(filepath.Join(dir, filepath.Base(l.Path)), content, 0o600))
@@ -42,25 +42,25 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	chain := []backup.Listed{full, increment}
 	random := fixture.Rand(t)
 	dir := t.TempDir()
-	for which, l := range chain {
+	for index, l := range chain {
 		places := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
 		for at := int64(0); at < l.Size; at += 1 + random.Int64N(l.Size/40) {
 			places = append(places, at)
 		}
 		for _, at := range places {
-			alterBackup(t, dir, chain, which, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
+			alterBackup(t, dir, chain, index, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
 			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found", which, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, at, l.Size)
 			}
 			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(l.Path))); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", which, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, at, l.Size)
 			}
 		}
 	}
 }
 
-// If bytes are missing at the end or in the middle, or are repeated, nothing is restored and
-// the message says that the backup is damaged.
+// If bytes are missing, added, repeated or overwritten, nothing is restored, and the message says that the
+// backup is damaged.
 func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	_, full, increment, keys := backUpChain(t)
 	chain := []backup.Listed{full, increment}
@@ -68,15 +68,15 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 		"nothing left":     func([]byte) []byte { return nil },
 		"the end missing":  func(b []byte) []byte { return b[:len(b)-1] },
 		"half of it":       func(b []byte) []byte { return b[:len(b)/2] },
-		"more behind it":   func(b []byte) []byte { return append(b, 0) },
+		"a byte more":      func(b []byte) []byte { return append(b, 0) },
 		"a hole":           func(b []byte) []byte { return append(b[:len(b)/3], b[len(b)/3+1000:]...) },
 		"zeros":            func(b []byte) []byte { clear(b[len(b)/3 : len(b)/2]); return b },
-		"the other's end":  func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
+		"zeros at the end": func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
 		"a manifest twice": func(b []byte) []byte { return append(b, b[len(b)/2:]...) },
 	} {
-		for which := range chain {
+		for index := range chain {
 			dir := t.TempDir()
-			alterBackup(t, dir, chain, which, change)
+			alterBackup(t, dir, chain, index, change)
 			t.Run(name, func(t *testing.T) {
 				wantRefused(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
 			})
@@ -84,10 +84,10 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 	}
 }
 
-// A killed backup leaves no file with a backup's name. The next one removes what it left,
-// unless another process is writing it.
+// A backup that was killed leaves no file with a backup's name. RemoveUnfinished removes the file that it
+// has left, but no file that is still being written.
 func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
+	server := fixture.Start(t, fixture.Copy(t))
 	dir := t.TempDir()
 	f, err := backup.CreateFile(dir)
 	fixture.Must(t, err)
@@ -107,8 +107,8 @@ func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a kill left is still there: %v", err)
 	}
-	saved := saveBackup(h, dir)
-	h.Close()
+	saved := saveBackup(server, dir)
+	server.Close()
 	if !strings.HasPrefix(filepath.Base(saved.Path), "mizan-2026") {
 		t.Errorf("a backup is called %s", saved.Path)
 	}

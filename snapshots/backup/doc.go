@@ -1,21 +1,21 @@
 // Package backup takes backups of a running store, verifies them, restores them and removes old
-// ones. format.go describes the file.
+// ones. format.go describes the form of a backup's file.
 //
 // Invariants:
-//  1. A backup shows the store after one group. Rows leave the process sealed, and a file with
-//     a backup's name is whole and durable.
+//  1. A backup shows the store as it was after one group of changes, which the store made durable
+//     together. Rows leave the process sealed, and a file with a backup's name is whole and durable.
 //  2. The manifest, which only the keyring can seal, is the authority on the backup's contents.
 //     The end frame lets a reader without keys check that the bytes are whole.
-//  3. No iterator stays open between two parts. While a backup is taken, for a bounded time,
-//     compaction can't drop versions of rows, but it can delete tables.
+//  3. While a backup is taken, compaction can't drop versions of rows, so the duration of a backup is
+//     bounded. No iterator stays open between two parts of a backup, so compaction can delete tables.
 //  4. A restored directory gets its name only after the checker has run and the heads of all
 //     journals match the manifest. Until then a mark in the directory keeps every process from
 //     opening it. A restore removes no directory without such a mark.
 //  5. Retention removes no backup that a remaining increment needs, and no file of another program
 //     or store. Before an increment is taken, its base and all backups that the base needs are
 //     read to the end.
-//  6. If several backups qualify, the newest is used; an unreadable one is never skipped in
-//     favor of an older one. Damage in backups that are not needed has no effect.
+//  6. If several backups could be restored, the newest is used; an unreadable one is never skipped
+//     in favor of an older one. Damage in backups that are not needed has no effect.
 //
 // Callers: cmd/mizan (commands and the schedule), api (the stream of a backup, through
 // cmd/mizan).

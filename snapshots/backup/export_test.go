@@ -3,7 +3,7 @@ package backup
 // Claim changes a backup's header before it is written.
 func (b *Backup) Claim(change func(*Header)) { change(&b.header) }
 
-// SaveAndPrune does what a schedule does each time that a backup is due.
+// SaveAndPrune does what a schedule does whenever a backup is due.
 func (s *Service) SaveAndPrune(dir string, keep int) (Listed, error) {
 	return s.saveAndPrune(dir, keep)
 }

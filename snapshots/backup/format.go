@@ -17,10 +17,10 @@ import (
 // A backup is one file:
 //
 //	"mizanBK1"
-//	header    open: id, store, and base of the backup
+//	header    in plaintext: id, store, and base of the backup
 //	part …    sealed: rows in the order of their keys; then files beside the store
-//	manifest  sealed: the header again, every part's size and hash, the heads
-//	end       length of the manifest; and the SHA-256 over the header, the hashes of the parts, and the manifest
+//	manifest  sealed: the header again, every part's size and hash, the heads of all journals
+//	end       in plaintext: length of the manifest; SHA-256 over the header, the hashes of the parts, and the manifest
 //
 // Everything after the first line is in frames: one byte for the frame's kind, four bytes for
 // the length of its body, the body. A reader without keys can tell a whole file from one that
@@ -33,18 +33,18 @@ const (
 	framePart     = 'p'
 	frameManifest = 'm'
 	frameEnd      = 'e'
-	frameHead     = 1 + 4
+	frameHead     = 1 + 4 // size in bytes of a frame's kind and length
 
-	endSize = 4 + sha256.Size
+	endSize = 4 + sha256.Size // size in bytes of the body of the end frame
 
 	partBytes   = 1 << 20 // size in bytes at which a part of rows ends
-	maxPart     = 4 << 20 // bytes of a sealed part
+	maxPart     = 4 << 20 // largest size in bytes of a sealed part
 	maxHeader   = 64 << 10
 	maxManifest = 256 << 20
 
 	backupVersion = 1
 
-	// maxChain bounds the backups that one restore reads side by side.
+	// maxChain bounds the number of backups that one restore reads side by side.
 	maxChain = 128
 )
 
@@ -92,9 +92,9 @@ func (h *Header) Kind() string {
 // Manifest is the list of a backup's contents.
 type Manifest struct {
 	Header Header `json:"header"`
-	Schema int    `json:"schema"` // of the store's rows
+	Schema int    `json:"schema"` // version of the form of the store's rows
 	Rows   uint64 `json:"rows"`
-	Bytes  uint64 `json:"bytes"` // of keys and values
+	Bytes  uint64 `json:"bytes"` // total size of the rows' keys and values
 	Parts  []Part `json:"parts"`
 	Heads  []Head `json:"heads"`
 }
@@ -103,7 +103,7 @@ type Manifest struct {
 type Part struct {
 	Size   int    `json:"size"` // in bytes, after sealing
 	SHA256 []byte `json:"sha256"`
-	File   string `json:"file,omitempty"` // empty: rows
+	File   string `json:"file,omitempty"` // the file's name; empty: the part has rows
 }
 
 // Head is the end of an organization's journal.
@@ -139,7 +139,7 @@ func damaged(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
-// errCut says that a file ends within a part.
+// errCut says that a file ends too early.
 var errCut = errors.New("it is cut short")
 
 // frameNames are the names of frames in messages.
@@ -166,7 +166,7 @@ func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
 	return size, nil
 }
 
-// eofAsCut replaces the end of the file by errCut.
+// eofAsCut replaces an error that says that the file has ended by errCut.
 func eofAsCut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errCut
@@ -179,7 +179,7 @@ type checksum struct{ hash.Hash }
 
 func newChecksum() checksum { return checksum{sha256.New()} }
 
-// frame adds a frame that is in plaintext, or the manifest.
+// frame adds a whole frame: the header's or the manifest's. Of a part only the hash is added.
 func (s checksum) frame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)
@@ -200,10 +200,10 @@ func partContext(id string, index int, file string) []byte {
 
 func manifestContext(id string) []byte { return append([]byte("mizan backup manifest\x00"), id...) }
 
-// appendRow appends a row to a part; before is the key of the row before it in the part.
-func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
+// appendRow appends a row to a part. previousKey is the key of the part's previous row; empty: none.
+func appendRow(dst, previousKey []byte, r *posting.StoredRow) []byte {
 	shared := 0
-	for shared < len(before) && shared < len(r.Key) && before[shared] == r.Key[shared] {
+	for shared < len(previousKey) && shared < len(r.Key) && previousKey[shared] == r.Key[shared] {
 		shared++
 	}
 	dst = binary.AppendUvarint(dst, uint64(shared))
@@ -214,8 +214,8 @@ func appendRow(dst, before []byte, r *posting.StoredRow) []byte {
 	return append(dst, r.Stored...)
 }
 
-// readRow reads the next row of a part into r. On entry r.Key is the key of the previous row. The
-// value that it stores in r aliases the part.
+// readRow reads the next row of a part into r. When it is called, r.Key must be the key of the previous
+// row. Afterwards r.Stored aliases the part.
 func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 	number := func() (n uint64) {
 		v, size := binary.Uvarint(part)

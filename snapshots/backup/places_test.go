@@ -16,7 +16,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A backup that was streamed to a file may have any name, and is found in its directory.
+// A backup that was streamed to a file may have any name. It is found all the same if only its directory is
+// named.
 func TestBackupMayHaveAnyFileName(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
 	monday, tuesday := filepath.Join(dir, "monday"), filepath.Join(dir, "tuesday.bak")
@@ -36,15 +37,16 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 	}
 }
 
-// Prune removes only files with a backup's name. A person has chosen any other name, so the file stays.
+// Prune removes only files whose names end as a backup's name does. A file with another name stays, because
+// a person has chosen that name.
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
-	h := fixture.Start(t, fixture.Copy(t))
-	backups, dir := backupService(h), t.TempDir()
+	server := fixture.Start(t, fixture.Copy(t))
+	backups, dir := backupService(server), t.TempDir()
 	kept := filepath.Join(dir, "before the migration")
 	first, err := backups.Save(dir)
 	fixture.Must(t, err)
 	fixture.Must(t, os.Rename(first.Path, kept))
-	h.Advance(time.Second)
+	server.Advance(time.Second)
 	last, err := backups.Save(dir)
 	fixture.Must(t, err)
 	if last.Header.Since != nil {
@@ -53,20 +55,20 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	_, err = backups.Prune(dir, 1)
 	fixture.Must(t, err)
 	backups.Close()
-	h.Close()
+	server.Close()
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("the backup with a name of its own: %v", err)
 	}
-	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, h.Dir)); err != nil {
+	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, server.Dir)); err != nil {
 		t.Errorf("the last one: %v", err)
 	}
 }
 
-// A backup of an empty store may precede the backups of any store. Backups of two other stores in one
-// directory are refused.
+// A backup of an empty store may be in one directory with the backups of any store. Backups of two stores
+// that are not empty are refused.
 func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
-	one, _, _, keys := backUpChainAfter(t, fixture.Buffered)
-	two, _, _, _ := backUpChainAfter(t, fixture.Paged)
+	one, _, _, keys := backUpChainOf(t, fixture.Buffered)
+	two, _, _, _ := backUpChainOf(t, fixture.Paged)
 	empty := t.TempDir()
 	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
@@ -99,14 +101,13 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	}
 }
 
-// earlierClock shows a time before all other stores.
+// earlierClock shows a time before the first event of all stores of the fixture.
 type earlierClock struct{}
 
 // Now implements clock.Clock.
 func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 
-// While one backup begins, another process may remove unfinished files. It never removes the file
-// of that backup.
+// A process that removes unfinished files while a backup begins never removes the file of that backup.
 func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
 	stop, ended := make(chan struct{}), make(chan error, 1)
@@ -161,15 +162,15 @@ func (r *fileReplacer) Enabled(context.Context, slog.Level) bool { return true }
 // immediately, which would fill the disk.
 func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	dir := t.TempDir()
-	full, old := saveBackup(h, dir), saveBackup(h, dir)
+	full, old := saveBackup(server, dir), saveBackup(server, dir)
 	fixture.Must(t, os.Remove(full.Path)) // no backup needs the increment, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
 	log := &fileReplacer{path: old.Path}
-	h.Advance(time.Second)
+	server.Advance(time.Second)
 	backups := backup.New(backup.Options{
-		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
 	})
 	saved, err := backups.SaveAndPrune(dir, 1)
 	if err != nil || saved.Header.Since != nil {
@@ -179,14 +180,14 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 		t.Errorf("what was not to be removed: %v", err)
 	}
 	backups.Close()
-	h.Close()
+	server.Close()
 }
 
-// logRecorder is a log handler that stores messages, up to a bound.
+// logRecorder is a log handler that stores messages, at most as many as messages has room for.
 type logRecorder struct {
 	slog.Handler
-	words  []string
-	enough chan struct{} // closed when the bound is reached
+	messages []string
+	enough   chan struct{} // closed when the bound is reached
 }
 
 // Enabled implements slog.Handler.
@@ -197,20 +198,20 @@ func (l *logRecorder) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // Handle implements slog.Handler.
 func (l *logRecorder) Handle(_ context.Context, record slog.Record) error {
-	if len(l.words) == cap(l.words) {
+	if len(l.messages) == cap(l.messages) {
 		return nil
 	}
-	if l.words = append(l.words, record.Message); len(l.words) == cap(l.words) {
+	if l.messages = append(l.messages, record.Message); len(l.messages) == cap(l.messages) {
 		close(l.enough)
 	}
 	return nil
 }
 
-// A schedule takes one backup after the other, each based on the previous one until the next full
-// one, even if the clock stands still. It removes the old backups.
+// A schedule takes one backup after the other and removes the old ones, even if the clock stands still. Each
+// backup is based on the previous one, until the schedule takes the next full backup.
 func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	var want []string
 	for range 24 {
 		want = append(want, "a backup was taken and verified")
@@ -219,11 +220,11 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 		want = append(want, "a backup was removed")
 	}
 	want = append(want, "a backup was taken and verified")
-	log := &logRecorder{words: make([]string, 0, len(want)), enough: make(chan struct{})}
+	log := &logRecorder{messages: make([]string, 0, len(want)), enough: make(chan struct{})}
 	backups := backup.New(backup.Options{
-		Journal: h.Journal, Keyring: fixture.Keyring(t, h.Dir), Clock: h.Clock, Data: h.Dir, Log: slog.New(log),
+		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // bounds a hang
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute) // so that the test ends if the schedule hangs
 	dir, ended := t.TempDir(), make(chan struct{})
 	go func() {
 		backups.Schedule(ctx, dir, time.Millisecond, 1)
@@ -236,9 +237,9 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 	cancel()
 	backups.Close()
 	<-ended
-	h.Close()
-	if !slices.Equal(log.words, want) {
-		t.Errorf("the schedule told of %q, want %q", log.words, want)
+	server.Close()
+	if !slices.Equal(log.messages, want) {
+		t.Errorf("the schedule told of %q, want %q", log.messages, want)
 	}
 	if _, err := backup.Verify(t.Context(), dir, time.Time{}, fixture.Keyring(t, w.Dir)); err != nil {
 		t.Errorf("what is left: %v", err)
@@ -280,17 +281,18 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 	}
 }
 
-// Files beside the store are restored as they were when the last backup of the chain began.
+// The files of the data directory that a backup contains are restored as they were when the last backup of the
+// chain began.
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
 	fixture.Must(t, os.WriteFile(clock, []byte("one"), 0o600))
 	dir := t.TempDir()
-	full := saveBackup(h, dir)
+	full := saveBackup(server, dir)
 	fixture.Must(t, os.WriteFile(clock, []byte("another"), 0o600))
 	base := full.Header.Base()
-	b, err := backupService(h).Begin(&base)
+	b, err := backupService(server).Begin(&base)
 	fixture.Must(t, err)
 	f, err := os.OpenFile(clock, os.O_APPEND|os.O_WRONLY, 0)
 	fixture.Must(t, err)
@@ -302,7 +304,7 @@ func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	_, err = b.WriteTo(out)
 	fixture.Must(t, errors.Join(err, out.Close()))
 	b.Close()
-	h.Close()
+	server.Close()
 	for from, want := range map[string]string{full.Path: "one", increment: "another"} {
 		data, _ := restoreTo(t, from, "", keys)
 		if got, err := os.ReadFile(filepath.Join(data, "clock")); err != nil || string(got) != want {

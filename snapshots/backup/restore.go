@@ -20,8 +20,8 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// Restoring is the suffix of the directory in which a restore works. After the restore the directory
-// loses the suffix.
+// Restoring is the suffix of the name of the directory in which a restore works. After the restore the
+// directory is renamed and loses the suffix.
 const Restoring = ".restoring"
 
 // rowsPerCheck is the number of rows, or lines of a log, that are read between two checks of the context.
@@ -46,10 +46,10 @@ type Restored struct {
 	Report *findings.Report
 }
 
-// Restore creates a data directory from a backup and the backups that it needs. It works under
-// another name, checks everything, and only then renames the directory. After an error it leaves
-// nothing behind. Errors: *Error for the backups, *TargetError for the directory, store.ErrLocked,
-// store.ErrNoSpace, or those of the file system.
+// Restore creates a data directory from a backup and the backups that it needs. It creates the directory
+// under another name, checks the store in it, and only then gives the directory its name. After an error
+// it leaves nothing behind. Errors: *Error for the backups, *TargetError for the directory,
+// store.ErrLocked, store.ErrNoSpace, or those of the file system.
 func Restore(ctx context.Context, cfg RestoreConfig) (result *Restored, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
@@ -227,8 +227,8 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (res
 	return result, nil
 }
 
-// CheckTransfer reads a backup without its keys, to check that it has arrived whole. Without
-// keys it can't tell to which store the backup belongs.
+// CheckTransfer reads a backup without keys, to check that it has arrived whole. Without keys nobody
+// can tell to which store a backup belongs.
 func CheckTransfer(ctx context.Context, path string) (Header, error) {
 	a, err := openArchive(path)
 	if err != nil {

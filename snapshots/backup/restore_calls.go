@@ -12,8 +12,9 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// cutCalls removes from the simulator's log the calls for which the store has no intent. Such calls
-// were made after the group that the backup shows, so the restored simulator must not know them.
+// cutCalls removes from the simulator's log the calls for which the store has no intent. (An intent is the
+// event that must precede a call.) Such calls were made after the last group in the backup, so the restored
+// simulator must not know them.
 func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	path := filepath.Join(dir, calls.LogName)
 	in, err := os.Open(path)

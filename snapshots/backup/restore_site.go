@@ -86,7 +86,8 @@ func restoreTarget(path string) (string, error) {
 	return path, nil
 }
 
-// replaceable refuses a mount point, including a bind mount of the same disk.
+// replaceable returns a *TargetError if the directory is a mount point, even one of the same disk (a bind
+// mount).
 func replaceable(dir string) error {
 	var st unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st) == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -106,9 +107,9 @@ func replaceable(dir string) error {
 	return nil
 }
 
-// site is the directory in which a restore works; the restore holds a lock on it. A mark in the
-// directory, created first and removed last, says that it belongs to a restore: no server opens
-// it, and the next restore may clear it.
+// site is the directory in which a restore works; the restore holds a lock on it. A file in the directory,
+// the mark, says that the directory belongs to a restore: no server opens it, and the next restore may
+// clear it. The mark is created before all other files and removed after them.
 type site struct {
 	dir     string
 	lock    *os.File
@@ -134,7 +135,7 @@ func openSite(dir string) (s *site, err error) {
 	}
 	if err := s.claim(); err != nil {
 		if mkdirErr == nil {
-			_ = os.Remove(s.markPath()) // these calls remove only what openSite has created
+			_ = os.Remove(s.markPath()) // both calls remove only what openSite has created
 			_ = os.Remove(dir)
 		}
 		return nil, errors.Join(err, s.lock.Close())

@@ -15,15 +15,15 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// A restore works in a directory beside its target. If that directory exists and was not
-// created by a restore, it is not removed, in particular not a store that is being served.
+// A restore works in a directory beside its target. If that directory exists and was not created by a
+// restore, the restore does not remove it. In particular, it removes no store, open or closed.
 func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
 	data := filepath.Join(t.TempDir(), "data")
-	there := data + backup.Restoring
+	site := data + backup.Restoring
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
 
-	j, err := posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
+	j, err := posting.Open(posting.Options{Store: fixture.Options(site), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore over a store that is open: %v", err)
@@ -32,17 +32,17 @@ func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
 		t.Errorf("a restore over a store that is closed: %v", err)
 	}
-	j, err = posting.Open(posting.Options{Store: fixture.Options(there), Clock: fixedClock{}, Log: fixture.NoLog})
+	j, err = posting.Open(posting.Options{Store: fixture.Options(site), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
 
-	fixture.Must(t, os.RemoveAll(there))
-	fixture.Must(t, os.WriteFile(there, []byte("a file"), 0o600))
+	fixture.Must(t, os.RemoveAll(site))
+	fixture.Must(t, os.WriteFile(site, []byte("a file"), 0o600))
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrInTheWay) {
 		t.Errorf("a restore over a file: %v", err)
 	}
-	fixture.Must(t, os.Remove(there))
-	fixture.Must(t, os.Mkdir(there, 0o700)) // a kill before the mark was made
+	fixture.Must(t, os.Remove(site))
+	fixture.Must(t, os.Mkdir(site, 0o700)) // a kill before the mark was made
 	_, err = backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
 	if _, err := os.Lstat(filepath.Join(data, store.UnfinishedName)); !errors.Is(err, os.ErrNotExist) {
@@ -53,8 +53,8 @@ func TestRestoreRemovesOnlyDirectoriesOfRestores(t *testing.T) {
 // An unfinished restore looks like a store, but no process opens it.
 func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
 	w := fixture.Copy(t)
-	sign := filepath.Join(w.Dir, store.UnfinishedName)
-	fixture.Must(t, os.WriteFile(sign, nil, 0o600))
+	mark := filepath.Join(w.Dir, store.UnfinishedName)
+	fixture.Must(t, os.WriteFile(mark, nil, 0o600))
 	if _, err := posting.Open(posting.Options{Store: fixture.Options(w.Dir), Clock: fixedClock{}, Log: fixture.NoLog}); !errors.Is(err, store.ErrUnfinished) {
 		t.Errorf("a server opens it: %v", err)
 	}
@@ -68,7 +68,7 @@ func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
 	j, err := posting.Open(posting.Options{Store: o, Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
 	fixture.Must(t, j.Close())
-	fixture.Must(t, os.Remove(sign))
+	fixture.Must(t, os.Remove(mark))
 	digestOf(t, w.Dir)
 }
 
@@ -77,7 +77,7 @@ func TestRestoreToAnUnusableTargetIsRefusedAtOnce(t *testing.T) {
 	place := t.TempDir()
 	file, link := filepath.Join(place, "file"), filepath.Join(place, "link")
 	fixture.Must(t, os.WriteFile(file, nil, 0o600))
-	fixture.Must(t, os.Symlink(filepath.Join(place, "nowhere"), link))
+	fixture.Must(t, os.Symlink(filepath.Join(place, "absent"), link))
 	for _, data := range []string{file, link, filepath.Join(file, "data"), filepath.Join(place, "none", "data"), "/proc"} {
 		cfg := backup.RestoreConfig{From: filepath.Join(place, "no backup"), Data: data, Log: fixture.NoLog}
 		var target *backup.TargetError

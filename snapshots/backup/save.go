@@ -17,8 +17,8 @@ import (
 	"mizan/internal/filelock"
 )
 
-// scheduledChainLength is the number of backups in a schedule's chains: one full backup and its
-// increments. After them the next full backup is taken.
+// scheduledChainLength is the number of backups in each chain that a schedule takes: one full backup
+// and its increments. The schedule then begins the next chain with a full backup.
 const scheduledChainLength = 24
 
 // unfinishedBackup is the suffix of a file to which a backup is being written.
@@ -29,26 +29,26 @@ func FileName(h *Header) string {
 	return fmt.Sprintf("mizan-%s-%.8s-%s%s", h.TakenAt.UTC().Format("20060102T150405Z"), h.ID, h.Kind(), Suffix)
 }
 
-// File is a backup that is being written. Until Keep is called, its name is not that of a backup. The
-// file stays locked while it is written.
+// File is a backup that is being written. Until Keep is called, its name doesn't look like a backup's
+// name. The file stays locked while it is written.
 type File struct {
 	f    *os.File
 	kept bool
 }
 
-// createAttempts bounds how often a file is created again because another process removes it.
+// createAttempts bounds how often CreateFile creates a file again because another process has removed it.
 const createAttempts = 100
 
-// CreateFile creates the file in the directory in which it will stay, so that Keep only renames
-// it.
+// CreateFile creates the file of a backup in the directory in which the backup will stay, so that Keep
+// only renames the file.
 func CreateFile(dir string) (*File, error) {
 	for range createAttempts {
 		f, err := os.CreateTemp(dir, ".mizan-*"+unfinishedBackup)
 		if err != nil {
 			return nil, err
 		}
-		// A process that removes unfinished files may hold the lock for a moment. If it did, it has
-		// removed this file.
+		// A process that removes unfinished files locks each file before it removes it. If such a
+		// process held this file's lock, the file is gone, and another one is created.
 		if err := filelock.Wait(f); err != nil {
 			return nil, errors.Join(&os.PathError{Op: "lock", Path: f.Name(), Err: err}, f.Close(), os.Remove(f.Name()))
 		}
@@ -68,7 +68,7 @@ func (b *File) Write(p []byte) (int, error) { return b.f.Write(p) }
 // Name returns the file's temporary path.
 func (b *File) Name() string { return b.f.Name() }
 
-// Keep makes the file durable and gives it its final name. The error is fs.ErrExist if a file has that name.
+// Keep makes the file durable and gives it its final path. The error is fs.ErrExist if that path exists.
 func (b *File) Keep(path string) error {
 	if err := b.f.Sync(); err != nil {
 		return err
@@ -123,10 +123,10 @@ func RemoveUnfinished(dir string) error {
 	return nil
 }
 
-// Save takes a backup into a directory. It takes an increment to the newest backup of this
-// store in the directory. It takes a full backup if the directory has no backup of this store, or if
-// the newest one's chain is long enough or damaged. Save reads the new backup again before giving it
-// its name.
+// Save takes a backup and stores it in the directory. The backup is an increment to the newest backup
+// of this store in the directory. It is a full backup if there is no backup of this store, or if the
+// newest one belongs to a chain that is incomplete, damaged, or already scheduledChainLength backups
+// long. Save reads the new backup again before giving it its name.
 func (s *Service) Save(dir string) (saved Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -163,29 +163,29 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 	return saved, f.Keep(saved.Path)
 }
 
-// list returns the readable backups in a directory that have a backup's name. An unreadable one
-// is logged and does not prevent new ones.
+// list returns the readable backups in a directory whose names end with Suffix. An unreadable backup
+// is logged and does not prevent new backups.
 func (s *Service) list(dir string) (list []Listed, err error) {
 	found, err := scanBackups(dir, nil)
-	bad := found.unreadable
+	unreadable := found.unreadable
 	for _, l := range found.list {
 		switch {
 		case !strings.HasSuffix(l.Path, Suffix):
 		case l.fault != nil:
-			bad = append(bad, l.fault)
+			unreadable = append(unreadable, l.fault)
 		default:
 			list = append(list, l)
 		}
 	}
-	if len(bad) > 0 {
-		s.options.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(bad...))
+	if len(unreadable) > 0 {
+		s.options.Log.Error("a backup can't be read", "dir", dir, "error", errors.Join(unreadable...))
 	}
 	return list, err
 }
 
-// base returns the base of the next backup; nil if the next backup must be full. It first reads
-// the whole chain with the keys, because an increment to a damaged backup can't be restored. It
-// returns an error only if the service stops.
+// base returns the base of the next backup; nil if the next backup must be full. It first reads and
+// decrypts the base and all backups that the base needs, because an increment to a damaged backup can't
+// be restored. It returns an error only if the service stops.
 func (s *Service) base(list []Listed) (*Base, error) {
 	chain := s.newestChain(list)
 	if len(chain) == 0 {
@@ -223,9 +223,10 @@ func (s *Service) newestChain(list []Listed) []Listed {
 	return nil
 }
 
-// isOfStore tells whether a backup shows an earlier state of this store.
-func isOfStore(hashOf func(uint64) ([32]byte, bool, error), h *Header) bool {
-	hash, found, err := hashOf(h.Group)
+// isOfStore tells whether a backup shows a state of this store. groupHash returns the hash of a group in
+// this store.
+func isOfStore(groupHash func(uint64) ([32]byte, bool, error), h *Header) bool {
+	hash, found, err := groupHash(h.Group)
 	return err == nil && found && fmt.Sprintf("%x", hash) == h.GroupHash
 }
 
@@ -247,7 +248,7 @@ func requiredBackups(list []Listed, l Listed) (chain []Listed) {
 	return chain
 }
 
-// reread reads a backup to its end, with the keys, at the rate at which backups are written.
+// reread reads and decrypts a backup to its end, no faster than Options.Rate allows.
 func (s *Service) reread(path string) error {
 	a, err := openSealed(s.ctx, path, s.options.Keyring)
 	if err != nil {
@@ -257,8 +258,8 @@ func (s *Service) reread(path string) error {
 	return a.eachPart(func(_ string, plaintext []byte) error { return pause(s.ctx, s.limiter, len(plaintext)) })
 }
 
-// Prune removes this store's backups and returns the removed ones. It leaves the newest ones, as many as
-// keep says, and the backups that those need.
+// Prune removes old backups of this store from the directory and returns the removed ones. The newest
+// backups stay (keep is their number), and so do all backups that these need.
 func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
@@ -270,10 +271,10 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	wanted := make(map[string]bool)
 	for _, l := range list[max(0, len(list)-keep):] {
 		for _, n := range requiredBackups(list, l) {
-			wanted[n.Header.ID] = true // all copies, because only one of them may be whole
+			wanted[n.Header.ID] = true // all copies of the backup are kept, because only one of them may be whole
 		}
 	}
-	// The newest first: after a kill, no remaining backup needs a removed one.
+	// The newest are removed first. So if the process is killed, no remaining backup needs a removed one.
 	for _, l := range slices.Backward(list) {
 		if wanted[l.Header.ID] {
 			continue
@@ -289,9 +290,9 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule saves a backup into the directory whenever the interval has passed since the newest backup
-// there, and prunes the directory to the given number of backups, until ctx ends. A failure is logged,
-// and the backup is tried again a minute later, or earlier if the next backup is due before that.
+// Schedule takes backups until ctx ends: one per interval (every), counted from the newest backup in the
+// directory. After each backup it calls Prune. A failure is logged, and the backup is tried again a minute
+// later, or earlier if the next backup is due before that.
 func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
 	const retry = time.Minute
 	log := s.options.Log.With("dir", dir)
@@ -328,8 +329,8 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 	}
 }
 
-// saveAndPrune saves a backup and removes old ones. If an old one can't be removed, that is only
-// logged: an error would make the schedule take the next backup early.
+// saveAndPrune saves a backup and removes old backups. If an old backup can't be removed, saveAndPrune
+// only logs that: an error would make the schedule take the next backup early.
 func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err

@@ -40,9 +40,9 @@ type folder struct {
 	unreadable []error  // errors of files whose headers can't be trusted: each file may be the backup that the caller wants
 }
 
-// scanBackups reads the headers of the files in a directory. Without keys it trusts each
-// header. With keys, and if the manifest can be opened, the header must equal the one in the manifest.
-// Without that check a forged header could make the newest backup look like an older one.
+// scanBackups reads the headers of the files in a directory. If keyring is nil, it trusts each header.
+// Otherwise each manifest that the keyring can decrypt must contain the same header: a forged header
+// could make the newest backup look like an older one.
 func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 		s.list = append(s.list, l)
 	}
 	slices.SortFunc(s.list, func(a, b Listed) int {
-		// The clock may have shown the same time for both.
+		// Two backups may have been taken at the same time of the clock.
 		return cmp.Or(a.Header.TakenAt.Compare(b.Header.TakenAt), cmp.Compare(a.Header.Group, b.Header.Group), a.modTime.Compare(b.modTime))
 	})
 	return s, nil
@@ -114,7 +114,7 @@ func isBackup(path string) bool {
 	return err == nil && string(magic[:]) == backupMagic
 }
 
-// choice is the chosen backup, and the files in its directory.
+// choice is the chosen backup, with the files in its directory.
 type choice struct {
 	Listed
 	folder
@@ -186,7 +186,7 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 	return chosen, nil
 }
 
-// links returns the chosen backup and all backups that it needs. The full backup is the last.
+// links returns the chosen backup and all backups that it needs, from the newest to the full backup.
 func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	next, err := c.wholeCopy(ctx, c.Listed)
 	for err == nil {
@@ -196,7 +196,7 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 			return links, nil
 		}
 		i := slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.Base() == *since })
-		if i < 0 { // not found: each damaged copy is reported
+		if i < 0 { // if there is a backup with the base's id, the error below names its file
 			i = slices.IndexFunc(c.list, func(l Listed) bool { return l.Header.ID == since.ID })
 		}
 		switch {
@@ -215,8 +215,8 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 	return nil, err
 }
 
-// wholeCopy returns l, if it is whole, or the first whole copy of it in the directory. If l is the only
-// copy, it is not read here.
+// wholeCopy returns l or, if l is damaged, the first undamaged copy of the same backup in the directory.
+// If l is the only copy, wholeCopy does not read it to the end.
 func (c *choice) wholeCopy(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
 	for _, other := range c.list {
@@ -253,8 +253,9 @@ func (c *choice) unused(links []Listed) []error {
 }
 
 // ReadBase returns the header of a backup, or of the newest backup in a directory, so that an increment
-// to it can be taken. It reads the backup and all backups that it needs to the end: with a keyring as
-// Read does, without one as CheckTransfer does. Errors: *Error, or those of the file system.
+// to it can be taken. It reads the backup, and all backups that the backup needs, to the end: as Read
+// does if keyring is set, and as CheckTransfer does if it is nil. Errors: *Error, or those of the file
+// system.
 func ReadBase(ctx context.Context, path string, keyring Sealer) (Header, error) {
 	c, err := choose(path, time.Time{}, keyring)
 	if err != nil {

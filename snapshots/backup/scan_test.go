@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// flipBit flips a bit in the middle of a file, which is in one of its parts.
+// flipBit flips a bit in the middle of a backup's file, which belongs to one of the backup's parts.
 func flipBit(t testing.TB, path string) {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -25,7 +25,7 @@ func flipBit(t testing.TB, path string) {
 	fixture.Must(t, os.WriteFile(path, content, 0o600))
 }
 
-// copyBackup copies a backup, changed, under another name in its directory.
+// copyBackup writes a changed copy of a backup to a file in the backup's directory and returns its path.
 func copyBackup(t testing.TB, l backup.Listed, name string, change func([]byte) []byte) string {
 	t.Helper()
 	content, err := os.ReadFile(l.Path)
@@ -41,29 +41,29 @@ func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restor
 	return backup.Verify(t.Context(), from, time.Time{}, keys)
 }
 
-// Before a schedule takes an increment, it reads all backups that the increment needs. If one
-// was damaged since, the schedule takes a full backup.
+// Before a schedule takes an increment, it reads all backups that the increment needs. If one of them has
+// been damaged, the schedule takes a full backup instead.
 func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
-	for name, which := range map[string]int{"the newest": 1, "what that rests on": 0} {
+	for name, damaged := range map[string]int{"the newest backup": 1, "its base": 0} {
 		t.Run(name, func(t *testing.T) {
-			h := fixture.Start(t, fixture.Copy(t))
+			server := fixture.Start(t, fixture.Copy(t))
 			dir := t.TempDir()
-			chain := []backup.Listed{saveBackup(h, dir), saveBackup(h, dir)}
+			chain := []backup.Listed{saveBackup(server, dir), saveBackup(server, dir)}
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
-			flipBit(t, chain[which].Path)
-			h.Advance(time.Second)
-			next := saveBackup(h, dir)
+			flipBit(t, chain[damaged].Path)
+			server.Advance(time.Second)
+			next := saveBackup(server, dir)
 			if next.Header.Since != nil {
 				t.Errorf("the next backup rests on %+v", next.Header.Since)
 			}
-			h.Advance(time.Second)
-			if again := saveBackup(h, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
+			server.Advance(time.Second)
+			if again := saveBackup(server, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
 				t.Errorf("the one after it is %+v, want an increment to it", again.Header)
 			}
-			h.Close()
-			_, err := verifyBackup(t, dir, fixture.Keyring(t, h.Dir))
+			server.Close()
+			_, err := verifyBackup(t, dir, fixture.Keyring(t, server.Dir))
 			fixture.Must(t, err)
 		})
 	}
@@ -98,9 +98,9 @@ func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 // needed, it is reported and has no effect. If it is the newest, no older one is used instead.
 func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
-	h := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
-	other := saveBackup(h, t.TempDir())
-	h.Close()
+	server := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
+	other := saveBackup(server, t.TempDir())
+	server.Close()
 	content, err := os.ReadFile(other.Path)
 	fixture.Must(t, err)
 	newest := filepath.Join(dir, "newest.backup")
@@ -132,20 +132,21 @@ func TestTruncatedBackupIsNoBase(t *testing.T) {
 // refused; a restore from a named file in the directory works.
 func TestUnreadableHeaderStopsARestoreFromItsDirectory(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
-	blind := copyBackup(t, increment, "blind.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
+	unreadable := copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { b[13] ^= 0x80; return b })
 	wantRefused(t, dir, keys, "name the file to use")
-	wantRefused(t, dir, keys, blind)
+	wantRefused(t, dir, keys, unreadable)
 	result, err := verifyBackup(t, increment.Path, keys)
-	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), blind) {
+	if err != nil || len(result.Unused) != 1 || !strings.Contains(result.Unused[0].Error(), unreadable) {
 		t.Errorf("the file that is meant: %+v, %v", result, err)
 	}
-	copyBackup(t, increment, "blind.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
+	copyBackup(t, increment, "unreadable.backup", func(b []byte) []byte { return bytes.Replace(b, []byte(`"version":1`), []byte(`"version":2`), 1) })
 	if _, err := verifyBackup(t, dir, keys); !errors.Is(err, store.ErrNewerSchema) {
 		t.Errorf("a directory with a backup of a newer form: %v", err)
 	}
 }
 
-// The newest backup is not skipped because its header claims that it is older.
+// A header that was forged to claim an earlier time is refused. Otherwise an older backup would be restored
+// in place of the newest one.
 func TestForgedHeaderCannotHideTheNewestBackup(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	fixture.Must(t, os.Rename(copyBackup(t, increment, "x", func(b []byte) []byte {
@@ -173,19 +174,19 @@ func TestWholeCopyOfABackupIsUsed(t *testing.T) {
 // A pipe with a backup's name is not a backup, and reading the directory does not block on it.
 func TestPipeIsNotABackup(t *testing.T) {
 	w := fixture.Copy(t)
-	h := fixture.Start(t, w)
+	server := fixture.Start(t, w)
 	dir := t.TempDir()
-	saveBackup(h, dir)
+	saveBackup(server, dir)
 	pipe := filepath.Join(dir, "pipe.backup")
 	fixture.Must(t, syscall.Mkfifo(pipe, 0o600))
 	fixture.Must(t, syscall.Mkfifo(filepath.Join(dir, ".mizan-1.unfinished"), 0o600))
 	fixture.Must(t, os.Symlink("nothing", filepath.Join(dir, "link.backup")))
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // bounds a hang
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // so that the test ends if a read of a pipe hangs
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		h.Advance(time.Second)
-		service := backupService(h)
+		server.Advance(time.Second)
+		service := backupService(server)
 		_, err := service.SaveAndPrune(dir, 10)
 		if _, named := backup.ReadBase(ctx, pipe, nil); !errors.Is(named, backup.ErrChoice) {
 			err = errors.Join(err, errors.New("a pipe is taken for a backup"), named)
@@ -199,11 +200,11 @@ func TestPipeIsNotABackup(t *testing.T) {
 	case <-ctx.Done():
 		t.Fatal("somebody waits for a pipe")
 	}
-	h.Close()
+	server.Close()
 }
 
-// Messages about a bad file tell a person what to do.
-func TestErrorsAboutFilesSayWhatToDo(t *testing.T) {
+// Messages about a damaged file say what is wrong with it.
+func TestErrorsAboutFilesSayWhatIsWrong(t *testing.T) {
 	_, full, _, keys := backUpChain(t)
 	for wantText, change := range map[string]func([]byte) []byte{
 		"its header would have 70000 bytes, and none has more than 65536": func(b []byte) []byte { copy(b[9:], []byte{0, 1, 0x11, 0x70}); return b },

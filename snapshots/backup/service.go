@@ -19,8 +19,8 @@ type Options struct {
 	Journal *posting.Journal
 	Keyring Sealer
 	Clock   clock.Clock
-	Data    string // the data directory, for the files beside the store
-	Rate    uint64 // bytes per second; 0: unlimited
+	Data    string // the data directory; a backup contains some of its files too (see backedFiles)
+	Rate    uint64 // the largest number of bytes written per second; 0: unlimited
 	Log     *slog.Logger
 }
 
@@ -54,10 +54,10 @@ func New(o Options) *Service {
 // lowDisk is the reason for refusing or stopping a backup when less space is free than commands need.
 const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
 
-// Begin begins a backup of everything that is durable now: an increment to the base or, without a
-// base, a full backup. Errors: a *ledger.Refusal if a backup is under way (Conflict), if the server
-// stops or its disk is nearly full (Unavailable), or if the base is not a backup of this store
-// (InvalidField since); or an error of the store.
+// Begin begins a backup of everything that is durable now. If since is nil, the backup is full; otherwise
+// it is an increment, and since is its base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
+// if the server is stopping or its disk is nearly full (Unavailable), or if the base is not a backup of
+// this store (InvalidField); or an error of the store.
 func (s *Service) Begin(since *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()

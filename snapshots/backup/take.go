@@ -22,13 +22,13 @@ import (
 	"mizan/snapshots/check/calls"
 )
 
-// backedFiles are the files beside the store that a restored sandbox needs and that can't be
-// created again. A copy that is newer than the group does no harm: the log only grows, and the
-// clock may be ahead.
+// backedFiles are the files of the data directory that are not part of the store, but that a restored
+// sandbox needs and that can't be created again. Their copies may be newer than the last group in the
+// backup: the simulator's log only grows, and the saved clock may be ahead of the store.
 var backedFiles = []string{"clock", calls.LogName}
 
-// maxBackup bounds the duration of a backup, because compaction can't drop rows that the backup shows.
-const maxBackup = 6 * time.Hour
+// maxDuration bounds the duration of a backup, because compaction can't drop rows that the backup shows.
+const maxDuration = 6 * time.Hour
 
 // Backup is a backup that is being taken. It shows the store as it was after one group; later
 // writes do not change it. The caller must call Close.
@@ -38,7 +38,7 @@ type Backup struct {
 	cancel     context.CancelCauseFunc
 	view       *posting.View
 	header     Header
-	sinceGroup uint64
+	sinceGroup uint64 // the last group of the base; 0: the backup is full
 	files      []openFile
 	closed     bool
 }
@@ -50,8 +50,8 @@ type openFile struct {
 	size int64
 }
 
-// begin opens a view of the store and then the files beside the store. In that order the files contain
-// at least what the view refers to.
+// begin opens a view of the store and then the files beside the store. Because the files are opened
+// later, they contain at least what the view refers to.
 func (s *Service) begin(since *Base) (*Backup, error) {
 	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
@@ -79,7 +79,7 @@ func (s *Service) begin(since *Base) (*Backup, error) {
 	return b, nil
 }
 
-// fillHeader sets the header. It refuses a base that is not an earlier backup of this store.
+// fillHeader sets the header. It refuses a base that is not a backup of an earlier state of this store.
 func (b *Backup) fillHeader(since *Base) error {
 	n, hash, err := b.view.LastGroup()
 	if err != nil {
@@ -99,11 +99,11 @@ func (b *Backup) fillHeader(since *Base) error {
 	}
 	const op = "backup.Begin"
 	base := *since
-	was, found, err := b.view.GroupHash(base.Group)
+	baseHash, found, err := b.view.GroupHash(base.Group)
 	switch {
 	case err != nil:
 		return err
-	case !found || base.Group > n || hex.EncodeToString(was[:]) != base.GroupHash:
+	case !found || base.Group > n || hex.EncodeToString(baseHash[:]) != base.GroupHash:
 		return ledger.RefuseField(op, "since", "that backup is of another store, or of a later state than this one")
 	case base.Depth < 1 || base.Depth >= maxChain:
 		return ledger.RefuseField(op, "since", "that backup already rests on as many as it may: take a full one")
@@ -115,7 +115,7 @@ func (b *Backup) fillHeader(since *Base) error {
 	return nil
 }
 
-// Close ends the backup, even if it is not completely written.
+// Close ends the backup, even if WriteTo has not written all of it.
 func (b *Backup) Close() {
 	if b.closed {
 		return
@@ -131,7 +131,7 @@ func (b *Backup) Close() {
 
 // WriteTo writes the backup. After an error the output is not a backup.
 func (b *Backup) WriteTo(out io.Writer) (int64, error) {
-	ctx, cancel := context.WithTimeoutCause(b.ctx, maxBackup, fmt.Errorf("the backup took more than %v", maxBackup))
+	ctx, cancel := context.WithTimeoutCause(b.ctx, maxDuration, fmt.Errorf("the backup took more than %v", maxDuration))
 	defer cancel()
 	w := &writer{ctx: ctx, out: &countingWriter{to: out}, service: b.service, sum: newChecksum()}
 	w.manifest = Manifest{Header: b.header, Schema: store.Schema}
@@ -271,7 +271,7 @@ func (w *writer) writeFrame(kind byte, body []byte) error {
 	return nil
 }
 
-// pause waits until the limiter allows n bytes; it returns at once if the limiter is nil.
+// pause waits until the limiter allows n more bytes; it returns at once if the limiter is nil.
 func pause(ctx context.Context, limiter *limiting.Limiter, n int) error {
 	if limiter == nil {
 		return ctx.Err()

@@ -20,21 +20,21 @@ import (
 func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID) {
 	t.Helper()
 	w = fixture.Copy(t)
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	with := func(key string) (actors.Key, func(any) directoryactor.Answer) {
 		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
 			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
 		}
 	}
 	key, answer := with("make")
-	o, err := h.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
+	o, err := server.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, answer = with("change")
 	name := "Changed"
-	if _, err := h.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+	if _, err := server.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
 	}
 	return w, o.ID
@@ -53,9 +53,9 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 		wantText string
 		corrupt  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
 	}{
-		"none":                      {},
+		"no fault":                  {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
-		"an answer of another's key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
+		"an answer of another key": {[]int{4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(claim("admin/make"))
 			addClaim(p, w, "admin/other")
 		}},

@@ -40,8 +40,8 @@ func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 // columns.
 func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
 	all = make(map[string]*shownAdminRecord)
 	created := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
@@ -49,83 +49,83 @@ func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAd
 		fixture.Must(t, err)
 		all[name] = &shownAdminRecord{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
 	}
-	o, err := h.Directory.CreateOrganization(ctx, directory.Organization{
+	o, err := server.Directory.CreateOrganization(ctx, directory.Organization{
 		Name: "Bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE"},
 	})
 	fixture.Must(t, err)
 	created("organization", ledger.Organization, o.ID, "organizations", o, nil)
 
-	partner, err := h.Directory.CreatePartner(ctx, org, directory.Partner{
+	partner, err := server.Directory.CreatePartner(ctx, org, directory.Partner{
 		Name: "Shop", Login: "shop", Email: "a@shop.example", Lang: "ru", NotifyURL: "https://shop.example/hook", Secret: "s", Active: true,
 		Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Overdraft: []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(5)}},
 	}, []byte(goodPass))
 	fixture.Must(t, err)
 	created("partner", ledger.Partner, partner.ID, "partners", partner, nil)
 
-	terminal, err := h.Directory.CreateTerminal(ctx, org, directory.Terminal{
+	terminal, err := server.Directory.CreateTerminal(ctx, org, directory.Terminal{
 		Partner: partner.Number, Name: "till", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true, MerchantAdapter: "own",
 		ProviderParams: []byte(`{"priority":3,"api_key":"hidden"}`), MerchantParams: []byte(`{"emails_to_notify":["a@shop.example"],"secret":"hidden"}`),
 	})
 	fixture.Must(t, err)
 	created("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
 
-	key, err := h.Directory.CreateAPIKey(ctx, org, directory.APIKey{
+	key, err := server.Directory.CreateAPIKey(ctx, org, directory.APIKey{
 		Partner: partner.Number, Name: "till", Expires: ledger.MicrosOf(fixture.StartTime.AddDate(1, 0, 0)),
 	})
 	fixture.Must(t, err)
 	created("key", ledger.APIKey, key.ID, "api_keys", key, nil)
 
-	user, err := h.Directory.CreateUser(ctx, org, directory.User{
+	user, err := server.Directory.CreateUser(ctx, org, directory.User{
 		Login: "teller", Name: "C", Email: "c@shop.example", Roles: directory.Roles{directory.PartnerRole}, Partner: partner.Number, Active: true,
 	}, []byte(goodPass))
 	fixture.Must(t, err)
 	created("user", ledger.User, user.ID, "users", user, nil)
 
-	sum, err := h.Directory.CreateLimit(ctx, org, directory.Limit{
+	sum, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
 		Partner: partner.Number, Terminal: terminal.ID, Kind: directory.DailyVolume, Type: directory.PaymentTerminal, Scope: directory.ScopeCard,
 		Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, MaxAmount: money.FromUint64(7), Active: true,
 	})
 	fixture.Must(t, err)
 	created("sum", ledger.Limit, sum.ID, "limits", sum, nil)
-	velocity, err := h.Directory.CreateLimit(ctx, org, directory.Limit{
+	velocity, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
 		Partner: partner.Number, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Hour, Active: true,
 	})
 	fixture.Must(t, err)
 	created("velocity", ledger.Limit, velocity.ID, "limits", velocity, nil)
 
-	card, err := h.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
+	card, err := server.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
 	fixture.Must(t, err)
 	created("card", ledger.Block, card.ID, "blocklist", card, nil)
 
 	out := directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(500), Reference: "out"}
-	bank, _, err := h.Directory.SettlePartner(ctx, org, w.FirstDemo.Partner, true, out)
+	bank, _, err := server.Directory.SettlePartner(ctx, org, w.FirstDemo.Partner, true, out)
 	fixture.Must(t, err)
 	created("settlement with a bank", ledger.Settlement, bank.ID, fmt.Sprintf("partners/%d/settlements", w.FirstDemo.Partner), bank, nil)
 	network := money.Network("tron")
 	week := directory.SettlementDraft{Currency: "USDT", Network: &network, Env: money.Prod, Amount: money.FromUint64(900), Reference: "week"}
-	collected, _, err := h.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), week)
+	collected, _, err := server.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), week)
 	fixture.Must(t, err)
 	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.ChargedPayment.Terminal.String()+"/settlements", collected, nil)
-	opening := openingBalance(t, h, org)
+	opening := openingBalance(t, server, org)
 	all["opening balance"] = &shownAdminRecord{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
 
-	rate, err := h.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: parseRate(t, "90")})
+	rate, err := server.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: parseRate(t, "90")})
 	fixture.Must(t, err)
 	all["rate"] = &shownAdminRecord{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
 	return all
 }
 
 // openingBalance returns the opening balance of the sandbox's partner, which is in several assets.
-func openingBalance(t *testing.T, h *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
+func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (opening *directory.Settlement) {
 	t.Helper()
-	v := h.Journal.View()
+	v := server.Journal.View()
 	defer v.Close()
 	fixture.Must(t, v.Rows(org, posting.Records, func(key, _ []byte) (bool, error) {
 		_, source, _ := store.ParseRecordKey(key)
 		if source.Kind != ledger.Settlement {
 			return true, nil
 		}
-		n, _, err := h.Directory.Settlement(org, source.ID)
+		n, _, err := server.Directory.Settlement(org, source.ID)
 		if err == nil && n.Reference == directory.OpeningReference {
 			opening = n
 		}
@@ -157,8 +157,8 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 	return `"99999"`
 }
 
-// alteredLines returns, for each column, a line that shows another value of the column. Secrets are shown as a mask,
-// and columns that are set later are not in the response to a creation.
+// alteredLines returns, for each column, a line that shows another value of the column. It leaves out secrets, which
+// are shown as a mask, and columns that the response to a creation does not show.
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -250,37 +250,37 @@ func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 // changeRecords changes a record of every kind that can be changed, and returns their names.
 func changeRecords(t *testing.T, w *fixture.Store, records map[string]*shownAdminRecord) (names []string) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
 	for name, change := range map[string]func(id ledger.ID) error{
 		"organization": func(id ledger.ID) error {
-			_, err := h.Directory.PatchOrganization(ctx, id, func(o *directory.Organization, _ *schema.Faults) { o.Name = "Changed" })
+			_, err := server.Directory.PatchOrganization(ctx, id, func(o *directory.Organization, _ *schema.Faults) { o.Name = "Changed" })
 			return err
 		},
 		"partner": func(ledger.ID) error {
 			number := records["partner"].record.(*directory.Partner).Number
-			_, err := h.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Name = "Changed" })
+			_, err := server.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Name = "Changed" })
 			return err
 		},
 		"terminal": func(id ledger.ID) error {
-			_, err := h.Directory.PatchTerminal(ctx, org, id, func(n *directory.Terminal, _ *schema.Faults) { n.Name = "Changed" })
+			_, err := server.Directory.PatchTerminal(ctx, org, id, func(n *directory.Terminal, _ *schema.Faults) { n.Name = "Changed" })
 			return err
 		},
 		"key": func(id ledger.ID) error {
-			_, err := h.Directory.RevokeAPIKey(ctx, org, id)
+			_, err := server.Directory.RevokeAPIKey(ctx, org, id)
 			return err
 		},
 		"user": func(id ledger.ID) error {
-			_, err := h.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Name = "Changed" }, nil)
+			_, err := server.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Name = "Changed" }, nil)
 			return err
 		},
 		"sum": func(id ledger.ID) error {
-			_, err := h.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
+			_, err := server.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
 			return err
 		},
 		"card": func(id ledger.ID) error {
-			_, err := h.Directory.DeleteBlock(ctx, org, id)
+			_, err := server.Directory.DeleteBlock(ctx, org, id)
 			return err
 		},
 	} {
@@ -303,9 +303,9 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		{"a limit's terminal", "sum", "terminal_id", nil, []int{1}, "another terminal_id"},
 		{"a terminal's parameters", "terminal", "provider_params", []byte(`{"priority":4,"api_key":"` + directory.Mask + `"}`), []int{1}, "another provider_params"},
 		{"a terminal without a secret", "terminal", "provider_params", []byte(`{"priority":3}`), []int{1}, "another provider_params"},
-		{"who a terminal's merchant tells", "terminal", "merchant_params", []byte(`{"emails_to_notify":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
+		{"a terminal's e-mail addresses", "terminal", "merchant_params", []byte(`{"emails_to_notify":["b@shop.example"],"secret":"` + directory.Mask + `"}`), []int{1}, "another merchant_params"},
 		{"a partner's overdraft", "partner", "overdraft_limit", []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(50)}}, []int{1}, "another overdraft_limit"},
-		{"where a partner's requests come from", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
+		{"a partner's source addresses", "partner", "source_addresses", []netip.Prefix{netip.MustParsePrefix("0.0.0.0/0")}, []int{1}, "another source_addresses"},
 		{"a key that never ends", "key", "expires_at", nil, []int{1}, "another expires_at"},
 		{"a provider's fee", "settlement with a provider", "stored_fee", money.FromUint64(8), []int{1, 3}, "another fee, net"},
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
@@ -320,8 +320,8 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		name, record, wantText string
 		change                 func(*store.Envelope)
 	}{
-		{"when a limit was made", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
-		{"when a value was listed", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
+		{"a limit's time of creation", "sum", "another created_at", func(e *store.Envelope) { e.Started-- }},
+		{"a blocked card's time of change", "card", "another updated_at", func(e *store.Envelope) { e.Updated++ }},
 		{"a settlement's entry", "settlement with a bank", "another seq", func(e *store.Envelope) { e.Settled++ }},
 	} {
 		t.Run(f.name, func(t *testing.T) {

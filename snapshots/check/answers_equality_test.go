@@ -47,7 +47,7 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 	return 0
 }
 
-// Each field of a response is compared, even if the transaction has another status now.
+// Each field of a response is compared, even if the transaction now has another status than the response shows.
 func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
 	was := *w.ReversedPayment
@@ -126,17 +126,17 @@ func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 	unknown := func(org, id ledger.ID) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":404,"response":{"error":"not_found"}}`, id, org)
 	}
-	own := unknown(w.FirstDemo.Org, w.ChargedPayment.ID)
+	denied := unknown(w.FirstDemo.Org, w.ChargedPayment.ID)
 	for _, c := range []struct {
 		name  string
 		lines []string
 		holds bool
 	}{
-		{"shown, then unknown", []string{known, own}, false},
-		{"shown to a partner, then unknown to it", []string{from("1", known), from("1", own)}, false},
-		{"unknown, then shown", []string{own, known}, true},
+		{"shown, then unknown", []string{known, denied}, false},
+		{"shown to a partner, then unknown to it", []string{from("1", known), from("1", denied)}, false},
+		{"unknown, then shown", []string{denied, known}, true},
 		{"unknown to another organization", []string{known, unknown(w.SecondDemo.Org, w.ChargedPayment.ID)}, true},
-		{"unknown to another partner", []string{from("1", known), from("3", own)}, true},
+		{"unknown to another partner", []string{from("1", known), from("3", denied)}, true},
 		{"another transaction", []string{known, unknown(w.FirstDemo.Org, uuid.New())}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 	}
 }
 
-// balancesAfter returns the balances of an entry's accounts after it.
+// balancesAfter returns the balances that an entry's accounts had after the entry.
 func balancesAfter(t testing.TB, w *fixture.Store, org ledger.ID, e *ledger.Event) map[ledger.Path]money.Signed {
 	t.Helper()
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
@@ -198,12 +198,12 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	if settled.Seq == 0 || routed.Seq == 0 || returned.Entry == nil || returned.Entry.Reverses == 0 {
 		t.Fatal("the events are not there")
 	}
-	var own, notOwn []ledger.Posting
+	var ofPartner, ofOthers []ledger.Posting
 	for _, p := range settled.Entry.Postings {
 		if strings.HasPrefix(string(p.Account), "L:partner:") {
-			own = append(own, p)
+			ofPartner = append(ofPartner, p)
 		} else {
-			notOwn = append(notOwn, p)
+			ofOthers = append(ofOthers, p)
 		}
 	}
 	get := func(seq uint64, shown string) string {
@@ -212,14 +212,14 @@ func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	balances := balancesAfter(t, w, org, &settled)
 	all := showEntry(&settled, settled.Entry.Postings, balances)
 	wrong := map[string]string{
-		"another partner's view": get(settled.Seq, showEntry(&settled, notOwn, balances)), "no postings": get(settled.Seq, showEntry(&settled, nil, balances)),
+		"another partner's view": get(settled.Seq, showEntry(&settled, ofOthers, balances)), "no postings": get(settled.Seq, showEntry(&settled, nil, balances)),
 		"a lost entry": get(1<<40, all), "an event without an entry": get(routed.Seq, all), "another entry": get(returned.Seq, all),
 		"nothing": get(settled.Seq, `{}`),
 	}
 	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env", "balance"} {
 		wrong["another "+field] = get(settled.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(all, `"`+field+`":"7"`))
 	}
-	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, own, balances)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings, balancesAfter(t, w, org, &returned)))}
+	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, ofPartner, balances)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings, balancesAfter(t, w, org, &returned)))}
 	right = append(right, fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/events","organization_id":%q,"status":200,"response":{}}`, org),
 		fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/accounts/I:fees","organization_id":%q,"status":200,"response":{}}`, org))
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, right...)})

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// responseForm returns the transaction as a response shows it now.
+// responseForm returns the transaction as a response would show it now.
 func (l *scenario) responseForm(lang string) []byte {
 	r := *l.record
 	r.Finished = l.stamp.Finished
@@ -56,13 +56,13 @@ func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
 	}
 }
 
-// moments are responses about one transaction in all its statuses, with the members whose change
-// is not found: written by hand from what events and records have.
+// moments has responses about one transaction at several moments of its life.
 type moments struct {
 	*scenario
-	forms map[string][]byte
+	forms map[string][]byte // by the moment's name
 }
 
+// addForm adds the response that would show the transaction now.
 func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 
 // Every member that the encoder writes is compared, even if neither this test nor the checker knows it. The
@@ -73,7 +73,7 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		action  = "additional_params_for_auth auth_params availble_destinations expires_at simple_auth_redirect_url"
 		reasons = "error_code error_description"
 	)
-	excepted := map[string]string{
+	excepted := map[string]string{ // transaction and moment → members that are not compared, written by hand
 		"charge: created":             "network scale " + page,
 		"charge: action_required":     action,
 		"hold: payment_suspended":     "hold_expires_at rrn",
@@ -174,7 +174,8 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 }
 
 // alteredLines returns, for each member of a response, a line of an answers file in which the member has
-// another value. The lines about the excepted members come apart.
+// another value. The checker must find the change in the lines found. The lines missed are those of the
+// excepted members.
 func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
 	t.Helper()
 	var all map[string]json.RawMessage
@@ -253,7 +254,7 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	}
 }
 
-// Every line that names a partner names the partner of the transaction.
+// A line that names a partner and shows a transaction of another partner breaks rule 1.
 func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
 	from := func(partner int64) string {
@@ -264,9 +265,9 @@ func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 		lines []string
 		holds bool
 	}{
-		{"its own", []string{from(w.ChargedPayment.Partner)}, true},
-		{"another", []string{from(w.ChargedPayment.Partner + 1)}, false},
-		{"its own, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner", []string{from(w.ChargedPayment.Partner)}, true},
+		{"another partner", []string{from(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int

@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// inStatus returns a transaction as a response showed it in another status.
+// inStatus returns a copy of a transaction in another status; change makes the rest of it fit.
 func inStatus(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
 	was := *r
 	was.Status = status
@@ -93,12 +93,12 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	}{
 		{"a refund", []string{put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
 		{"a refund before the last", []string{put(m.Refunded, "refund", once), put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
-		{"a refund that is lost", []string{put(m.Captured, "refund", withField(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund with an unknown id", []string{put(m.Captured, "refund", withField(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
 		{"a third refund of two", []string{
 			put(m.Refunded, "refund", once), put(m.Refunded, "refund", withField(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
 		}, false},
 		{"a refund of a charge that has none", []string{put(w.ChargedPayment, "refund", withField(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
-		{"a refund without its name", []string{put(m.Refunded, "refund", withField(w.Show(m.Refunded), "refund_id", ""))}, false},
+		{"a refund without its id", []string{put(m.Refunded, "refund", withField(w.Show(m.Refunded), "refund_id", ""))}, false},
 		{"a cancellation without a refund", []string{put(m.Voided, "cancel", w.Show(m.Voided))}, true},
 		{"more refunded than there is", []string{get(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
 		{"less refunded than there is", []string{get(m.Refunded, once)}, true},
@@ -117,17 +117,17 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a hold of another amount", []string{get(m.Captured, withField(w.Show(held), "amount_with_fee", `"1515"`))}, false},
 		{"a capture", []string{post("commit/", m.Captured, w.Show(m.Captured))}, true},
 		{"a capture of another part", []string{post("commit/", m.Captured, withField(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
-		{"a capture that was never", []string{post("commit/", m.Held, w.Show(inStatus(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
+		{"a capture that never happened", []string{post("commit/", m.Held, w.Show(inStatus(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
 		{"an answer about another transaction", []string{post("commit/", m.Held, w.Show(m.Captured))}, false},
 		{"an answer about no transaction", []string{post("continue/", m.Held, `{}`)}, true},
 		{"a reading of no transaction", []string{get(m.Held, `{}`)}, false},
-		{"a move of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(post("commit/", m.Held, `{}`))}, false},
-		{"a refund of what was shown and is unknown", []string{get(m.Held, w.Show(m.Held)), denied(put(m.Held, "refund", `{}`))}, false},
+		{"a commit of a known transaction that is answered as unknown", []string{get(m.Held, w.Show(m.Held)), denied(post("commit/", m.Held, `{}`))}, false},
+		{"a refund of a known transaction that is answered as unknown", []string{get(m.Held, w.Show(m.Held)), denied(put(m.Held, "refund", `{}`))}, false},
 		{"a short answer", []string{short(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, true},
 		{"a short answer of another amount", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "amount", `"1"`))}, false},
-		{"a short answer in a status that never was", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "status", `"charged"`))}, false},
-		{"a short answer to what is not hosted", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
-		{"a short answer to who repeats the txid", []string{fixture.CreateLine(org, 201, m.HostedPaid, w.ShowShort(m.HostedPaid))}, true},
+		{"a short answer in a status that it never had", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "status", `"charged"`))}, false},
+		{"a short answer about a transaction that is not hosted", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
+		{"a short answer to a repeated txid", []string{fixture.CreateLine(org, 201, m.HostedPaid, w.ShowShort(m.HostedPaid))}, true},
 		{"a short reading", []string{get(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, false},
 		{"a hosted transaction while it waited", []string{get(m.HostedPaid, w.Show(waiting))}, true},
 		{"a hosted transaction that had a route while it waited", []string{get(m.HostedPaid, withField(w.Show(waiting), "route", `"simulator"`))}, false},
@@ -138,21 +138,21 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"a reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Карта отклонена."`))}, true},
 		{"another reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
 		{"a reason in another language than the answer's", []string{get(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
-		{"a language that the service does not have", []string{get(w.DeclinedPayment, speaking("xx"))}, false},
+		{"an unknown language", []string{get(w.DeclinedPayment, speaking("xx"))}, false},
 		{"a hold that ends at another time", []string{get(m.Held, withField(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
 		{"a hold with a reason", []string{get(m.Captured, withField(w.Show(held), "error_code", `"card_declined"`))}, false},
 		{"a hold with the end of the hold after its capture", []string{get(m.Captured, withField(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
-		{"something to do after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
+		{"an action after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
 		{"material to sign after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
 		{"a page for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
 		{"another address for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
 		{"a field that no transaction has", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
 		{"refunds in another order", []string{get(m.Refunded, refundsReversed(t, w.Show(m.Refunded)))}, false},
-		{"a refund less in between", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
+		{"a missing first refund", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
 		{"the service's own language", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
-		{"a key that nobody sent", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
-		{"two answers that deny each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
-		{"a link that nobody has", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
+		{"metadata that nobody sent", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that contradict each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
+		{"an unknown link", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -184,17 +184,17 @@ func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 		holds bool
 	}{
 		{"a create", []string{key(whole, "create/1", m.Partner)}, true},
-		{"a create whose partner is not said", []string{key(whole, "create/1", 0)}, true},
+		{"a create without a partner", []string{key(whole, "create/1", 0)}, true},
 		{"a create by its txid", []string{key(fixture.CreateLine(org, 201, m.HostedPaid, w.Show(m.HostedPaid)), "create/2", m.Partner)}, true},
 		{"a refund", []string{key(refund, "refund", m.Partner)}, true},
 		{"a create whose key is lost", []string{key(whole, "create/2", m.Partner)}, false},
 		{"a refund whose key is lost", []string{key(refund, "refund/2", m.Partner)}, false},
-		{"a key that names another", []string{key(fixture.CreateLine(org, 201, m.ChallengePassed, w.Show(m.ChallengePassed)), "create/1", m.Partner)}, false},
+		{"a key that names another transaction", []string{key(fixture.CreateLine(org, 201, m.ChallengePassed, w.Show(m.ChallengePassed)), "create/1", m.Partner)}, false},
 		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
-		{"no answer, and it is there", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
-		{"no answer, and the file does not say to what", []string{key(strings.Replace(create(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
-		{"no answer, and nothing is there", []string{key(create(0, "1018", "null"), "create/2", m.Partner)}, true},
-		{"no answer, and something else is there", []string{key(create(0, "1019", "null"), "create/1", m.Partner)}, false},
+		{"no answer, and the transaction exists", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
+		{"no answer, and a line without the request's body", []string{key(strings.Replace(create(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
+		{"no answer, and no transaction exists", []string{key(create(0, "1018", "null"), "create/2", m.Partner)}, true},
+		{"no answer, and another transaction exists", []string{key(create(0, "1019", "null"), "create/1", m.Partner)}, false},
 		{"a refusal that left nothing", []string{key(create(422, "1018", "{}"), "create/2", m.Partner)}, true},
 		{"a refusal that left something", []string{key(create(422, "1018", "{}"), "create/1", m.Partner)}, false},
 		{"a refusal because the key is another request's", []string{key(create(409, "1019", "{}"), "create/1", m.Partner)}, true},
@@ -217,7 +217,7 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 	var lines []string
 	runScenario(t, w, func(s *scenarios) {
 		l := s.create(s.request(payment.Payment, 300), terms(fees()))
-		tell := func(d payment.Decision) {
+		writeAndAnswer := func(d payment.Decision) {
 			stamp := l.write(d, func(d *payment.Decision) { d.Record.LinkID = w.FirstDemo.Org })
 			w.StartTimes[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
@@ -226,11 +226,11 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 		if !ok {
 			t.Fatal("it is not refused")
 		}
-		tell(d)
+		writeAndAnswer(d)
 		if d, ok = s.at.DecideCorrection(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
 			t.Fatal("it is not corrected")
 		}
-		tell(d)
+		writeAndAnswer(d)
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, lines...)}))
 	for i, wrong := range []string{"finished", "link_id"} {

@@ -19,13 +19,13 @@ import (
 // Notices to operators are checked too: they may belong only to certain events, and must be readable.
 func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 	for name, c := range map[string]struct {
-		charge   bool // the notice belongs to the event of the charge; false: to that of the intent
+		charge   bool // the notice belongs to the event of the charge; false: to the event before the provider was called
 		body     []byte
 		wantText string
 	}{
-		"a charge":                          {true, alertMessage("Large"), ""},
-		"an intent":                         {false, alertMessage("Large"), "no operator is notified"},
-		"a charge in words nobody can read": {true, []byte("Large"), "can't be read"},
+		"a charge":                      {true, alertMessage("Large"), ""},
+		"an intent":                     {false, alertMessage("Large"), "no operator is notified"},
+		"a charge with unreadable text": {true, []byte("Large"), "can't be read"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
@@ -64,8 +64,8 @@ func (s *scenarios) submit(c *posting.Change) {
 	}
 }
 
-// wantNotifiedRule checks that rule 6 is broken with one detail that contains wantText; if wantText is empty, that
-// no rule is broken.
+// wantNotifiedRule checks that only rule 6 is broken, and that all details contain wantText. If wantText is empty,
+// no rule may be broken.
 func wantNotifiedRule(t *testing.T, w *notifiedStore, wantText string) {
 	t.Helper()
 	report := w.Check(t, check.Inputs{})
@@ -81,23 +81,23 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 	const paused, resumed = 3, 4 // codes of the stored form
 	for name, c := range map[string]struct {
 		channel  posting.Channel
-		event    int // the event of the notice: 0 the creation, 1 the pause
-		body     func(pausedStanding, first []byte) []byte
+		event    int                                           // the event of the notice: 0 the creation, 1 the pause
+		body     func(afterPause, afterCreation []byte) []byte // makes the notice's body from two stored forms of the progress
 		wantText string
 	}{
-		"a pause": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, ""},
+		"a pause": {posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, paused}, afterPause...) }, ""},
 		"a pause that is called a resumption": {
-			posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, resumed}, encodedProgress...) }, "another content than its event",
+			posting.Stream, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, resumed}, afterPause...) }, "another content than its event",
 		},
 		"a pause after which it is active": {
-			posting.Stream, 1, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "another content than its event",
+			posting.Stream, 1, func(_, afterCreation []byte) []byte { return append([]byte{1, paused}, afterCreation...) }, "another content than its event",
 		},
 		"a creation": {
-			posting.Stream, 0, func(_, first []byte) []byte { return append([]byte{1, paused}, first...) }, "no merchant is notified",
+			posting.Stream, 0, func(_, afterCreation []byte) []byte { return append([]byte{1, paused}, afterCreation...) }, "no merchant is notified",
 		},
-		"a pause in words nobody can read": {posting.Stream, 1, func(encodedProgress, _ []byte) []byte { return encodedProgress }, "can't be read"},
+		"a pause with an unreadable body": {posting.Stream, 1, func(afterPause, _ []byte) []byte { return afterPause }, "can't be read"},
 		"a pause by another channel": {
-			posting.Webhook, 1, func(encodedProgress, _ []byte) []byte { return append([]byte{1, paused}, encodedProgress...) }, "is not for its record",
+			posting.Webhook, 1, func(afterPause, _ []byte) []byte { return append([]byte{1, paused}, afterPause...) }, "is not for its record",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,8 +117,8 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
 					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, later.Record)...))}
 				}
-				of := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
-				*of = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *of...)
+				notices := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
+				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *notices...)
 				s.submit(first)
 				s.submit(second)
 			})

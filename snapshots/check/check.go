@@ -166,9 +166,9 @@ func (c *orgCheck) run() error {
 	return nil
 }
 
-// checkCounters compares the stored counters with what transactions and contracts require. Other
-// counters, such as an account's headroom, are not checked: only the guards that own them can
-// decide whether they are right.
+// checkCounters compares the stored counters of volumes and of contracts with those that transactions
+// and contracts require. Other counters, such as an account's headroom, are not checked, because no
+// event determines their values.
 func (c *orgCheck) checkCounters() error {
 	const head = 1 + 16
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {

@@ -13,27 +13,27 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// addMonths lets months pass for the store's contracts. Each month has enough other entries to end
-// with a checkpoint.
+// addMonths lets five months pass for the store's contracts. In each month so many other entries are booked
+// that a checkpoint is due.
 func (w *contractStore) addMonths(t *testing.T) {
 	t.Helper()
 	for range 5 {
-		h := fixture.Start(t, &w.Store)
-		contractactor.New(h.Runtime)
+		server := fixture.Start(t, &w.Store)
+		contractactor.New(server.Runtime)
 		w.at = w.at.AddDate(0, 1, 0)
-		fixture.Must(t, h.Runtime.Advance(w.at))
-		h.Close()
-		var besides []*posting.Change
+		fixture.Must(t, server.Runtime.Advance(w.at))
+		server.Close()
+		var transfers []*posting.Change
 		for n := range 300 {
-			besides = append(besides, &posting.Change{Steps: []posting.Step{transferBetween(&w.Store, 1, n%10, 10+n%7)}})
+			transfers = append(transfers, &posting.Change{Steps: []posting.Step{transferBetween(&w.Store, 1, n%10, 10+n%7)}})
 		}
-		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil), besides...)
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at), nil), transfers...)
 	}
 	makeCheckpointAt(t, &w.Store, w.at)
 }
 
-// Checkpoints contain contracts' own accounts like all others, and one reading of the events
-// confirms them. If an account is wrong, a second reading names it.
+// Checkpoints contain the accounts that belong to one contract like all other accounts. The checker reads the
+// events a second time only if an account is wrong, to name the account.
 func TestContractAccountsInCheckpointsAreCompared(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	w.addMonths(t)

@@ -11,10 +11,11 @@ import (
 )
 
 // Rule 4, claims. Every claim names one existing record that has the claimed key, and every
-// record with such a key has its claim. The hash of a claim that holds more than an id is in one event
-// (stored.go).
+// record with such a key has its claim. If a claim holds more than an id, exactly one event has its hash
+// (stored.go checks that).
 
-// owners has, for each kind of claim, the kinds of records of the same organization that it may name.
+// owners has, for each kind of claim, the kinds of records that such a claim may name. The records belong
+// to the same organization as the claim.
 var owners = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},

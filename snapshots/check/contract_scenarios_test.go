@@ -70,15 +70,15 @@ func (d randomInput) body(table *schema.Table) schema.Input {
 func (d randomInput) creationBody(t testing.TB, p *contract.Product) schema.Input {
 	t.Helper()
 	input := d.body(p.Columns)
-	bank, theirs, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
-	total := bank + theirs
+	bank, customer, face := 100+d.IntN(900), 1+d.IntN(500), 1+d.IntN(40)
+	total := bank + customer
 	if p == contract.Certificate {
 		total = face * (10 + d.IntN(30))
 	}
 	for name, value := range parseInput(t, fmt.Sprintf(`{"region":"AE","currency":"AED","screening_id":null,"compliance_review":%s,`+
 		`"total_value":"%d","bank_contribution":"%d","customer_contribution":"%d","certificate_value":"%d","underlying_asset_value":"%d",`+
 		`"capital_amount":"%d","initial_amount":"%d","asset_cost":"%d","monthly_rental":"%d"}`,
-		fatwa, total, bank, theirs, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
+		fatwa, total, bank, customer, face, total+5, total, total, 400+total, 1+d.IntN(90))) {
 		input[name] = value
 	}
 	if p == contract.Certificate {
@@ -99,11 +99,11 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := randomInput{rand.New(rand.NewPCG(seed, 0)), fixture.StartTime}
 	w := fixture.Copy(t)
-	seen := make(map[string]int) // product in a reading → number of events
+	seen := make(map[string]int) // product in a reading → number of accepted requests
 	func() {
-		h := fixture.Start(t, w)
-		defer h.Close()
-		service := contractactor.New(h.Runtime)
+		server := fixture.Start(t, w)
+		defer server.Close()
+		service := contractactor.New(server.Runtime)
 		for range 6 {
 			for _, p := range contract.Products {
 				for _, reading := range contract.Readings { // a fixed order, so that a seed repeats a run
@@ -112,8 +112,8 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 					}
 				}
 			}
-			h.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
-			d.at = h.Clock.Now()
+			server.Advance(time.Duration(d.IntN(60)) * 24 * time.Hour)
+			d.at = server.Clock.Now()
 		}
 	}()
 	for name, n := range seen {
@@ -126,7 +126,8 @@ func TestRandomContractRequestsBreakNoRule(t *testing.T) {
 	fixture.WantBroken(t, report)
 }
 
-// runContract creates a contract and makes random requests about it. It counts the events.
+// runContract creates a contract and makes random requests about it. It returns the number of requests that
+// were accepted.
 func (d randomInput) runContract(t testing.TB, service *contractactor.Service, org ledger.ID, p *contract.Product, reading *contract.Reading) (n int) {
 	t.Helper()
 	r := d.createAccepted(t, service, contractactor.Create{Org: org, Product: p, Reading: reading, Env: []money.Env{money.Prod, money.Test}[d.IntN(2)]})
@@ -162,8 +163,8 @@ func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service
 	return contractactor.Result{}
 }
 
-// keepsContractOpen tells whether a handler is possible in the contract's state without ending the
-// contract.
+// keepsContractOpen tells whether a handler is possible in the contract's status and can leave the contract
+// open.
 func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
 	for _, by := range handler.Transitions {
@@ -174,7 +175,7 @@ func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool
 	return false
 }
 
-// key draws an idempotency key for one request of three.
+// key draws an idempotency key for every third request on average; the other requests have none.
 func (d randomInput) key() actors.Key {
 	if d.IntN(3) > 0 {
 		return actors.Key{}

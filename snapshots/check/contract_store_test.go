@@ -22,14 +22,14 @@ import (
 // readings: running ones, ones that have ended in each way, and ones that a timer has moved.
 type contractStore struct {
 	fixture.Store
-	at        time.Time // the last time of its clock
-	contracts map[string]ledger.ID
-	screening ledger.ID
-	customer  ledger.ID
-	investor  ledger.ID // the person who holds certificates of the secular issues
+	at        time.Time            // the last time of its clock
+	contracts map[string]ledger.ID // by the names that createContracts gives them
+	screening ledger.ID            // the screening that leases name
+	customer  ledger.ID            // the customer of all contracts that have one
+	investor  ledger.ID            // the person who holds certificates of the secular issues
 }
 
-// The keys of two requests: a lease's creation and its last action.
+// The keys of two requests: the creation of one lease and its last action.
 var (
 	signKey = actors.Key{Scope: actors.UserKeyScope, Text: "sign", Hash: [32]byte{1}}
 	moveKey = actors.Key{Scope: actors.UserKeyScope, Text: "move", Hash: [32]byte{2}}
@@ -71,10 +71,10 @@ type contractMaker struct {
 	*fixture.Server
 	store   *contractStore
 	service *contractactor.Service
-	of      map[string]contractactor.Create
+	created map[string]contractactor.Create // the request that created each contract, by the contract's name
 }
 
-// parseInput parses the members of a body.
+// parseInput parses the members of a request's body.
 func parseInput(t testing.TB, body string) schema.Input {
 	t.Helper()
 	input := make(schema.Input)
@@ -84,7 +84,7 @@ func parseInput(t testing.TB, body string) schema.Input {
 	return input
 }
 
-// create creates a contract and remembers it under the name.
+// create creates a contract without an idempotency key and remembers it under the name.
 func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
 	s.T.Helper()
 	s.createWith(name, p, reading, money.Prod, actors.Key{}, body)
@@ -97,7 +97,7 @@ func (s *contractMaker) createWith(name string, p *contract.Product, reading *co
 	if err != nil {
 		s.T.Fatalf("%s: %v", name, err)
 	}
-	s.of[name], s.store.contracts[name] = c, r.Record.ID
+	s.created[name], s.store.contracts[name] = c, r.Record.ID
 }
 
 // do performs an action and checks the contract's new status.
@@ -108,20 +108,20 @@ func (s *contractMaker) do(name string, action contract.Action, body string, wan
 
 func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
-	of := s.of[name]
+	c := s.created[name]
 	r, err := s.service.Act(contractactor.Act{
-		Org: of.Org, ID: s.store.contracts[name], Product: of.Product, Reading: of.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
+		Org: c.Org, ID: s.store.contracts[name], Product: c.Product, Reading: c.Reading, Action: action, Input: parseInput(s.T, body), Key: key,
 	})
 	if err != nil || r.Record.Status != want {
 		s.T.Fatalf("%s: %s: %+v, %v", name, action, r.Record, err)
 	}
 }
 
-// wantStatus checks a contract's status and a column after time has passed.
+// wantStatus checks a contract's status and the value of a column.
 func (s *contractMaker) wantStatus(name string, want contract.Status, column, value string) {
 	s.T.Helper()
-	of := s.of[name]
-	r, err := s.service.Read(of.Org, of.Product, of.Reading, s.store.contracts[name])
+	c := s.created[name]
+	r, err := s.service.Read(c.Org, c.Product, c.Reading, s.store.contracts[name])
 	fixture.Must(s.T, err)
 	if got := valueOf(r.Record, column); r.Record.Status != want || got != value {
 		s.T.Fatalf("%s is %s, its %s %s; want %s and %s", name, r.Record.Status, column, got, want, value)
@@ -148,11 +148,11 @@ const (
 )
 
 func (w *contractStore) createContracts(t testing.TB) {
-	h := fixture.Start(t, &w.Store)
-	defer h.Close()
+	server := fixture.Start(t, &w.Store)
+	defer server.Close()
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
-	s := &contractMaker{Server: h, store: w, service: contractactor.New(h.Runtime), of: make(map[string]contractactor.Create)}
+	s := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), created: make(map[string]contractactor.Create)}
 	found, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
 	w.screening = found.ID
@@ -171,15 +171,15 @@ func (w *contractStore) createContracts(t testing.TB) {
 		s.createSafekeepings(reading)
 	}
 	s.createDeposits()
-	h.Advance(100 * 24 * time.Hour)
+	server.Advance(100 * 24 * time.Hour)
 	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
 	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
 	s.wantStatus("deposit", contract.Active, "renewals", "3")
 	s.actMonthsLater()
-	w.at = h.Clock.Now()
+	w.at = server.Clock.Now()
 }
 
-// within returns a contract's name in a reading.
+// within returns the name under which the contract store has a contract in a reading.
 func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
 // review lets a contract pass its review, if its reading requires one.
@@ -197,7 +197,7 @@ func (s *contractMaker) createPartnerships(reading *contract.Reading) {
 		name = within(name, reading)
 		s.create(name, contract.Partnership, reading, body)
 		if reading.ReviewFirst {
-			return name // the creation has completed it
+			return name // the review at the creation has made it active
 		}
 		s.do(name, contract.Fund, "", contract.Funded)
 		s.do(name, contract.Activate, "", contract.Active)
@@ -219,9 +219,9 @@ func (s *contractMaker) createPartnerships(reading *contract.Reading) {
 }
 
 func (s *contractMaker) createIssues(reading *contract.Reading) {
-	one, other := fixture.NewID(), fixture.NewID()
+	firstInvestor, secondInvestor := fixture.NewID(), fixture.NewID()
 	if reading == contract.Secular {
-		s.store.investor = one
+		s.store.investor = firstInvestor
 	}
 	open := func(name string) string {
 		name = within(name, reading)
@@ -230,7 +230,7 @@ func (s *contractMaker) createIssues(reading *contract.Reading) {
 			`"early_redemption_allowed":true,"early_redemption_penalty":"5"}`)
 		s.review(name, reading)
 		s.do(name, contract.Offer, `{"subscription_start":"2026-09-01","subscription_end":"2026-09-30"}`, contract.Offering)
-		for _, who := range []ledger.ID{one, other, one} {
+		for _, who := range []ledger.ID{firstInvestor, secondInvestor, firstInvestor} {
 			s.do(name, contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, who), contract.Offering)
 		}
 		return name
@@ -261,7 +261,7 @@ func (s *contractMaker) createLeases(reading *contract.Reading) {
 		return name
 	}
 	running := open("lease", actors.Key{})
-	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance, and 40 in advance
+	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance rental of 30, and 40 of later rent
 	open("returned", actors.Key{})
 	ended := within("terminated", reading)
 	key := actors.Key{}
@@ -362,7 +362,7 @@ func (s *contractMaker) createDeposits() {
 	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-// actMonthsLater performs the actions that come months later.
+// actMonthsLater performs the actions that are possible only after months have passed.
 func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)

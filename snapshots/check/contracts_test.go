@@ -13,9 +13,9 @@ import (
 )
 
 func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
-	for name, days := range map[string]int{"in page buffers": fixture.Buffered, "on pages": fixture.Paged} {
+	for name, layout := range map[string]int{"in page buffers": fixture.Buffered, "on pages": fixture.Paged} {
 		t.Run(name, func(t *testing.T) {
-			w := copyContractStore(t, days)
+			w := copyContractStore(t, layout)
 			w.withView(t, func(view *posting.View) {
 				for _, p := range contract.Products {
 					for reading := range p.Variants {
@@ -44,7 +44,7 @@ func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 type contractFault struct {
 	name   string
 	broken []int
-	want   string // text of at least one detail
+	want   string // text that at least one detail must contain
 	make   func(t *testing.T, w *contractStore)
 }
 

@@ -24,7 +24,7 @@ type lineChunk struct{ prefix, lines []byte }
 // bufferRow is a page-buffer row, for tests to change.
 type bufferRow struct {
 	store.BufferKey
-	sections []lineChunk
+	chunks []lineChunk
 }
 
 // bufferRowsOf returns an organization's page-buffer rows, oldest first.
@@ -38,7 +38,7 @@ func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 		}
 		s := bufferRow{BufferKey: k}
 		fixture.Must(p.T, store.EachChunk(rows[i], func(head, lines []byte) error {
-			s.sections = append(s.sections, lineChunk{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
+			s.chunks = append(s.chunks, lineChunk{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
 			return nil
 		}))
 		all = append(all, s)
@@ -48,10 +48,10 @@ func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 }
 
 // writeBufferRows writes page-buffer rows.
-func writeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
-	for _, s := range sheets {
+func writeBufferRows(p *fixture.Corrupter, rows ...bufferRow) {
+	for _, s := range rows {
 		var row []byte
-		for _, part := range s.sections {
+		for _, part := range s.chunks {
 			row = store.AppendChunk(row, store.PageHead(nil, part.prefix), part.lines)
 		}
 		p.Group.Set(store.KeyBufferRow(nil, s.BufferKey), row)
@@ -59,19 +59,20 @@ func writeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
 }
 
 // removeBufferRows removes page-buffer rows.
-func removeBufferRows(p *fixture.Corrupter, sheets ...bufferRow) {
-	for _, s := range sheets {
+func removeBufferRows(p *fixture.Corrupter, rows ...bufferRow) {
+	for _, s := range rows {
 		p.Group.Delete(store.KeyBufferRow(nil, s.BufferKey))
 	}
 }
 
-// rowsWithLines returns the rows that contain lines with the prefix.
+// rowsWithLines returns the rows that contain lines of the account or list whose keys begin with the prefix.
 func rowsWithLines(all []bufferRow, prefix []byte) []bufferRow {
-	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.find(prefix) < 0 })
+	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.chunkOf(prefix) < 0 })
 }
 
-func (s *bufferRow) find(prefix []byte) int {
-	return slices.IndexFunc(s.sections, func(part lineChunk) bool { return bytes.Equal(part.prefix, prefix) })
+// chunkOf returns the index of the row's chunk with the prefix; -1 if there is none.
+func (s *bufferRow) chunkOf(prefix []byte) int {
+	return slices.IndexFunc(s.chunks, func(part lineChunk) bool { return bytes.Equal(part.prefix, prefix) })
 }
 
 // eraseAll removes all lines of an account or a list, from pages and page buffers.
@@ -100,22 +101,22 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 	}))
 }
 
-// changeChunk changes the lines of an account or a list in one page-buffer row; which is the index
-// among the rows that contain such lines, -1 for the newest. If no lines remain, the chunk is
+// changeChunk changes the lines of an account or a list in one page-buffer row. index is the row's index
+// among the rows that contain such lines; -1: the newest of them. If change returns no lines, the chunk is
 // removed.
-func changeChunk(prefix func(*fixture.Store) []byte, which int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
+func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			found := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), prefix(w))
-			if which < 0 {
-				which += len(found)
+			if index < 0 {
+				index += len(found)
 			}
-			s := found[which]
-			at := s.find(prefix(w))
-			if s.sections[at].lines = change(p, s.sections[at].lines); s.sections[at].lines == nil {
-				s.sections = slices.Delete(s.sections, at, at+1)
+			s := found[index]
+			at := s.chunkOf(prefix(w))
+			if s.chunks[at].lines = change(p, s.chunks[at].lines); s.chunks[at].lines == nil {
+				s.chunks = slices.Delete(s.chunks, at, at+1)
 			}
-			if writeBufferRows(p, s); len(s.sections) == 0 {
+			if writeBufferRows(p, s); len(s.chunks) == 0 {
 				removeBufferRows(p, s)
 			}
 		})
@@ -181,8 +182,8 @@ func transferAccountPages(n int) func(*fixture.Store) []byte {
 	return func(w *fixture.Store) []byte { return store.KeyPages(nil, w.FirstDemo.Org, transferAccount(n)) }
 }
 
-// transferBetween returns an event that moves money several times between the accounts and has no
-// record.
+// transferBetween returns the step of an event without a record: its entry moves one unit from the first
+// account to the second, from the third to the fourth and so on, the given number of times.
 func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for range times {
@@ -199,7 +200,7 @@ func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step 
 	}
 }
 
-// postTransfers writes groups with one line on each of two benchmark accounts.
+// postTransfers writes the number of groups, each with one line on each of two benchmark accounts.
 func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	t.Helper()
 	var changes []*posting.Change
@@ -209,8 +210,8 @@ func postTransfers(t *testing.T, w *fixture.Store, groups, debit, credit int) {
 	w.Submit(t, changes...)
 }
 
-// transferRounds is large enough that a page of each account is flushed while the page buffer
-// still has its lines, and that further lines are buffered.
+// transferRounds is the number of groups that withTraffic writes: enough that some lines of each account are
+// both on a page and in the page buffer, and that the newest lines are only in the page buffer.
 const transferRounds = 70
 
 // fillShards posts to more accounts than one row of a group's page buffer can hold, so that the
@@ -226,8 +227,8 @@ func fillShards(t *testing.T, w *fixture.Store) {
 	}
 }
 
-// fillLongChunk posts so much to some accounts that a group's page buffer has a second part.
-// That is more than fits into a group of the small stores that tests copy.
+// fillLongChunk posts so much to some accounts that a group's page buffer has a second part. It opens the
+// store with the default options, because fixture.Options has groups that are too small for so much.
 func fillLongChunk(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	var first, second posting.Change
@@ -240,13 +241,13 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 	fixture.SubmitTo(t, j, &first, &second)
 }
 
-// newestRows returns the rows of the last group that has any.
+// newestRows returns the rows of the last group that has rows in the page buffer.
 func newestRows(all []bufferRow) []bufferRow {
 	last := all[len(all)-1].Group
 	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.Group != last })
 }
 
-// corruptAfter fills the page buffer in a given way and then corrupts the store.
+// corruptAfter returns a function that fills the page buffer with fill and then corrupts the store.
 func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
@@ -276,14 +277,14 @@ var bufferFaults = []fault{
 		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
 	})), []int{2}, "the totals are"},
 	{"a line twice in its row", changeChunk(feesPrefix, 7, repeatLines), []int{2}, "belongs to no event"},
-	{"a section of another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := newestRows(all)[0]
-		s.sections[s.find(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // one account lacks a line, the other has one too many
-	{"a section of an account that nothing was booked on", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a chunk of an account on which nothing was booked", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := newestRows(all)[0]
-		s.sections[s.find(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
+		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""},
 	{"an account whose first line is on no page", func(t *testing.T, w *fixture.Store) {
@@ -297,19 +298,19 @@ var bufferFaults = []fault{
 
 	{"a list that lacks the row of a creation", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, true) }, []int{4}, "is not listed"},
 	{"a list that lacks the row of a last change", func(t *testing.T, w *fixture.Store) { removeFromLists(t, w, false) }, []int{4}, "is not listed"},
-	{"a list's section in another partner's list", func(t *testing.T, w *fixture.Store) {
+	{"a list's chunk under another partner's list", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))[3]
-			s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
+			s.chunks[s.chunkOf(listPrefix(w.FirstDemo.Partner)(w))].prefix = listPrefix(9)(w)
 			writeBufferRows(p, s)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
-	{"a list's rows of one group the other way round", func(t *testing.T, w *fixture.Store) {
+	{"a list's rows of one group in reverse order", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
 			for _, s := range all {
-				part := &s.sections[s.find(listPrefix(w.FirstDemo.Partner)(w))]
+				part := &s.chunks[s.chunkOf(listPrefix(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
 				if len(rows) == 2 { // a transaction, and the return that reverses it
@@ -328,19 +329,21 @@ var bufferFaults = []fault{
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			all := bufferRowsOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(all, func(s bufferRow) bool { return len(s.sections) == 1 && s.find(listPrefix(w.FirstDemo.Partner)(w)) == 0 })
+			at := slices.IndexFunc(all, func(s bufferRow) bool {
+				return len(s.chunks) == 1 && s.chunkOf(listPrefix(w.FirstDemo.Partner)(w)) == 0
+			})
 			removeBufferRows(p, all[at])
 			all[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
 			writeBufferRows(p, all[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"a chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		from := newestRows(all)[3]
 		writeBufferRows(p, moveChunk(from, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},
 	{"a last part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[1]) }), []int{2}, "has no line"},
 	{"a first part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[0]) }), []int{2, 5}, ""},
-	{"a part further on than it belongs", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a part with too high a number", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := newestRows(all)[1]
 		removeBufferRows(p, s)
 		s.Part++
@@ -348,15 +351,15 @@ var bufferFaults = []fault{
 	}), []int{5}, "does not follow another"},
 	{"parts out of order", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		parts := newestRows(all)
-		parts[0].sections, parts[1].sections = parts[1].sections, parts[0].sections
+		parts[0].chunks, parts[1].chunks = parts[1].chunks, parts[0].chunks
 		writeBufferRows(p, parts...)
 	}), []int{2}, "out of the order of booking"},
-	{"groups the other way round", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"two groups in reverse order", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		a, b := all[len(all)-2], all[len(all)-1]
-		a.sections, b.sections = b.sections, a.sections
+		a.chunks, b.chunks = b.chunks, a.chunks
 		writeBufferRows(p, a, b)
 	}), []int{5}, "booked before those of group"},
-	{"a row of a group that never was", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a row of a group that does not exist", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := newestRows(all)[0]
 		removeBufferRows(p, s)
 		s.Group += 9
@@ -381,12 +384,12 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		list := listPrefix(w.FirstDemo.Partner)(w)
 		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
-			at := s.find(list)
-			rows, err := store.DecodeListed(s.sections[at].lines)
+			at := s.chunkOf(list)
+			rows, err := store.DecodeListed(s.chunks[at].lines)
 			fixture.Must(t, err)
 			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == creation {
-				s.sections = slices.Delete(s.sections, at, at+1)
-				if writeBufferRows(p, s); len(s.sections) == 0 {
+				s.chunks = slices.Delete(s.chunks, at, at+1)
+				if writeBufferRows(p, s); len(s.chunks) == 0 {
 					removeBufferRows(p, s)
 				}
 			}
@@ -394,10 +397,10 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	})
 }
 
-// moveChunk moves a chunk from one row to another.
+// moveChunk moves the last chunk of a row to another row and returns both rows.
 func moveChunk(from, to bufferRow) []bufferRow {
-	n := len(from.sections) - 1
-	to.sections = append(slices.Clone(to.sections), from.sections[n])
-	from.sections = from.sections[:n]
+	n := len(from.chunks) - 1
+	to.chunks = append(slices.Clone(to.chunks), from.chunks[n])
+	from.chunks = from.chunks[:n]
 	return []bufferRow{from, to}
 }

@@ -20,7 +20,7 @@ var callFaults = []fault{
 	{"a call made twice", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, lines[0]) })
 	}, []int{7}, ""},
-	{"a charge that the record does not know", func(t *testing.T, w *fixture.Store) {
+	{"a charge at the provider that the record does not have", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string {
 			for i, line := range lines {
 				if strings.Contains(line, w.DeclinedPayment.ID.String()) {
@@ -30,7 +30,7 @@ var callFaults = []fault{
 			return lines
 		})
 	}, []int{7}, ""},
-	{"a log that is gone", func(t *testing.T, w *fixture.Store) {
+	{"a missing log", func(t *testing.T, w *fixture.Store) {
 		if err := os.Remove(filepath.Join(w.Dir, "simulator.log")); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeCheckpoints posts on further days and makes the checkpoints of the days that have ended.
+// makeCheckpoints posts entries on four further days and makes the checkpoints of the days that have ended.
 func makeCheckpoints(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	for day := range 4 {
@@ -30,11 +30,11 @@ func makeCheckpoints(t *testing.T, w *fixture.Store) {
 		}
 		fixture.SubmitTo(t, j, changes...)
 	}
-	makeOneCheckpoint(t, w)
+	makeMissingCheckpoints(t, w)
 }
 
-// makeOneCheckpoint lets the real checkpointer make the checkpoints that are due.
-func makeOneCheckpoint(t *testing.T, w *fixture.Store) {
+// makeMissingCheckpoints lets the real checkpointer make the checkpoints that are due and missing.
+func makeMissingCheckpoints(t *testing.T, w *fixture.Store) {
 	t.Helper()
 	makeCheckpointAt(t, w, fixture.StartTime.AddDate(0, 0, 4))
 }
@@ -70,7 +70,8 @@ func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []stor
 
 type storedKV struct{ key, row []byte }
 
-// rewriteCheckpoint replaces a part of a checkpoint, and its head to match.
+// rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match it. change alters
+// an account's totals and tells whether the account stays. The accounts in more are added.
 func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
@@ -99,13 +100,13 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 		t.Error("nothing was compared")
 	}
 	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
-		"all are missing": func(p *fixture.Corrupter, heads, parts []storedKV) {
+		"all checkpoints are missing": func(p *fixture.Corrupter, heads, parts []storedKV) {
 			for _, row := range append(heads, parts...) {
 				p.Group.Delete(row.key)
 			}
 		},
-		"a part is missing":    func(p *fixture.Corrupter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
-		"the last was cut off": func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
+		"a part is missing":        func(p *fixture.Corrupter, _, parts []storedKV) { p.Group.Delete(parts[1].key) },
+		"the last head is missing": func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Delete(heads[len(heads)-1].key) },
 	} {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			heads, parts := checkpointRows(p, w)
@@ -116,15 +117,15 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 		if got.Digest != with.Digest {
 			t.Errorf("%s: the digest is another", name)
 		}
-		makeOneCheckpoint(t, w)
+		makeMissingCheckpoints(t, w)
 	}
 }
 
 // counted returns how many things a rule has checked.
 func counted(r *findings.Report, rule int) uint64 {
-	for _, of := range r.Rules {
-		if of.Number == rule {
-			return of.Count
+	for _, result := range r.Rules {
+		if result.Number == rule {
+			return result.Count
 		}
 	}
 	return 0
@@ -149,20 +150,20 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 				return a.Path != "L:bench:4"
 			})
 		}},
-		{"an account that there is not", "account L:nobody", func(p *fixture.Corrupter, heads, parts []storedKV) {
+		{"an account that does not exist", "account L:nobody", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			rewriteCheckpoint(p, heads[3], parts[3], func([]byte, *ledger.Totals) bool { return true }, ledger.Account{Path: "L:nobody", Asset: money.Asset{Currency: "USD", Env: money.Test}})
 		}},
 		{"a part of another checkpoint", "than its events give", func(p *fixture.Corrupter, _, parts []storedKV) {
 			p.Group.Set(parts[2].key, parts[1].row)
 		}},
-		{"one that has a wrong time in its key", "has a wrong time in its key", func(p *fixture.Corrupter, heads, _ []storedKV) {
+		{"a checkpoint with a wrong time in its key", "has a wrong time in its key", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			key := bytes.Clone(heads[1].key)
 			key[len(key)-1]++
 			p.Group.Delete(heads[1].key)
 			p.Group.Set(key, heads[1].row)
 		}},
-		{"one that comes behind a later one", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
-		{"one of an event that was not booked", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
+		{"a checkpoint of an earlier event than the one before", "comes too late", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[2].key, heads[0].row) }},
+		{"a checkpoint of an event that does not exist", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			last := heads[len(heads)-1]
 			h, err := store.DecodeCheckpointHead(store.KVKey(last.key), last.row)
 			fixture.Must(p.T, err)
@@ -171,16 +172,16 @@ func TestEveryWrongCheckpointIsFound(t *testing.T) {
 		}},
 		{"a head that cannot be read", "unknown form", func(p *fixture.Corrupter, heads, _ []storedKV) { p.Group.Set(heads[3].key, []byte{7}) }},
 		{"a part of no checkpoint", "is not one of its parts", func(p *fixture.Corrupter, heads, parts []storedKV) {
-			seq, place, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
+			seq, part, ok := store.ParseCheckpointPart(store.KVKey(parts[1].key))
 			if !ok {
 				p.T.Fatal("a part's key")
 			}
-			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, place+1)), parts[1].row)
+			p.Group.Set(store.KeyKV(nil, ledger.ID(parts[1].key[1:17]), store.KeyCheckpointPart(seq, part+1)), parts[1].row)
 		}},
-		{"a row of no known kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
+		{"a row of an unknown kind", "of an unknown kind", func(p *fixture.Corrupter, heads, _ []storedKV) {
 			p.Group.Set(store.KeyKV(nil, ledger.ID(heads[0].key[1:17]), []byte("tx")), []byte{1})
 		}},
-		{"a chain with another link", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
+		{"a checkpoint that names a wrong previous one", "which does not exist", func(p *fixture.Corrupter, heads, parts []storedKV) {
 			h, err := store.DecodeCheckpointHead(store.KVKey(heads[2].key), heads[2].row)
 			fixture.Must(p.T, err)
 			h.Previous--

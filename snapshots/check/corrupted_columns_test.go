@@ -82,17 +82,17 @@ var columnFaults = []contractFault{
 const day = ledger.Micros(24 * 3600 * 1_000_000)
 
 var waitingContractFaults = []contractFault{
-	{"a contract whose time was forgotten", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
+	{"a contract without its timer", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.find("lease secular"), contract.BearExpense, `{"amount":"1","description":"oil"}`, func(d *contract.Decision) { d.Due = 0 })
 		})
 	}},
-	{"a contract that is woken on another day", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
+	{"a contract with a timer on another day", []int{3}, "has a timer at", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.act(b.find("deposit"), contract.Profit, `{"gross_profit":"0"}`, func(d *contract.Decision) { d.Due += day })
 		})
 	}},
-	{"a contract that time has nothing to do with", []int{3}, "has a timer at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
+	{"a contract with a timer that it must not have", []int{3}, "has a timer at", funding(func(d *contract.Decision) { d.Due = ledger.MicrosOf(fixture.StartTime) + 1_000*day })},
 	{"a contract that has ended and was not finished", []int{3}, "and was finished at 0", actWith("investment secular", contract.Complete, `{"final_value":"1"}`, func(d *contract.Decision) { d.Finish = false })},
 	{"a contract that was finished and goes on", []int{3}, "and was finished at", funding(func(d *contract.Decision) { d.Finish = true })},
 }
@@ -116,13 +116,13 @@ func amountRow(n uint64) []byte { return store.EncodeAmount(nil, money.FromUint6
 var numberFaults = []contractFault{
 	{"a number that another contract has", []int{4}, "which another contract has", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 2 })},
 	{"no number", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 0 })},
-	{"a number beyond all", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
+	{"a number that was never assigned", []int{4}, "which was never assigned", corruptStamp("lease secular", func(_ *contractStore, e *store.Envelope) { e.Number = 1 << 40 })},
 	{"a gap", []int{4}, "of which the last is", corruptStamp("deposit", func(_ *contractStore, e *store.Envelope) { e.Number = 9 })},
-	{"a sequence that has gone on", []int{4}, "counter number/ID", corruptCounter("number/ID", "", amountRow(4))},
+	{"a sequence ahead of its contracts", []int{4}, "counter number/ID", corruptCounter("number/ID", "", amountRow(4))},
 	{"a sequence that was lost", []int{4}, "there is no counter number/SUK", corruptCounter("number/SUK", "", nil)},
 	{"a sequence that can't be read", []int{4}, "counter number/PN", corruptCounter("number/PN", "", []byte{0xff, 0xff})},
 	{"one contract too few", []int{4}, "counter contracts/ID prod", corruptCounter("contracts/ID", "prod", amountRow(2))},
-	{"contracts where there are none", []int{4}, "counter contracts/ID test", corruptCounter("contracts/ID", "test", amountRow(1))},
+	{"a count of contracts where there are none", []int{4}, "counter contracts/ID test", corruptCounter("contracts/ID", "test", amountRow(1))},
 	{"a count that was lost", []int{4}, "there is no counter contracts/IJR test", corruptCounter("contracts/IJR", "test", nil)},
 }
 
@@ -178,21 +178,21 @@ func showingNobody(_ *contractStore, rows []store.Listed) []store.Listed {
 	return append(rows, store.Listed{Booked: rows[len(rows)-1].Booked + 1, First: true, ID: fixture.NewID()})
 }
 
-const peopleList = "is not exactly once in the list of its environment and of each of its parties"
+const wrongLists = "is not exactly once in the list of its environment and of each of its parties"
 
 var contractListFaults = []contractFault{
 	{"a product's list without one of its contracts", []int{4}, "is not listed", corruptListRows(leaseList, dropFirst)},
 	{"a product's list with a contract twice", []int{4}, "is listed twice", corruptListRows(leaseList, repeatFirst)},
 	{"a product's list with another product's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("deposit"))},
 	{"a product's list with the other reading's contract", []int{4}, "where it does not belong", corruptListRows(leaseList, showingOther("lease religious"))},
-	{"a product's list with what is not there", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
-	{"a customer's list without one of its contracts", []int{4}, peopleList, corruptListRows(customersLeases, dropFirst)},
-	{"a customer's list with a contract twice", []int{4}, peopleList, corruptListRows(customersLeases, repeatFirst)},
-	{"a customer's list with somebody else's contract", []int{4}, peopleList, corruptListRows(customersLeases, showingOther("issue secular"))},
-	{"a customer's list with what is not there", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
-	{"an environment's list without one of its contracts", []int{4}, peopleList, corruptListRows(environmentsLeases, dropFirst)},
-	{"a contract of another customer", []int{4}, peopleList, setColumn("lease secular", "customer_id", ledger.ID{7})},
-	{"an investor's list without one of its issues", []int{4}, peopleList, corruptListRows(investorsIssues, dropFirst)},
+	{"a product's list with a missing contract", []int{4}, "which does not exist", corruptListRows(leaseList, showingNobody)},
+	{"a customer's list without one of its contracts", []int{4}, wrongLists, corruptListRows(customersLeases, dropFirst)},
+	{"a customer's list with a contract twice", []int{4}, wrongLists, corruptListRows(customersLeases, repeatFirst)},
+	{"a customer's list with somebody else's contract", []int{4}, wrongLists, corruptListRows(customersLeases, showingOther("issue secular"))},
+	{"a customer's list with a missing contract", []int{4}, "which does not exist", corruptListRows(customersLeases, showingNobody)},
+	{"an environment's list without one of its contracts", []int{4}, wrongLists, corruptListRows(environmentsLeases, dropFirst)},
+	{"a contract of another customer", []int{4}, wrongLists, setColumn("lease secular", "customer_id", ledger.ID{7})},
+	{"an investor's list without one of its issues", []int{4}, wrongLists, corruptListRows(investorsIssues, dropFirst)},
 }
 
 func replyOf(w *contractStore, key string) ledger.Source {
@@ -230,7 +230,7 @@ func resealPlaintext(change func(t *testing.T, w *contractStore, plaintext []byt
 	}
 }
 
-// corruptClaimOwner changes the claim on that action's key, or removes it.
+// corruptClaimOwner changes the claim on the key of the last action that had a key, or removes the claim.
 func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -245,7 +245,7 @@ func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(
 	}
 }
 
-// ownedBy names another record in the claim of a key.
+// ownedBy makes the claim on a key name another record.
 func ownedBy(s func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
 	return func(w *contractStore, owner []byte) []byte {
 		made := s(w)
@@ -276,8 +276,8 @@ var staffFaults = []contractFault{
 		fixture.Must(t, err)
 		return sealed
 	})},
-	{"an answer of no form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
-	{"an answer that is of no contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
+	{"an answer of an unknown form", []int{3, 4}, "is of an unknown form", corruptReply(func(_ *testing.T, _ *contractStore, payload []byte) []byte { return append([]byte{9}, payload[1:]...) })},
+	{"an answer to no action on a contract", []int{3, 4}, "does not follow a contract's event", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			reply := fixture.NewID()
 			b.submit(&posting.Change{
@@ -295,7 +295,7 @@ var staffFaults = []contractFault{
 		})
 	}},
 	{"a key that was lost", []int{4}, "belongs to no idempotency key", corruptClaimOwner(func(*contractStore, []byte) []byte { return nil })},
-	{"a key that was used for nothing", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
+	{"a key that names a missing contract", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(*contractStore) ledger.Source { return contractSource(fixture.NewID()) }))},
 	{"a key that was used for another contract", []int{4}, "belongs to no idempotency key", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return contractSource(w.contracts["deposit"]) }))},
 	{"a key that was used for a payment", []int{4}, "which does not exist", corruptClaimOwner(ownedBy(func(w *contractStore) ledger.Source { return fixture.TransactionSource(w.ChargedPayment.ID) }))},
 	{"a key of an unknown form", []int{4}, "of an unknown form", corruptClaimOwner(func(_ *contractStore, owner []byte) []byte { return owner[:40] })},
@@ -321,13 +321,13 @@ var screeningFaults = []contractFault{
 	{"another decision than was found", []int{3}, "events lead to", corruptScreening(func(s map[string]any) { s["decision"] = "review" })},
 	{"a decision that its rules don't give", []int{3}, `and its rules give "fail"`, corruptScreening(func(s map[string]any) { s["given"].(map[string]any)["AssetType"] = "weapons" })},
 	{"other findings", []int{3}, "and its rules give", corruptScreening(func(s map[string]any) { s["findings"] = nil })},
-	{"rules that nobody knows", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
+	{"an unknown ruleset", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
-	{"a screening that is not over", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
+	{"a screening that is not finished", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
@@ -335,7 +335,7 @@ var screeningFaults = []contractFault{
 			})
 		})
 	}},
-	{"a screening with a decision of its own", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
+	{"an unknown decision", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			b.submit(&posting.Change{Steps: []posting.Step{{
 				Org: w.FirstDemo.Org, Source: ledger.Source{Kind: ledger.Screening, ID: fixture.NewID()}, Finish: true,
@@ -343,7 +343,7 @@ var screeningFaults = []contractFault{
 			}}})
 		})
 	}},
-	{"a screening that became something else", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
+	{"a second event of a screening", []int{3}, "no machine has the step", func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) {
 			source := ledger.Source{Kind: ledger.Screening, ID: w.screening}
 			view := b.journal.View()

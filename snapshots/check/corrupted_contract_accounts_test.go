@@ -67,13 +67,13 @@ func TestLinesOfContractAccountsAreCompared(t *testing.T) {
 	}
 }
 
-// The number of contracts' accounts is unbounded. The checker holds only accounts that
-// contracts share in memory, and one sum for each contract.
+// The number of accounts that belong to one contract is unbounded, so the checker does not hold them in
+// memory. It holds all other accounts, which include those that contracts share.
 func TestContractAccountsAreNotHeldInMemory(t *testing.T) {
 	w := copyContractStore(t, fixture.Paged)
 	report := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, report)
-	if own := report.Counts.Accounts - report.Counts.AccountsInMemory; own < uint64(len(w.contracts)) {
-		t.Errorf("%d accounts of %d contracts were not held in memory, of %d in all", own, len(w.contracts), report.Counts.Accounts)
+	if notHeld := report.Counts.Accounts - report.Counts.AccountsInMemory; notHeld < uint64(len(w.contracts)) {
+		t.Errorf("%d accounts of %d contracts were not held in memory, of %d in all", notHeld, len(w.contracts), report.Counts.Accounts)
 	}
 }

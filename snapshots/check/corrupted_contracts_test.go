@@ -33,7 +33,8 @@ func wantSomewhere(t *testing.T, report *findings.Report, wantText string) {
 
 func contractSource(id ledger.ID) ledger.Source { return ledger.Source{Kind: ledger.Contract, ID: id} }
 
-// contractScenarios lets tests change decisions about contracts before the real writer gets them.
+// contractScenarios writes decisions about contracts with the real writer. Tests may change a decision before it
+// is written.
 type contractScenarios struct {
 	t       testing.TB
 	sample  *contractStore
@@ -48,7 +49,7 @@ func (w *contractStore) withScenarios(t testing.TB, fn func(b *contractScenarios
 	fixture.Must(t, b.journal.Close())
 }
 
-// craftedContract is a contract of a contractScenarios.
+// craftedContract is a contract that a contractScenarios has written or found, with its version.
 type craftedContract struct {
 	*contract.Record
 	version uint64
@@ -83,7 +84,7 @@ func (b *contractScenarios) submit(change *posting.Change) posting.Receipt {
 	return receipt
 }
 
-// open creates an investment or a safekeeping contract, changed before it is written.
+// open creates an investment or a safekeeping contract. change alters the decision before it is written.
 func (b *contractScenarios) open(p *contract.Product, reading *contract.Reading, change func(*contract.Decision)) *craftedContract {
 	b.t.Helper()
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500","business_type":"trade",`+
@@ -132,7 +133,8 @@ func funding(change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	}
 }
 
-// actWith performs an action on a contract of the contract store, changed before it is written.
+// actWith performs an action on a contract of the contract store; change alters the decision before it is
+// written.
 func actWith(name string, action contract.Action, body string, change func(*contract.Decision)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.withScenarios(t, func(b *contractScenarios) { b.act(b.find(name), action, body, change) })
@@ -149,7 +151,7 @@ func addOne(d *contract.Decision) {
 	}
 }
 
-// changePosting moves the first line of one side of an entry to another account.
+// changePosting replaces the account of the first posting on the side.
 func changePosting(side ledger.Side, path func(r *contract.Record) ledger.Path) func(*contract.Decision) {
 	return func(d *contract.Decision) {
 		postings := d.Events[0].Entry.Postings
@@ -166,7 +168,7 @@ func ownPath(stem string) func(*contract.Record) ledger.Path {
 	return func(r *contract.Record) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 }
 
-// splitEntry moves an entry's lines from the third on into a separate event.
+// splitEntry moves an entry's postings from the third on into the entry of a second event.
 func splitEntry(d *contract.Decision) {
 	first := &d.Events[0]
 	rest := *first.Entry
@@ -178,19 +180,19 @@ func splitEntry(d *contract.Decision) {
 // lifecycleFaults are events and entries that a contract's machine and accounts do not allow.
 // The real writer writes them, so that the books are sound.
 var lifecycleFaults = []contractFault{
-	{"an entry that goes on in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
-	{"an entry that is missing where there must be one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
-	{"an entry that is missing where there may be none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, withoutEntry)},
-	{"one more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
-	{"one more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
-	{"one more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
+	{"an entry that continues in another event", nil, "", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, splitEntry)},
+	{"a missing entry of an event that must have one", []int{3}, "it has no entry", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, withoutEntry)},
+	{"a missing entry of an event that may have none", []int{3}, "and by its entries that is", actWith("venture secular", contract.Dissolve, reason, withoutEntry)},
+	{"one unit more on both sides of an entry", []int{3}, "and by its entries that is", funding(addOne)},
+	{"one unit more between accounts that contracts share", []int{3}, "other sums than its entries", actWith("lease secular", contract.BearExpense, `{"amount":"5","description":"oil"}`, addOne)},
+	{"one unit more for the institution in a distribution", []int{3}, "other sums than its entries", actWith("deposit", contract.Profit, `{"gross_profit":"20"}`, func(d *contract.Decision) {
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Account == "A:pool" || p.Account == "I:mudarib_share" {
 				d.Events[0].Entry.Postings[i].Amount = fixture.MustAdd(p.Amount, 1)
 			}
 		}
 	})},
-	{"an entry on what moves no money", []int{3}, "its entry is not one of such an event", actWith("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
+	{"an entry of an event that moves no money", []int{3}, "its entry is not one of such an event", actWith("investment secular", contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-09"}`,
 		func(d *contract.Decision) {
 			entry := &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 				{Account: "E:one", Asset: d.Record.Asset, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -218,7 +220,7 @@ var lifecycleFaults = []contractFault{
 			b.open(contract.Safekeeping, contract.Religious, func(d *contract.Decision) { d.Events = append(d.Events[:1:1], d.Events[2:]...) })
 		})
 	}},
-	{"an entry that goes on without one before it", []int{3}, "does not continue the entry", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
+	{"an entry that continues none", []int{3}, "does not continue the entry", actWith("sale secular", contract.RecordPayment, `{"amount":"9"}`, func(d *contract.Decision) {
 		splitEntry(d)
 		d.Events[0].Entry, d.Events[1].Entry.Postings = nil, append(d.Events[0].Entry.Postings, d.Events[1].Entry.Postings...)
 	})},
@@ -227,7 +229,7 @@ var lifecycleFaults = []contractFault{
 			return ledger.Path("A:mudaraba:" + w.contracts["investment secular"].String())
 		}))(t, w)
 	}},
-	{"an entry on an account that no contract speaks of", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
+	{"an entry on an unknown account of a contract", []int{3}, "says nothing", actWith("investment secular", contract.Profit,
 		`{"gross_profit":"10","period_end_date":"2026-09-09"}`, changePosting(ledger.Credit, ownPath("L:forgotten")))},
 	{"an entry of another asset", []int{3}, "has moved another asset", funding(func(d *contract.Decision) {
 		for i := range d.Events[0].Entry.Postings {
@@ -239,7 +241,7 @@ var lifecycleFaults = []contractFault{
 			d.Events[0].Entry.Postings[i].Asset.Currency = "EUR"
 		}
 	})},
-	{"an entry of no day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
+	{"an entry on an impossible day", []int{3}, "its entry has an impossible day", funding(func(d *contract.Decision) {
 		d.Events[0].Entry.Effective = ledger.DateOf(time.Date(9001, 1, 1, 0, 0, 0, 0, time.UTC))
 	})},
 	{"rent before its day", []int{3}, "before its day", func(t *testing.T, w *contractStore) {
@@ -252,7 +254,7 @@ var lifecycleFaults = []contractFault{
 			b.write(&d, r.version)
 		})
 	}},
-	{"a sale that has ended with what it holds", []int{3}, "and still holds", actWith("sale secular", contract.SettleEarly, `{"rebate":"0"}`, func(d *contract.Decision) {
+	{"a sale that has ended and still holds money", []int{3}, "and still holds", actWith("sale secular", contract.SettleEarly, `{"rebate":"0"}`, func(d *contract.Decision) {
 		for _, name := range []string{"outstanding", "deferred_profit"} {
 			columnNamed(d.Record, name).Put(d.Record.Values, money.FromUint64(7))
 		}

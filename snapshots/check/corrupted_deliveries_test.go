@@ -24,7 +24,7 @@ var deliveryFaults = []deliveryFault{
 	{"a delivery that has another content than its notice", changeRetried(func(row map[string]any) { row["b"] = []byte{1, 0, 4} }), "another content than its notice"},
 	{"a delivery of another source than its notice's", changeRetried(func(row map[string]any) { row["s"] = make([]byte, 16) }), "another notice"},
 	{"a delivery of another page than its notice's", changeRetried(func(row map[string]any) { row["p"] = int64(5) }), "another notice"},
-	{"a delivery of operators' contacts that is a merchant's", changeRetried(func(row map[string]any) { row["l"] = []byte("x") }), "has a channel that it can't have"},
+	{"a merchant's delivery with an address of operators", changeRetried(func(row map[string]any) { row["l"] = []byte("x") }), "has a channel that it can't have"},
 	{"a delivery that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, _ := p.firstNotice(w.retried)
@@ -64,15 +64,15 @@ var deliveryFaults = []deliveryFault{
 			p.changeDelivery(w.parked, func(row map[string]any) { row["a"] = append(attempts(row), attempts(row)[5]) })
 		}))
 	}, "more than six times"},
-	{"more attempts before it was asked for again than in all", func(t *testing.T, w *notifiedStore) {
+	{"a delivery requested again after more attempts than it has", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeDelivery(w.requestedAgain, func(row map[string]any) { row["r"] = 3 }) }))
 	}, "or too many attempts"},
-	{"asked for again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
+	{"a delivery requested again after another attempt than the marked one", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.changeDelivery(w.requestedAgain, func(row map[string]any) { attempts(row)[0].(map[string]any)["s"] = 299 })
 		}))
 	}, "without having been requested again"},
-	{"a delivery that waits and is tried never", func(t *testing.T, w *notifiedStore) {
+	{"a waiting delivery without a time for the next attempt", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Delete(p.onlyKey("r", failing))
 			p.changeDelivery(w.pending, func(row map[string]any) { delete(row, "n") })
@@ -89,7 +89,7 @@ var deliveryFaults = []deliveryFault{
 			p.changeDelivery(w.pending, func(row map[string]any) { row["n"] = late })
 		}))
 	}, "later than the gap"},
-	{"a delivery that is tried before it was", func(t *testing.T, w *notifiedStore) {
+	{"a delivery whose next attempt is before its last attempt", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			key := p.onlyKey("r", failing)
 			p.Group.Delete(key)
@@ -109,20 +109,20 @@ func changeRetried(change func(row map[string]any)) func(t *testing.T, w *notifi
 }
 
 var waitingFaults = []deliveryFault{
-	{"a delivery that waits and will not be tried", func(t *testing.T, w *notifiedStore) {
+	{"a waiting delivery without its row", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Delete(p.onlyKey("r", failing)) }))
 	}, "is pending, and has no row for that"},
-	{"a parked delivery that is not found", func(t *testing.T, w *notifiedStore) {
+	{"a parked delivery without its row", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Delete(p.onlyKey("p", failing)) }))
 	}, "is parked, and has no row for that"},
-	{"a delivery that waits twice", func(t *testing.T, w *notifiedStore) {
+	{"a waiting delivery with two rows", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			key := bytes.Clone(p.onlyKey("r", failing))
 			key[len(key)-10]++
 			p.Group.Set(key, []byte{})
 		}))
 	}, "it waits, and that is wrong"},
-	{"a delivery that waits and is over", func(t *testing.T, w *notifiedStore) {
+	{"a row for waiting of a delivery that has ended", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, _ := p.firstNotice(w.retried)
 			key := append(append([]byte{1}, n.To[:]...), binary.BigEndian.AppendUint64(nil, uint64(n.Booked))...)
@@ -135,10 +135,10 @@ var waitingFaults = []deliveryFault{
 			p.set([]byte{}, "p", append(append([]byte{1}, w.merchantTerminal[:]...), idOf(&n)...)...)
 		}))
 	}, "it was given up, and that is wrong"},
-	{"a row that waits and says something", func(t *testing.T, w *notifiedStore) {
+	{"a row for waiting with a value", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.Group.Set(p.onlyKey("r", failing), []byte{1}) }))
 	}, "a"},
-	{"a cursor beyond what is unsettled", func(t *testing.T, w *notifiedStore) {
+	{"a cursor after a notice that was not tried", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.acknowledged)
 			_, at := p.firstNotice(w.ofPartnerWithAddress)
@@ -179,10 +179,10 @@ var kvFaults = []deliveryFault{
 	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
-	{"a message to nobody", func(t *testing.T, w *notifiedStore) {
+	{"a message with a missing destination", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
 	}, "has a destination that does not exist"},
-	{"a message that says that it is an event's", func(t *testing.T, w *notifiedStore) {
+	{"a message that names an event", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
 	}, "belongs to no event"},
 }
@@ -199,7 +199,8 @@ func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
 	p.changeDeliveryAt(rows[0], change)
 }
 
-// retentionChange is the change by which retention removes everything booked before an instant.
+// retentionChange returns the change by which retention records that it removes all deliveries booked before
+// an instant.
 func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 	return &posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: notifier.RetentionSource(org), Events: []ledger.Event{{Name: "remove_deliveries"}},
@@ -209,9 +210,9 @@ func retentionChange(org ledger.ID, before time.Time) *posting.Change {
 
 // soundDeliveries are changes that look like faults but are allowed.
 var soundDeliveries = []deliveryFault{
-	{"what is older than the retention", func(t *testing.T, w *notifiedStore) {
-		swept := fixture.StartTime.Add(12 * time.Hour)
-		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), retentionChange(w.FirstDemo.Org, swept))
+	{"deliveries that retention has removed", func(t *testing.T, w *notifiedStore) {
+		removedAt := fixture.StartTime.Add(12 * time.Hour)
+		fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(removedAt), nil), retentionChange(w.FirstDemo.Org, removedAt))
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.DeleteAll(p.key("n"))
 			p.DeleteAll(p.key("d"))
@@ -223,13 +224,13 @@ var soundDeliveries = []deliveryFault{
 			}
 		}))
 	}, ""},
-	{"a cursor behind which everything is settled", func(t *testing.T, w *notifiedStore) {
+	{"a cursor before which all notices were tried", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			_, at := p.firstNotice(w.ofPartnerWithAddress)
 			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
 		}))
 	}, ""},
-	{"what has never been tried", func(t *testing.T, w *notifiedStore) {
+	{"a notice that was not tried yet", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.dropMarks(w.ofPartnerWithAddress) }))
 	}, ""},
 	{"the day of the last summaries", func(t *testing.T, w *notifiedStore) {
@@ -245,7 +246,7 @@ var soundDeliveries = []deliveryFault{
 			t.Fatalf("paid at terminal %v: %q", r.Terminal, r.Failure.Describe("en"))
 		}
 	}, ""},
-	{"deliveries asked for once more, and tried until they are parked", func(t *testing.T, w *notifiedStore) {
+	{"deliveries that were requested again, and tried until they were parked", func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 		defer n.close()
 		for _, r := range []*payment.Record{w.parked, w.pending, w.retried, w.requestedAgain, w.ofPartnerWithAddress} {
@@ -256,23 +257,23 @@ var soundDeliveries = []deliveryFault{
 	}, ""},
 }
 
-// An insider can't raise the time up to which retention has removed notifications, in order to change a
-// notification or to prevent its delivery: that time is in a record with events.
+// The checker finds it if an insider raises the time up to which retention has removed notifications, in order
+// to remove further ones: that time is in a record, and an event has the record's hash.
 func TestChangedRetentionTimeIsFound(t *testing.T) {
-	swept := fixture.StartTime.Add(12 * time.Hour)
-	for name, raised := range map[string]time.Time{"to a time before the sweep": swept.Add(-time.Hour), "to a time to come": fixture.StartTime.AddDate(1, 0, 0)} {
+	now := fixture.StartTime.Add(12 * time.Hour)
+	for name, raised := range map[string]time.Time{"to a past time": now.Add(-time.Hour), "to a future time": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
-			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(swept), nil), retentionChange(w.FirstDemo.Org, fixture.StartTime))
+			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(now), nil), retentionChange(w.FirstDemo.Org, fixture.StartTime))
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-			in := openInsider(t, &w.Store, swept)
+			in := openInsider(t, &w.Store, now)
 			row := in.rows["record d"][0]
 			changed := rawRow{row.key, bytes.Clone(row.value)}
 			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raised))))
 			rows := []rawRow{changed}
 			for _, kind := range []string{"kv n", "kv d", "kv e", "kv p", "kv r"} {
-				for _, gone := range in.rows[kind] {
-					rows = append(rows, rawRow{key: gone.key})
+				for _, removed := range in.rows[kind] {
+					rows = append(rows, rawRow{key: removed.key})
 				}
 			}
 			in.writeRows(rows...)

@@ -44,25 +44,25 @@ func recordsOfEachKind(t *testing.T, w *fixture.Store) (sources map[ledger.Sourc
 	return sources
 }
 
-// A record of the directory can't be read without a column that every record of its kind has.
+// A record of the directory can't be read if it lacks a column that every record of its kind must have.
 func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
-	for n, more := 0, true; more; n++ { // the nth needed column of each kind
+	for n, more := 0, true; more; n++ { // removes the nth required column from a record of each kind
 		w := fixture.Copy(t)
 		sources := recordsOfEachKind(t, w)
-		var lacks []string
+		var wantTexts []string
 		more = false
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			for source, org := range sources {
-				needed := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
-				if n < len(needed) {
-					p.Column(org, source, needed[n].Name, nil)
-					lacks = append(lacks, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+needed[n].Name)
+				required := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
+				if n < len(required) {
+					p.Column(org, source, required[n].Name, nil)
+					wantTexts = append(wantTexts, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+required[n].Name)
 				}
-				more = more || n+1 < len(needed)
+				more = more || n+1 < len(required)
 			}
 		})
 		report := w.Check(t, check.Inputs{})
-		for _, wantText := range lacks {
+		for _, wantText := range wantTexts {
 			if !slices.ContainsFunc(report.Rules[findings.RuleStates-1].Details, func(detail string) bool { return strings.HasSuffix(detail, wantText) }) {
 				t.Errorf("it is not said that %s", wantText)
 			}
@@ -79,13 +79,13 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 	}{
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
 		{"an organization of an unknown type", "organization", "type", "shop", []int{3}, "column type"},
-		{"a terminal that is off, though nobody switched it off", "terminal", "is_active", false, []int{3}, `says "inactive", and its events lead to "active"`},
+		{"a terminal that is inactive, though nobody switched it off", "terminal", "is_active", false, []int{3}, `says "inactive", and its events lead to "active"`},
 		{"a terminal of an unknown type", "terminal", "type", "loan", []int{3}, ""}, // the limit on it is reported too
 		{"a terminal with a fee below zero", "terminal", "provider_params", []byte(`{"fee_bps":"-1"}`), []int{3}, ""},
-		{"a terminal whose merchant is told nowhere", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
+		{"a terminal with an unreadable address", "terminal", "merchant_params", []byte(`{"notify_url":1}`), []int{3}, ""},
 		{"a terminal of nobody", "terminal", "partner_id", int64(0), []int{3}, ""},
 		{"a key that is revoked without an event", "key", "revoked_at", ledger.Micros(1), []int{3}, `says "revoked", and its events lead to "active"`},
-		{"a key that ends before there was time", "key", "expires_at", ledger.Micros(-1), unreadableRules, "has a time before 1970"},
+		{"a key that ends before 1970", "key", "expires_at", ledger.Micros(-1), unreadableRules, "has a time before 1970"},
 		{"a key of nobody", "key", "partner_id", int64(-1), unreadableRules, "has a partner number below 1"},
 		{"a key with a hash of another length", "key", "hash", fixture.Raw{1}, unreadableRules, "column hash"},
 		{"a key with another hash", "key", "hash", [32]byte{1}, []int{4}, "key"},

@@ -17,28 +17,29 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// drainedFaults are faults in page buffers that repeat lines of a page: the oldest lines of an
-// account with much traffic, and of the list of a partner with many payments.
+// drainedFaults are faults in lines that were flushed: they are on a page, and the page buffer still has
+// them. The oldest lines of an account with much traffic, and of the list of a partner with many payments,
+// are flushed.
 var drainedFaults = []fault{
-	{"a carried line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a flushed line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
-		part := &s.sections[s.find(transferAccountPages(1)(w))]
+		part := &s.chunks[s.chunkOf(transferAccountPages(1)(w))]
 		part.lines = changeFirstLine(raiseAmount)(p, part.lines)
 		writeBufferRows(p, s)
 	}), []int{2}, "that its pages have otherwise"},
-	{"a carried line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a flushed line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
-		at := s.find(transferAccountPages(1)(w))
-		s.sections = slices.Insert(s.sections, at, s.sections[at])
+		at := s.chunkOf(transferAccountPages(1)(w))
+		s.chunks = slices.Insert(s.chunks, at, s.chunks[at])
 		writeBufferRows(p, s)
 	}), []int{2}, "out of the order of booking"},
-	{"a carried section of another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
+	{"a flushed chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
-		s.sections[s.find(transferAccountPages(1)(w))].prefix = feesPrefix(w)
+		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
-	{"a carried row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
-	{"a page that lacks a line of those carried", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
+	{"a flushed row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
+	{"a page that lacks a flushed line", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
 		keys, rows := p.Rows(transferAccountPages(1)(w))
 		var left []byte
 		n := 0
@@ -52,7 +53,7 @@ var drainedFaults = []fault{
 	}), []int{2}, ""},
 	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
 		s := newestRows(all)[0]
-		lines := s.sections[s.find(transferAccountPages(1)(w))].lines
+		lines := s.chunks[s.chunkOf(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
 		p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
@@ -62,7 +63,7 @@ var drainedFaults = []fault{
 			list := listPrefix(w.FirstDemo.Partner)(w)
 			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
 			s := all[len(all)-1]
-			lines := s.sections[s.find(list)].lines
+			lines := s.chunks[s.chunkOf(list)].lines
 			first, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
 			p.Group.Set(store.KeyList(nil, w.FirstDemo.Org, payment.Transactions.Of(w.FirstDemo.Partner, money.Prod), first), lines)
@@ -78,14 +79,14 @@ var drainedFaults = []fault{
 	{"a row that comes back in its group with another amount", func(t *testing.T, w *fixture.Store) {
 		row := drainBuffer(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			row.sections[0].lines = changeFirstLine(raiseAmount)(p, row.sections[0].lines)
+			row.chunks[0].lines = changeFirstLine(raiseAmount)(p, row.chunks[0].lines)
 			writeBufferRows(p, row)
 		})
 	}, []int{2}, "that its pages have otherwise"},
 
-	// A sound store may contain these. The first exists until the row is removed, if there is no
-	// room for the removal yet. The second occurs if the line was flushed when no other was
-	// buffered. Readers get the same answers.
+	// The following two are no faults: a sound store may contain them, and readers get the same results. A
+	// row whose lines were flushed stays until a group has room for its removal. A line may have been
+	// flushed while the page buffer had no other line of its account.
 	{"a row that comes back in its group", func(t *testing.T, w *fixture.Store) {
 		row := drainBuffer(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { writeBufferRows(p, row) })
@@ -94,7 +95,7 @@ var drainedFaults = []fault{
 		postTransfers(t, w, 4, 1, 2)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			s := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), transferAccountPages(1)(w))[0]
-			lines := s.sections[s.find(transferAccountPages(1)(w))].lines
+			lines := s.chunks[s.chunkOf(transferAccountPages(1)(w))].lines
 			first, _, err := store.Span('p', lines)
 			fixture.Must(t, err)
 			p.Group.Set(store.KeyPage(nil, w.FirstDemo.Org, transferAccount(1), first), lines)
@@ -118,7 +119,7 @@ func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	return row
 }
 
-// lookAtRows calls inspect with the closed store.
+// lookAtRows opens the closed store and calls inspect, which must change nothing.
 func lookAtRows(t *testing.T, w *fixture.Store, inspect func(*fixture.Corrupter)) {
 	t.Helper()
 	s, err := store.Open(fixture.Options(w.Dir))
@@ -134,7 +135,8 @@ func TestEveryPageBufferFaultBreaksItsRule(t *testing.T) {
 	wantFaults(t, fixture.Copy, drainedFaults)
 }
 
-// A reader that goes backward through a list stops at the first row that is too old.
+// The rows of a list must be in order across its pages: a reader that goes backward through the list stops at
+// the first row that is too old.
 func TestListWithOverlappingPagesIsFound(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -150,19 +152,19 @@ func TestListWithOverlappingPagesIsFound(t *testing.T) {
 // The functions that fill the page buffer have the intended result and leave a sound store.
 func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
-		fill func(*testing.T, *fixture.Store)
-		is   func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
+		fill       func(*testing.T, *fixture.Store)
+		asIntended func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
 	}{
-		"traffic carries lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
+		"traffic flushes lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
-			without := 2 // the group that wrote the account's first lines, and the one that filled its page
-			return len(keys) == 2 && len(rowsWithLines(all, transferAccountPages(1)(w))) == transferRounds-without
+			unbuffered := 2 // the group that wrote the account's first lines, and the one that filled its page
+			return len(keys) == 2 && len(rowsWithLines(all, transferAccountPages(1)(w))) == transferRounds-unbuffered
 		}},
-		"so do the payments of a busy partner": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
+		"the payments of a busy partner flush rows of its list": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
 			keys, _ := p.Rows(listPrefix(4)(w))
 			return len(keys) > 1 && len(rowsWithLines(all, listPrefix(4)(w))) > 100
 		}},
-		"a crowd is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
+		"a group with many accounts is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
 			rows := newestRows(all)
 			return len(rows) == 16 && rows[15].Shard == 15
 		}},
@@ -172,15 +174,15 @@ func TestPageBufferFixturesAreSound(t *testing.T) {
 		}},
 		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
 			a, b := all[len(all)-2], all[len(all)-1]
-			return b.Group == a.Group+1 && a.find(transferAccountPages(1)(w)) >= 0 && b.find(transferAccountPages(3)(w)) >= 0
+			return b.Group == a.Group+1 && a.chunkOf(transferAccountPages(1)(w)) >= 0 && b.chunkOf(transferAccountPages(3)(w)) >= 0
 		}},
-		"what is worked off is carried and removed": {func(t *testing.T, w *fixture.Store) { drainBuffer(t, w) }, func(*fixture.Store, *fixture.Corrupter, []bufferRow) bool { return true }},
+		"a drained row is removed": {func(t *testing.T, w *fixture.Store) { drainBuffer(t, w) }, func(*fixture.Store, *fixture.Corrupter, []bufferRow) bool { return true }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
 			c.fill(t, w)
 			lookAtRows(t, w, func(p *fixture.Corrupter) {
-				if !c.is(w, p, bufferRowsOf(p, w.FirstDemo.Org)) {
+				if !c.asIntended(w, p, bufferRowsOf(p, w.FirstDemo.Org)) {
 					t.Error("the page buffer is not what this test needs")
 				}
 			})
@@ -203,10 +205,10 @@ func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown shard":       of(func(s *bufferRow) { s.Shard = 77 }),
-		"lines that are cut short":        of(func(s *bufferRow) { s.sections[0].lines = s.sections[0].lines[:3] }),
-		"a section of an unknown account": of(func(s *bufferRow) { s.sections[0].prefix = s.sections[0].prefix[:20] }),
-		"a page under what it has": func(w *fixture.Store, p *fixture.Corrupter) {
+		"a row of an unknown shard":     of(func(s *bufferRow) { s.Shard = 77 }),
+		"lines that are cut short":      of(func(s *bufferRow) { s.chunks[0].lines = s.chunks[0].lines[:3] }),
+		"a chunk of an unknown account": of(func(s *bufferRow) { s.chunks[0].prefix = s.chunks[0].prefix[:20] }),
+		"an unreadable page of an account with buffered lines": func(w *fixture.Store, p *fixture.Corrupter) {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
 		},

@@ -21,23 +21,23 @@ var refundFaults = []fault{
 	scenarioFault("a refund that takes less than it held", "it is not what the refund holds", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a share of the fee rounded up", "returns another part of its fee than its refunds make", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Record.Op.RefundedFee = fixture.MustAdd(d.Record.Op.RefundedFee, 1)
-			moveOne(last(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
+			moveOne(lastEvent(d).Entry, ledger.PartnerAvailable(d.Record.Partner), ledger.Fees)
 		})
 	}),
 	scenarioFault("a conversion back that is rounded up", "converts another part back than its refunds make", func(s *scenarios) {
 		l := s.pay(300, withRate(terms(payment.Fees{}), "0.77"))
-		l.refund(101, func(d *payment.Decision) { reduce(last(d).Entry.Postings, "EUR") })
+		l.refund(101, func(d *payment.Decision) { reduce(lastEvent(d).Entry.Postings, "EUR") })
 	}),
 	scenarioFault("a refund at another partner's expense", "returns its money in another way than it came", func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100, func(d *payment.Decision) {
-			renameAccount(last(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
+			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(1), ledger.PartnerAvailable(7))
 		})
 	}),
 	scenarioFault("a refund of another amount than is asked for", "for a refund that it does not name", func(s *scenarios) {
@@ -49,14 +49,14 @@ var refundFaults = []fault{
 		l.refund(100)
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { d.Record.Refunded = money.FromUint64(99) })
 	}),
-	scenarioFault("a refund that a second one's refusal hides", `is "charged", and has refunded 100`, func(s *scenarios) {
+	scenarioFault("a refund hidden by the refusal of a second one", `is "charged", and has refunded 100`, func(s *scenarios) {
 		l := s.pay(300, terms(payment.Fees{}))
 		l.refund(100)
 		l.answerOperation(payment.VerdictCharged)
 		l.refund(100)
 		l.answerOperation(payment.VerdictPending)
 		l.answerOperation(payment.VerdictRefused, func(d *payment.Decision) {
-			last(d).Name, last(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
+			lastEvent(d).Name, lastEvent(d).To, d.Record.Status = string(payment.RefundRefused), "charged", payment.Charged
 		})
 	}),
 	scenarioFault("a refund without a name", "and was asked for 1", func(s *scenarios) {
@@ -65,7 +65,7 @@ var refundFaults = []fault{
 	}),
 }
 
-// moveOne takes one minor unit off a line of an entry and adds it to another line.
+// moveOne takes one minor unit off an entry's posting on the account from and adds it to the posting on to.
 func moveOne(entry *ledger.Entry, from, to ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
@@ -104,7 +104,7 @@ var returnFaults = []fault{
 	scenarioFault("a reversed charge without its return", "and its return says otherwise", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return, d.Record.ReturnID = nil, ledger.ID{} })
 	}),
-	scenarioFault("a return of what is no charge", "", func(s *scenarios) {
+	scenarioFault("a return of an event that is no charge", "", func(s *scenarios) {
 		s.refundedInPart().reverse(func(d *payment.Decision) { d.Return.Events[0].Entry.Reverses = 1 })
 	}),
 	{"two charges that name each other's return", func(t *testing.T, w *fixture.Store) {
@@ -127,15 +127,15 @@ func (s *scenarios) refundedInPart() *scenario {
 	return l
 }
 
-// splitScenario is a fault in how an entry splits a partner's balance. It breaks rule 2.
+// splitScenario returns a fault in how an entry splits a partner's balance, which breaks rule 2.
 func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, wantText, fn)
 	f.broken = []int{2}
 	return f
 }
 
-// splitOff moves an amount from the partner's available account in an entry to the account of what the
-// partner owes.
+// splitOff adds a posting of the amount owed, on the side, to the account of what partner 1 owes. It changes
+// the posting on the partner's available account so that the entry still balances.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
@@ -155,22 +155,22 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 const wrongSplit = "splits a partner's balance differently than its accounts require"
 
 var splitFaults = []fault{
-	splitScenario("a credit that pays off what nobody owes", wrongSplit, func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Credit) })
+	splitScenario("a credit that pays off a debt that does not exist", wrongSplit, func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Credit) })
 	}),
-	splitScenario("a debit that is owed though it is there", wrongSplit, func(s *scenarios) {
+	splitScenario("a debit that is owed though enough is available", wrongSplit, func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100)
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
 	splitScenario("a payout that is owed though it was held", wrongSplit, func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a line both ways", "moves a partner's balance in both directions", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(last(d).Entry, 5, ledger.Debit) })
+	splitScenario("a credit and a debit in one entry", "moves a partner's balance in both directions", func(s *scenarios) {
+		s.pay(300, terms(fees()), func(d *payment.Decision) { splitOff(lastEvent(d).Entry, 5, ledger.Debit) })
 	}),
-	splitScenario("a debt that a credit passes by", wrongSplit, func(s *scenarios) {
+	splitScenario("a credit that does not reduce a debt", wrongSplit, func(s *scenarios) {
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		r := s.request(payment.Payment, 300)
 		r.Asset.Currency = "CHF" // the asset in which the trader owes
@@ -178,10 +178,10 @@ var splitFaults = []fault{
 		t.Asset = r.Asset
 		l := s.create(r, t)
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			renameAccount(last(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
+			renameAccount(lastEvent(d).Entry, ledger.PartnerAvailable(s.w.Trades.Partner), ledger.PartnerAvailable(s.w.Trades.Partner))
 		})
 	}),
-	splitScenario("a payout of what is not there", "available, and its overdraft is 0", func(s *scenarios) {
+	splitScenario("a payout of money that is not available", "available, and its overdraft is 0", func(s *scenarios) {
 		s.w.FirstDemo.Partner = 7
 		s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
@@ -192,7 +192,7 @@ var splitFaults = []fault{
 		l.answerOperation(payment.VerdictRefused)
 		s.create(s.request(payment.Payout, 301), terms(payment.Fees{}), func(d *payment.Decision) { d.Funds, d.MustRecord = nil, true })
 	}),
-	{"a refund of what is not there any more", func(t *testing.T, w *fixture.Store) {
+	{"a refund of money that was paid out since", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
 			s.w.FirstDemo.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
@@ -201,7 +201,7 @@ var splitFaults = []fault{
 			l.refund(300)
 		})
 	}, nil, ""},
-	{"a hold of a payment that costs more than it brings", func(t *testing.T, w *fixture.Store) {
+	{"a hold of a payment whose fee exceeds its amount", func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, func(s *scenarios) {
 			s.w.FirstDemo.Partner = 7
 			s.hold(payment.Payment, 300, terms(payment.Fees{Fixed: money.FromUint64(400)}))
@@ -215,7 +215,7 @@ var sealedFaults = []fault{
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)), []byte("a sealed card"))
 		})
 	}, []int{3}, "which has no sealed card"},
-	{"a card that is sealed for nobody", func(t *testing.T, w *fixture.Store) {
+	{"a card that is sealed for a missing transaction", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeySealed(nil, w.FirstDemo.Org, fixture.TransactionSource(uuid.New())), []byte("a sealed card"))
 		})

@@ -18,7 +18,7 @@ import (
 )
 
 var noticeFaults = []deliveryFault{
-	{"a notification that never reached the writer", func(t *testing.T, w *notifiedStore) {
+	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
 		at, request := decisionFor(&w.Store, "")
 		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
@@ -43,7 +43,7 @@ var noticeFaults = []deliveryFault{
 			}))
 		}))
 	}, "belongs to no event"},
-	{"a notice behind the last event", func(t *testing.T, w *notifiedStore) {
+	{"a notice later than the last event", func(t *testing.T, w *notifiedStore) {
 		const late = 1 << 60
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
@@ -65,7 +65,7 @@ var noticeFaults = []deliveryFault{
 		n.Body = append(bytes.Clone(n.Body), 0)
 		return []store.Notice{n}
 	}), "can't be read"},
-	{"a notice of the subscriptions' about a transaction", changedNotice(func(n store.Notice) []store.Notice {
+	{"a transaction's notice on the channel of subscriptions", changedNotice(func(n store.Notice) []store.Notice {
 		other := n
 		other.Channel = byte(posting.Stream)
 		return []store.Notice{n, other}
@@ -79,7 +79,7 @@ var noticeFaults = []deliveryFault{
 		n.To = notifiedTemplate.terminals[acknowledging]
 		return []store.Notice{n}
 	}), "another partner"},
-	{"a notice to nobody", changedNotice(func(n store.Notice) []store.Notice {
+	{"a notice with a missing destination", changedNotice(func(n store.Notice) []store.Notice {
 		n.To[3]++
 		return []store.Notice{n}
 	}), "has a destination that does not exist"},
@@ -90,11 +90,11 @@ var noticeFaults = []deliveryFault{
 		}))
 	}, "n"}, // the missing notices are reported too
 	{"nobody is notified although the terminal has an address", payWithoutAddress(acknowledging), "an address was set"},
-	{"nobody is notified although the partner has an address", payWithoutAddress(ofTheHeir), "an address was set"},
-	{"nobody is notified although there is a terminal for it", payWithoutAddress(unserved), "an address was set"},
+	{"nobody is notified although the partner has an address", payWithoutAddress(usesPartners), "an address was set"},
+	{"nobody is notified although a notification-only terminal has an address", payWithoutAddress(unserved), "an address was set"},
 }
 
-// changedNotice changes a notice for which no attempt was made yet.
+// changedNotice changes a notice, after making it one for which no attempt was made yet.
 func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
@@ -122,13 +122,13 @@ func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.
 
 func (noAddresses) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
 
-// payWithoutAddress makes a payment with noAddresses, so that the addresses that are set are not found.
+// payWithoutAddress makes a payment on a server that finds no address, although an address is set.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
 	return func(t *testing.T, w *notifiedStore) {
 		n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), noAddresses{})
 		defer n.close()
 		owner := w.owner
-		if currency == ofTheHeir {
+		if currency == usesPartners {
 			owner = w.partnerWithAddress
 		}
 		n.pay(w, owner, currency, "4242424242424242")
@@ -150,7 +150,7 @@ var markFaults = []deliveryFault{
 			p.setMark(at+7, &n, 200)
 		}))
 	}, "page of notices that does not exist"},
-	{"a mark behind the last page", func(t *testing.T, w *notifiedStore) {
+	{"a mark later than the last page", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			n, _ := p.firstNotice(w.acknowledged)
 			n.Booked = 1 << 60

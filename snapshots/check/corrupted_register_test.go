@@ -25,15 +25,15 @@ func registerKey(org, id ledger.ID, row contractactor.RegisterRow, rest ...byte)
 
 func bigEndian(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// corruptRegister changes rows in the register of the active issue, which has two holders
-// with three subscriptions.
+// corruptRegister changes rows in the register of the secular issue, which has two holders with three
+// subscriptions.
 func corruptRegister(change func(p *fixture.Corrupter, org, id ledger.ID)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w.FirstDemo.Org, w.contracts["issue secular"]) })
 	}
 }
 
-// corruptSubscription changes the first subscription.
+// corruptSubscription changes the first subscription in that register.
 func corruptSubscription(change func(s *contract.Subscription)) func(*testing.T, *contractStore) {
 	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.SubscriptionRow))
@@ -44,8 +44,8 @@ func corruptSubscription(change func(s *contract.Subscription)) func(*testing.T,
 	})
 }
 
-// corruptPosition changes the first holder.
-func corruptPosition(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
+// corruptHolder changes the first holder in that register.
+func corruptHolder(change func(h *contract.Holder)) func(*testing.T, *contractStore) {
 	return corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		keys, rows := p.Rows(registerKey(org, id, contractactor.HolderRow))
 		h, err := contract.ReadHolder(1, rows[0])
@@ -62,8 +62,8 @@ var registerFaults = []contractFault{
 	{"a subscription on another day", []int{3}, "or others", corruptSubscription(func(s *contract.Subscription) { s.On++ })},
 	{"a subscription of another holder", []int{3}, "not those of its subscriptions", corruptSubscription(func(s *contract.Subscription) { s.Holder = 2 })},
 	{"a subscription of somebody else", []int{3}, "not those of its subscriptions", corruptSubscription(func(s *contract.Subscription) { s.Investor[0]++ })},
-	{"a holder with more certificates", []int{3}, "not those of its subscriptions", corruptPosition(func(h *contract.Holder) { h.Certificates++ })},
-	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", corruptPosition(func(h *contract.Holder) { h.Investor[15]++ })},
+	{"a holder with more certificates", []int{3}, "not those of its subscriptions", corruptHolder(func(h *contract.Holder) { h.Certificates++ })},
+	{"a holder who is somebody else", []int{3, 4}, "does not find holder 1", corruptHolder(func(h *contract.Holder) { h.Investor[15]++ })},
 	{"a subscription that is missing", []int{3}, otherRows, corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
 		p.Group.Delete(registerKey(org, id, contractactor.SubscriptionRow, bigEndian(3)...))
 	})},

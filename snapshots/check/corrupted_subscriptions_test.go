@@ -25,18 +25,18 @@ import (
 type subscriptionStore struct {
 	*fixture.Store
 	renewed, paused, unpaid ledger.ID
-	key                     actors.Key // of the request that created the first one
+	key                     actors.Key // of the request that created the renewed subscription
 }
 
 func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	t.Helper()
 	w := &subscriptionStore{Store: fixture.Copy(t)}
-	h := fixture.Start(t, w.Store)
-	defer h.Close()
-	s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: h.Directory})
+	server := fixture.Start(t, w.Store)
+	defer server.Close()
+	s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: server.Directory})
 	w.key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
 	subscribe := func(amount uint64, key actors.Key) ledger.ID {
-		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Key: key, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(amount), PeriodDays: 30},
@@ -47,7 +47,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
 	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
-	initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+	initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 	third, err := s.Create(subscriptionactor.Create{
 		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
@@ -56,7 +56,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 	w.unpaid = third.Record.ID
 	_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
 	fixture.Must(t, err)
-	h.Advance(65 * 24 * time.Hour)
+	server.Advance(65 * 24 * time.Hour)
 	r, err := s.Read(w.FirstDemo.Org, w.FirstDemo.Partner, w.renewed)
 	if fixture.Must(t, err); r.Record.Renewals != 2 {
 		t.Fatalf("%d renewals", r.Record.Renewals)
@@ -105,7 +105,7 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 
 // Each fault in subscriptions and their renewals breaks its rules.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
-	wantText := func(change func(r *subscription.Record)) func(*subscriptionStore, *fixture.Corrupter) {
+	record := func(change func(r *subscription.Record)) func(*subscriptionStore, *fixture.Corrupter) {
 		return func(w *subscriptionStore, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.renewed, change)
 		}
@@ -130,16 +130,16 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		wantText string
 		corrupt  func(*subscriptionStore, *fixture.Corrupter)
 	}{
-		"nothing":                               {},
-		"another state than its events lead to": {[]int{3}, "events lead to", wantText(func(r *subscription.Record) { r.State = subscription.Renewing })},
-		"more renewals than were paid":          {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Renewals++ })},
-		"more renewals than were begun":         {[]int{3}, "of them paid", wantText(func(r *subscription.Record) { r.Number++ })},
-		"no transaction of the last renewal":    {[]int{3}, "names no transaction", wantText(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is not the one that it names", wantText(func(r *subscription.Record) { r.Last = fixture.NewID() })},
-		"failures of what is active":            {[]int{3}, "after 1 failures", wantText(func(r *subscription.Record) { r.Failures = 1 })},
-		"another amount than was charged":       {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
-		"another initial payment":               {[]int{3}, "renews something else", wantText(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
-		"another partner":                       {[]int{3, 4}, "renews something else", wantText(func(r *subscription.Record) { r.Partner = 99 })},
+		"no fault":                              {},
+		"another state than its events lead to": {[]int{3}, "events lead to", record(func(r *subscription.Record) { r.State = subscription.Renewing })},
+		"more renewals than were paid":          {[]int{3}, "of them paid", record(func(r *subscription.Record) { r.Renewals++ })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", record(func(r *subscription.Record) { r.Number++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", record(func(r *subscription.Record) { r.Last = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", record(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"failures of an active subscription":    {[]int{3}, "after 1 failures", record(func(r *subscription.Record) { r.Failures = 1 })},
+		"another amount than was charged":       {[]int{3}, "renews something else", record(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
+		"another initial payment":               {[]int{3}, "renews something else", record(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another partner":                       {[]int{3, 4}, "renews something else", record(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
@@ -157,7 +157,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}},
 		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", transaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
 		"a renewal of nothing":                       {[]int{3, 4}, "does not exist", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
-		"a renewal that is none":                     {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
+		"a transaction that is no renewal":           {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
 		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
 		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
 		"a renewal at another terminal":              {[]int{3}, "at another terminal", transaction(func(r *payment.Record) { r.Renewal.Terminal = fixture.NewID() })},
@@ -171,7 +171,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 				e.Name = string(subscription.WaitForOutcome)
 			}
 		})},
-		"a subscription that forgot what it told": {[]int{6}, "its events have 1 to be notified of", func(w *subscriptionStore, p *fixture.Corrupter) {
+		"a transition that was not counted": {[]int{6}, "its events have 1 to be notified of", func(w *subscriptionStore, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.paused, func(r *subscription.Record) { r.Unnotified = 0 })
 		}},
 		"a notice that does not exist": {[]int{6}, "of the notices are there", func(w *subscriptionStore, p *fixture.Corrupter) {
@@ -180,7 +180,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		"a name without its claim": {[]int{4}, "no claim on it", func(w *subscriptionStore, p *fixture.Corrupter) {
 			p.Group.Delete(claimOf(w.FirstDemo.Org, w.renewed, 2))
 		}},
-		"a claim on a name that nothing has": {[]int{4}, "has another key", func(w *subscriptionStore, p *fixture.Corrupter) {
+		"a claim on the name of another renewal": {[]int{4}, "has another key", func(w *subscriptionStore, p *fixture.Corrupter) {
 			_, rows := p.Rows(claimOf(w.FirstDemo.Org, w.renewed, 2))
 			p.Group.Set(claimOf(w.FirstDemo.Org, w.renewed, 3), rows[0])
 		}},
@@ -202,7 +202,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 			_, rows := p.Rows(key)
 			p.Group.Set(key, rows[0][:49])
 		}},
-		"a list that shows what is not there": {[]int{4}, "does not exist", func(w *subscriptionStore, p *fixture.Corrupter) {
+		"a list that shows a missing subscription": {[]int{4}, "does not exist", func(w *subscriptionStore, p *fixture.Corrupter) {
 			addListRow(p, w.Store, 99, subscription.All, fixture.NewID(), 1)
 		}},
 		"listed twice": {[]int{4}, "listed twice", func(w *subscriptionStore, p *fixture.Corrupter) {
@@ -238,19 +238,19 @@ func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.I
 	return to, false
 }
 
-// Rule 6 is broken if a merchant with an address is not notified.
+// Rule 6 is broken if a merchant is not notified of a subscription's event although an address was set.
 func TestUnnotifiedSubscriptionWithAnAddressIsFound(t *testing.T) {
 	w := fixture.Copy(t)
 	func() {
-		h := fixture.Start(t, w)
-		defer h.Close()
-		h.Directory.AllowPrivateHooks(true)
-		initial := h.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
+		server := fixture.Start(t, w)
+		defer server.Close()
+		server.Directory.AllowPrivateHooks(true)
+		initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
 		params := []byte(`{"notify_url":"http://127.0.0.1:1/hook"}`)
-		_, err := h.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
+		_, err := server.Directory.PatchTerminal(t.Context(), w.FirstDemo.Org, initial.Terminal, func(r *directory.Terminal, _ *schema.Faults) { r.MerchantParams = params })
 		fixture.Must(t, err)
-		h.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
-		s := subscriptionactor.New(subscriptionactor.Options{Runtime: h.Runtime, Payments: h.Payments, Directory: directoryWithoutAddresses{h.Directory}})
+		server.Advance(90 * 24 * time.Hour) // later than everything that the store has booked
+		s := subscriptionactor.New(subscriptionactor.Options{Runtime: server.Runtime, Payments: server.Payments, Directory: directoryWithoutAddresses{server.Directory}})
 		r, err := s.Create(subscriptionactor.Create{
 			Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
 			Terms: subscription.Terms{Initial: initial.ID, Amount: money.FromUint64(1), PeriodDays: 30},

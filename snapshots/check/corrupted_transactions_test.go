@@ -15,7 +15,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarioFault is a fault in a scenario of one transaction.
+// scenarioFault returns a fault that scenarios make and rule 3 reports.
 func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	return fault{name: name, broken: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
@@ -23,13 +23,13 @@ func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
 	}}
 }
 
-// fees returns fees that are rounded for most amounts and that refunds return.
+// fees returns fees that must be rounded for most amounts and that are returned with refunds.
 func fees() payment.Fees {
 	return payment.Fees{Bps: 333, Fixed: money.FromUint64(7), Refundable: true}
 }
 
-// last returns the decision's last event.
-func last(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
+// lastEvent returns the decision's last event.
+func lastEvent(d *payment.Decision) *ledger.Event { return &d.Events[len(d.Events)-1] }
 
 // reduce takes one minor unit off every posting in a currency.
 func reduce(postings []ledger.Posting, currency money.Currency) {
@@ -55,19 +55,19 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	runScenario(t, w, func(s *scenarios) {
 		free := payment.Fees{}
-		lateOne := s.create(s.request(payment.Payment, 300), terms(fees()))
-		lateOne.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
-		lateOne.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		lateOne.refundLate()
-		lateOne.answerOperation(payment.VerdictCharged)
+		late := s.create(s.request(payment.Payment, 300), terms(fees()))
+		late.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		late.refundLate()
+		late.answerOperation(payment.VerdictCharged)
 		out := s.create(s.request(payment.Payout, 300), terms(free))
 		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
 		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		kept := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
-		kept.answer(payment.Answer{Verdict: payment.VerdictRefused})
-		kept.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		kept.refundLate()
-		kept.answerOperation(payment.VerdictRefused)
+		notReturned := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
+		notReturned.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		notReturned.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		notReturned.refundLate()
+		notReturned.answerOperation(payment.VerdictRefused)
 		whole := s.hold(payment.Payment, 300, terms(fees()))
 		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		whole.refund(100)
@@ -83,9 +83,9 @@ func TestSoundScenariosBreakNoRule(t *testing.T) {
 
 var entryFaults = []fault{
 	scenarioFault("a charge without its entry", "it has no entry", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { last(d).Entry = nil })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { lastEvent(d).Entry = nil })
 	}),
-	{"a void of what another holds", func(t *testing.T, w *fixture.Store) {
+	{"a void of another transaction's hold", func(t *testing.T, w *fixture.Store) {
 		var first, second *scenario
 		runScenario(t, w, func(s *scenarios) {
 			terminal := terms(fees())
@@ -102,9 +102,9 @@ var entryFaults = []fault{
 		})
 	}, []int{3}, "its entry closes the hold of another record"},
 	scenarioFault("a hold of another amount", "has held other amounts than it says", func(s *scenarios) {
-		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
-	scenarioFault("a hold at a terminal before of another amount", "has held other amounts at terminal", func(s *scenarios) {
+	scenarioFault("a hold of another amount at an earlier terminal", "has held other amounts at terminal", func(s *scenarios) {
 		sent := s.w.Trades.Rerouted
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
@@ -115,11 +115,11 @@ var entryFaults = []fault{
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	{"a transfer", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, true)) }, nil, ""},
-	{"a transfer of nothing", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
-	{"a capture of what nobody holds", func(t *testing.T, w *fixture.Store) {
+	{"a transfer without an entry", func(t *testing.T, w *fixture.Store) { w.Submit(t, transfer(w, false)) }, []int{3}, "it has no entry"},
+	{"a capture of a hold that does not exist", func(t *testing.T, w *fixture.Store) {
 		var l *scenario
 		runScenario(t, w, func(s *scenarios) {
 			l = s.create(s.request(payment.Payout, 300), terms(fees()))
@@ -131,45 +131,45 @@ var entryFaults = []fault{
 				return events
 			})
 		})
-	}, []int{2}, ""}, // first the entry that closes nothing, then the missing lines
+	}, []int{2}, ""}, // rule 2 reports that the entry closes nothing, and that lines are missing
 	scenarioFault("another transaction's row", "has the id", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		s.w.CorruptLater(l.record.ID, func(r *payment.Record) { r.ID = uuid.New() })
 	}),
 	{"a terminal that settles in the payment's own currency", func(t *testing.T, w *fixture.Store) {
-		h := fixture.Start(t, w)
-		terminal := h.CreateConvertingTerminal(w, "USD")
-		h.Close()
+		server := fixture.Start(t, w)
+		terminal := server.CreateConvertingTerminal(w, "USD")
+		server.Close()
 		runScenario(t, w, func(s *scenarios) { s.pay(300, &payment.Terms{Terminal: terminal, Asset: fixture.USD}) })
 	}, nil, ""},
 	scenarioFault("a charge of another amount", "books other amounts than it says", func(s *scenarios) {
-		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a charge to another partner", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, terms(payment.Fees{}), func(d *payment.Decision) {
-			last(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
-			last(d).Entry.Postings[1].Spill = ""
+			lastEvent(d).Entry.Postings[1].Account = ledger.PartnerAvailable(7)
+			lastEvent(d).Entry.Postings[1].Spill = ""
 		})
 	}),
 	scenarioFault("a conversion that does not cross the exchange position", "books other amounts than it says", func(s *scenarios) {
 		s.pay(300, withRate(terms(payment.Fees{}), "1"), func(d *payment.Decision) {
-			for i := range last(d).Entry.Postings {
-				if p := &last(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
+			for i := range lastEvent(d).Entry.Postings {
+				if p := &lastEvent(d).Entry.Postings[i]; p.Account == ledger.FXPosition {
 					p.Account = "Q:elsewhere"
 				}
 			}
 		})
 	}),
 	scenarioFault("suspense of another amount", "has other amounts in suspense than it says", func(s *scenarios) {
-		s.lateMoney(func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		s.lateMoney(func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
-	scenarioFault("late money that the record does not know", "says that money came too late: false", func(s *scenarios) {
+	scenarioFault("late money that the record does not mention", "says that money came too late: false", func(s *scenarios) {
 		s.lateMoney(func(d *payment.Decision) { d.Record.SettledLate, d.Due = false, 0 })
 	}),
-	scenarioFault("less given back than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
+	scenarioFault("a refund of less than is in suspense", "it does not refund the amount in suspense", func(s *scenarios) {
 		l := s.lateMoney()
 		l.refundLate()
-		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(last(d).Entry) })
+		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
@@ -178,16 +178,16 @@ var entryFaults = []fault{
 			{Account: ledger.PartnerAvailable(s.w.FirstDemo.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
 		}
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
-			last(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
+			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			last(d).Entry.Phase, last(d).Entry.Released = ledger.Capture, held
+			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Capture, held
 		})
 	}),
 	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
-		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { last(d).Entry = nil })
+		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}), func(d *payment.Decision) { lastEvent(d).Entry = nil })
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			last(d).Entry.Phase, last(d).Entry.Released = ledger.Posted, nil
+			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Posted, nil
 		})
 	}),
 }
@@ -226,7 +226,7 @@ func (s *scenarios) lateMoney(changes ...change) *scenario {
 }
 
 var intentFaults = []fault{
-	scenarioFault("a capture that nobody asked for", "it has no matching request to the provider", func(s *scenarios) {
+	scenarioFault("a capture that was not requested", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
 		d, err := s.at.Commit(l.record, &amount, uuid.New())
@@ -234,14 +234,14 @@ var intentFaults = []fault{
 		l.record = d.Record
 		l.answerOperation(payment.VerdictCharged)
 	}),
-	scenarioFault("a refund that nobody asked for", "it continues no request to the provider", func(s *scenarios) {
+	scenarioFault("a refund that was not requested", "it continues no request to the provider", func(s *scenarios) {
 		l := s.pay(300, terms(fees()))
 		l.refund(100, func(d *payment.Decision) {
 			d.Events = []ledger.Event{{Name: string(payment.RefundPending), From: "charged", To: "refunding"}}
 			d.Record.Status, d.Record.Op, d.Record.Refunds, d.Due = payment.Refunding, nil, nil, 0
 		})
 	}),
-	scenarioFault("a payer whose time was over, cancelled", "and it is not rejected", func(s *scenarios) {
+	scenarioFault("a void as of an old hold, of a payment whose payer did not act", "and it is not rejected", func(s *scenarios) {
 		l := s.awaitingPayer()
 		later := s.at
 		later.Now = later.Now.Add(time.Hour)
@@ -290,7 +290,7 @@ func (s *scenarios) awaitingPayer(changes ...change) *scenario {
 	return l
 }
 
-// sandboxTerms returns the terms of the sandbox partner's terminal with fees.
+// sandboxTerms returns the terms of that terminal of the sandbox's partner which has fees.
 func (s *scenarios) sandboxTerms() *payment.Terms {
 	c := s.w.ChargedPayment
 	return &payment.Terms{Terminal: c.Terminal, Asset: fixture.USD, Fees: c.Fees}
@@ -310,7 +310,7 @@ var termFaults = []fault{
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
-	scenarioFault("a capture that the record does not know", "was captured of what was held", func(s *scenarios) {
+	scenarioFault("a capture that the record does not mention", "was captured of what was held", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
@@ -323,9 +323,9 @@ var termFaults = []fault{
 	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.sandboxTerms(), "0.5")) }),
 	scenarioFault("a conversion at another rate", "and the rate is 1.3333", func(s *scenarios) { s.convert("1.3334") }),
 	{"a conversion without a rate", func(t *testing.T, w *fixture.Store) {
-		h := fixture.Start(t, w)
-		terminal := h.CreateConvertingTerminal(w, "TRY")
-		h.Close()
+		server := fixture.Start(t, w)
+		terminal := server.CreateConvertingTerminal(w, "TRY")
+		server.Close()
 		runScenario(t, w, func(s *scenarios) {
 			c := withRate(&payment.Terms{Terminal: terminal, Asset: fixture.USD}, "40")
 			c.SettlementAsset.Currency = "TRY"
@@ -334,7 +334,7 @@ var termFaults = []fault{
 	}, []int{3}, "is converted, and there is no rate"},
 }
 
-// convert makes a payment at the trader's terminal that converts.
+// convert makes a payment at the trader's terminal that converts, at the rate.
 func (s *scenarios) convert(rate string) {
 	sold := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)
@@ -356,7 +356,7 @@ var statusFaults = []fault{
 	}),
 	scenarioFault("a refused payout whose money stays held", "", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(fees()))
-		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { last(d).Entry = nil })
+		l.answer(payment.Answer{Verdict: payment.VerdictRefused}, func(d *payment.Decision) { lastEvent(d).Entry = nil })
 	}),
 	scenarioFault("a hold without an end", "and is held until 0", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees()), func(d *payment.Decision) { d.Record.HoldUntil = 0 })
@@ -381,7 +381,8 @@ var statusFaults = []fault{
 	}),
 }
 
-// keyFault adds a claim on an idempotency key in the form that actors.Key gives it.
+// keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
+// it. made returns the claim's organization and owner.
 func keyFault(name, key string, broken []int, wantText string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := made(w)
@@ -389,13 +390,13 @@ func keyFault(name, key string, broken []int, wantText string, made func(*fixtur
 	}}
 }
 
-// ownerOf returns a claim's owner that names a record.
+// ownerOf returns the owner of a claim that names a record.
 func ownerOf(kind ledger.Kind, id ledger.ID) []byte {
 	return append(append(make([]byte, 32), byte(kind)), id[:]...)
 }
 
 var keyFaults = []fault{
-	keyFault("a key that names nothing", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key that names a missing transaction", "partner/1/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, uuid.New())
 	}),
 	keyFault("a key that names a transaction elsewhere", "partner/2/x", []int{4}, "which does not exist", func(w *fixture.Store) (ledger.ID, []byte) {
@@ -404,10 +405,10 @@ var keyFaults = []fault{
 	keyFault("a key that names another partner's transaction", "partner/3/x", []int{4}, "which is another's", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
-	keyFault("a key that names too little", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key whose owner is too short", "partner/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)[:48]
 	}),
-	keyFault("a key that is nobody's", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
+	keyFault("a key in an unknown scope", "somebody/1/x", []int{4}, "of an unknown form", func(w *fixture.Store) (ledger.ID, []byte) {
 		return w.FirstDemo.Org, ownerOf(ledger.Transaction, w.ChargedPayment.ID)
 	}),
 	keyFault("a key that made an organization which does not exist", "admin/x", []int{4}, "which does not exist", func(*fixture.Store) (ledger.ID, []byte) {

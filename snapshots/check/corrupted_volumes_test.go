@@ -15,22 +15,22 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// volumeFault is a fault in the counters of a transaction's volumes.
+// volumeFault returns a fault in the counters of a transaction's volumes, which breaks rule 2.
 func volumeFault(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "and its transactions make it", fn)
 	f.broken = []int{2}
 	return f
 }
 
-// soundScenario is a scenario without a fault.
+// soundScenario returns a scenario without a fault.
 func soundScenario(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
 	f.broken = nil
 	return f
 }
 
-// boundFault is a transaction under way whose record names a wrong volume. The counters match the
-// record.
+// boundFault returns a fault: the record of a transaction under way names a wrong volume. The counters match
+// the record.
 func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) fault {
 	return scenarioFault(name, wantText, func(s *scenarios) {
 		t := s.withVolumes(terms(payment.Fees{}))
@@ -39,8 +39,8 @@ func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) 
 	})
 }
 
-// withoutGuards removes from a decision the guards whose keys have the prefix: either those that
-// release or those that reserve.
+// withoutGuards returns a change that removes from a decision the counter guards whose keys have the prefix:
+// if release, those that release an amount, otherwise those that reserve one.
 func withoutGuards(prefix string, release bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {
@@ -49,7 +49,7 @@ func withoutGuards(prefix string, release bool) change {
 	}
 }
 
-// counterFault is a fault in a counter of the first organization.
+// counterFault returns a fault in a counter of the first organization.
 func counterFault(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
 	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
@@ -65,7 +65,7 @@ func counterFault(name string, key func(*fixture.Store) string, row func(before 
 	}}
 }
 
-// dayCounter returns the key of an existing counter.
+// dayCounter returns the key of the counter of the sandbox's partner for the fixture's first day.
 func dayCounter(w *fixture.Store) string {
 	v := w.Trades.Volumes[0]
 	return "volume/" + v.Limit.String() + "/2026-09-03/"
@@ -79,7 +79,7 @@ func nextDayCounter(w *fixture.Store) string {
 	return strings.Replace(dayCounter(w), "-03/", "-04/", 1)
 }
 
-func row(n uint64) func([]byte) []byte {
+func rowOf(n uint64) func([]byte) []byte {
 	return func([]byte) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 }
 
@@ -103,29 +103,29 @@ var volumeFaults = []fault{
 		late.answer(payment.Answer{Verdict: payment.VerdictFailed})
 		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
-	volumeFault("what moved no money is not given back", func(s *scenarios) {
+	volumeFault("a refused payment is not released", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, withoutGuards("volume/", true))
 	}),
-	volumeFault("what another terminal takes is not given back at the first", func(s *scenarios) {
+	volumeFault("a payment sent to another terminal is not released at the first", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(s.withVolumes(terms(fees())), withoutGuards("volume/", true))
 	}),
-	volumeFault("what was not captured is not given back", func(s *scenarios) {
+	volumeFault("the part that was not captured is not released", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
 		l.commit(100)
 		l.answerOperation(payment.VerdictCharged, withoutGuards("volume/", true))
 	}),
-	volumeFault("what settled is not counted", func(s *scenarios) {
+	volumeFault("a settled payment is not counted", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, withoutGuards("settled/", false))
 	}),
-	volumeFault("what settled is counted twice", func(s *scenarios) {
+	volumeFault("a settled payment is counted twice", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
 			answer(payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"}, func(d *payment.Decision) {
 				d.Counters = append(d.Counters, d.Counters...)
 			})
 	}),
-	volumeFault("what is under way is not reserved", func(s *scenarios) {
+	volumeFault("a payment under way is not reserved", func(s *scenarios) {
 		l := &scenario{scenarios: s}
 		l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.withVolumes(terms(fees()))), withoutGuards("volume/", false))
 	}),
@@ -143,7 +143,7 @@ var volumeFaults = []fault{
 	boundFault("a limit twice", "counts twice", func(s *scenarios, b *payment.Bound) {
 		*b = s.bounds(2)[1]
 	}),
-	boundFault("a day that it was not routed on", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09-04" }),
+	boundFault("a day on which it was not routed", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09-04" }),
 	boundFault("a month in the place of a day", "was not routed then", func(_ *scenarios, b *payment.Bound) { b.Window = "2026-09" }),
 	boundFault("a card in the place of the partner", "for another subject", func(_ *scenarios, b *payment.Bound) { b.Subject = "card" }),
 	scenarioFault("a limit on another currency", "which does not bound it", func(s *scenarios) {
@@ -153,7 +153,7 @@ var volumeFaults = []fault{
 		t.Asset = r.Asset
 		s.create(r, t)
 	}),
-	{"a transaction that its limit did not judge", func(t *testing.T, w *fixture.Store) {
+	{"a transaction that does not name its limits", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
@@ -163,8 +163,8 @@ var volumeFaults = []fault{
 			})
 		})
 	}, []int{2, 3}, ""},
-	counterFault("a counter that nothing has moved", nextDayCounter, row(1), 2),
-	counterFault("a counter of nothing", nextDayCounter, row(0)),
+	counterFault("a counter without a transaction", nextDayCounter, rowOf(1), 2),
+	counterFault("a counter of zero without a transaction", nextDayCounter, rowOf(0)),
 	counterFault("a counter that is lost", dayCounter, func([]byte) []byte { return nil }, 2),
 	counterFault("a counter of what settled that is lost", settledCounter, func([]byte) []byte { return nil }, 2),
 	counterFault("a counter that is one too many", dayCounter, oneMore, 2),

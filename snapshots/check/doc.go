@@ -1,5 +1,5 @@
-// Package check checks a whole store: it recomputes the rows from the events alone and
-// compares. `mizan audit verify`, `serve --check`, a restore and every crash test run it.
+// Package check checks a whole store: it recomputes the rows from the events alone and compares them
+// with the stored rows. `mizan audit verify`, `serve --check`, a restore and every crash test run it.
 //
 // There are nine rules, each reported as ok, FAIL or skipped:
 //

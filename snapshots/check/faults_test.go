@@ -23,8 +23,8 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// changeFor returns the change that actors/payment submits for a decision. It counts the transitions as
-// those of a merchant without an address.
+// changeFor returns the change that actors/payment submits for a decision. It counts the decision's
+// transitions in the record as those of a merchant without an address.
 func changeFor(org ledger.ID, d *payment.Decision, version uint64, claims ...ledger.Claim) *posting.Change {
 	for i := range d.Events {
 		switch e := &d.Events[i]; {
@@ -50,6 +50,7 @@ func changeWithoutCounts(org ledger.ID, d *payment.Decision, version uint64, cla
 	}
 }
 
+// decisionFor returns a context for decisions, and a request for a payment with the txid.
 func decisionFor(w *fixture.Store, txid string) (payment.DecisionContext, payment.Request) {
 	return payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}, payment.Request{
 		Type: payment.Payment, TxID: txid, Amount: money.FromUint64(10_199), Asset: fixture.USD, Method: payment.BankCard,
@@ -57,6 +58,7 @@ func decisionFor(w *fixture.Store, txid string) (payment.DecisionContext, paymen
 	}
 }
 
+// claim returns the claim on a transaction's txid.
 func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
 	return ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: paymentactor.TxIDKey(partner, r.TxID), Owner: r.ID[:]}
 }
@@ -93,7 +95,7 @@ func storedSettlement(n *directory.Settlement) []byte {
 	return stored
 }
 
-// markForced marks a change as an outcome, which the writer does not refuse for its funds.
+// markForced marks a change as an outcome, which the writer accepts even if funds are missing.
 func markForced(c *posting.Change) *posting.Change {
 	c.MustRecord = true
 	return c
@@ -104,13 +106,13 @@ type fault struct {
 	name   string
 	make   func(t *testing.T, w *fixture.Store)
 	broken []int
-	want   string // text of every detail, because no other check finds the fault; empty: not checked
+	want   string // text that every detail must contain, because no other check finds the fault; empty: not checked
 }
 
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
 	fixture.EachLayout(t, func(t *testing.T, copyStore func(testing.TB) *fixture.Store) {
 		for _, list := range [][]fault{
-			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // one fault each, grouped by rule
+			claimFaults, totalFaults, stateFaults, journalFaults, callFaults, // by the rule that reports them
 			entryFaults, intentFaults, termFaults, refundFaults, statusFaults, returnFaults, splitFaults, sealedFaults, keyFaults, operationFaults, settlementFaults, volumeFaults,
 		} {
 			wantFaults(t, copyStore, list)
@@ -135,7 +137,8 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 // record's claim can't be compared with its key.
 var unreadableRules = []int{3, 4}
 
-// wantReason is wantDetail. If the record can't be read, it checks only that rule 3 reports the reason.
+// wantReason is wantDetail, except if broken is unreadableRules: then it checks only that rule 3 reports the
+// text as the reason why the record can't be read.
 func wantReason(t *testing.T, report *findings.Report, broken []int, wantText string) {
 	t.Helper()
 	if !slices.Equal(broken, unreadableRules) || wantText == "" {
@@ -162,17 +165,17 @@ func wantDetail(t *testing.T, report *findings.Report, wantText string) {
 }
 
 var claimFaults = []fault{
-	{"two transactions for one Change", func(t *testing.T, w *fixture.Store) {
+	{"two transactions with one txid", func(t *testing.T, w *fixture.Store) {
 		at, request := decisionFor(w, "twice")
 		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), changeFor(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
-	{"a volatile txid claim", func(t *testing.T, w *fixture.Store) {
+	{"a lost claim on a txid", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/order-2"))
 		})
 	}, []int{4}, ""},
-	{"a txid claim that names nothing", func(t *testing.T, w *fixture.Store) {
+	{"a claim on a txid that names nothing", func(t *testing.T, w *fixture.Store) {
 		id := uuid.New()
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/none"), id[:])
@@ -183,15 +186,15 @@ var claimFaults = []fault{
 			p.Group.Set(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimTxID, "1/other"), w.ChargedPayment.ID[:])
 		})
 	}, []int{4}, ""},
-	{"a volatile login", func(t *testing.T, w *fixture.Store) {
+	{"a lost claim on a login", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimLogin, "other"))
 		})
 	}, []int{4}, ""},
-	{"volatile key hashes", func(t *testing.T, w *fixture.Store) {
+	{"lost claims on hashes of keys", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyClaims(nil, w.SecondDemo.Org, ledger.ClaimKeyHash)) })
 	}, []int{4}, ""},
-	{"a volatile partner number", func(t *testing.T, w *fixture.Store) {
+	{"a lost claim on a partner number", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Delete(store.KeyClaim(nil, ledger.ID{}, ledger.ClaimNumber, "2")) })
 	}, []int{4}, ""},
 	{"a partner number that nobody has", func(t *testing.T, w *fixture.Store) {
@@ -256,7 +259,7 @@ var totalFaults = []fault{
 			p.Group.Set(keys[0], rows[0])
 		})
 	}, []int{2}, ""},
-	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement
+	{"a dropped posting", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.DropPosting) }, []int{2, 3}, ""}, // the entry also differs from the settlement's record
 	{"an amount rounded up on one side", func(t *testing.T, w *fixture.Store) { w.RewriteOpening(t, fixture.RoundUp) }, []int{2, 3}, ""},
 	{"a balance below its overdraft", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 501, 0)))
@@ -266,9 +269,9 @@ var totalFaults = []fault{
 	}, nil, ""},
 	{"an overdraft that was lowered when it was in use", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, markForced(settlement(w.FirstDemo.Org, 3, true, 500, 0)))
-		h := fixture.Start(t, w)
-		defer h.Close()
-		if _, err := h.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
+		server := fixture.Start(t, w)
+		defer server.Close()
+		if _, err := server.Directory.PatchPartner(t.Context(), w.FirstDemo.Org, 3, func(r *directory.Partner, _ *schema.Faults) { r.Overdraft = []directory.Overdraft{} }); err != nil {
 			t.Fatal(err)
 		}
 	}, nil, ""},
@@ -335,7 +338,7 @@ var stateFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 		})
-	}, []int{3, 4}, ""}, // its claim names nothing existing either
+	}, []int{3, 4}, ""}, // the claim on its txid then names a missing record
 	{"a record without events", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
@@ -406,7 +409,7 @@ var stateFaults = []fault{
 	{"a timer without its due row", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.DeleteAll(store.KeyDues(nil)) })
 	}, []int{3}, ""},
-	{"a timer below the mark", func(t *testing.T, w *fixture.Store) {
+	{"a timer before the instant up to which timers were processed", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Set(store.KeyMark, store.EncodeMark(nil, fixture.StartTime.Unix()+1_000_000))
 		})
@@ -426,7 +429,7 @@ var journalFaults = []fault{
 				}
 			})
 		})
-	}, []int{3, 4}, ""}, // the list row shows the record's earlier state
+	}, []int{3, 4}, ""}, // rule 4: no list has a row of the added event
 	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
@@ -472,7 +475,7 @@ var journalFaults = []fault{
 			})
 		})
 	}, []int{5}, ""},
-	{"a group lost in the middle", func(t *testing.T, w *fixture.Store) {
+	{"a block lost in the middle", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyBlocks(nil, w.SecondDemo.Org))
 			p.Group.Delete(keys[len(keys)/2])

@@ -38,7 +38,7 @@ type insider struct {
 
 type rawRow struct{ key, value []byte }
 
-// openInsider opens a store whose rows are changed and checked in turn. Nothing is submitted to its
+// openInsider opens a store whose rows the test changes and checks in turn. Nothing may be submitted to its
 // journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
@@ -133,7 +133,7 @@ func (in *insider) writeRows(rows ...rawRow) {
 	fixture.Must(in.t, in.log.Apply(g))
 }
 
-// isDetected tells whether the checker finds the change of a row.
+// isDetected tells whether the checker finds the change of a row. Afterwards the row is as before.
 func (in *insider) isDetected(row, changed rawRow) bool {
 	in.t.Helper()
 	in.replaceRow(row, changed)
@@ -155,11 +155,11 @@ func (in *insider) replaceRow(from, to rawRow) {
 // change changes one byte of a row: of its value, or of its key if it has none.
 func (r rawRow) change(random *rand.Rand) rawRow {
 	c := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
-	of, from := c.value, 0
-	if len(of) == 0 {
-		of, from, c.value = c.key, 1+16+1, []byte{}
+	target, from := c.value, 0
+	if len(target) == 0 {
+		target, from, c.value = c.key, 1+16+1, []byte{} // the row's kind and organization stay
 	}
-	of[from+random.IntN(len(of)-from)] ^= byte(1 + random.IntN(255))
+	target[from+random.IntN(len(target)-from)] ^= byte(1 + random.IntN(255))
 	return c
 }
 
@@ -184,8 +184,8 @@ func (in *insider) isInvisible(row, changed rawRow) bool {
 	return before == after
 }
 
-// storeWithAllRowKinds returns a store with rows of every kind: the notified store with a request with a
-// key, a long record, a checkpoint, and a transfer.
+// storeWithAllRowKinds returns a store with rows of almost every kind: the notified store and, added to it,
+// requests with keys, a long record, checkpoints, a transfer, and the record of a retention.
 func storeWithAllRowKinds(t *testing.T) *fixture.Store {
 	t.Helper()
 	w := copyNotifiedStore(t)
@@ -255,9 +255,9 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 // results as before: the row's lines are in another row too, or are no longer shown, or the row only
 // made reading faster.
 func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
-	most := 8 // the number of rows of each kind that are tried
+	rowsOfKind := 8 // the number of rows of each kind that are tried
 	if os.Getenv("MIZAN_SOAK") != "" {
-		most = 300
+		rowsOfKind = 300
 	}
 	seed := rand.Uint64()
 	if n, err := strconv.ParseUint(os.Getenv("MIZAN_SEED"), 10, 64); err == nil {
@@ -266,7 +266,7 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
-	spare := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true}
+	redundant := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
 	for _, in := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		before, missed := in.readAll(), make(map[string]int)
 		for kind, rows := range in.rows {
@@ -274,14 +274,14 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 				continue
 			}
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-			for _, row := range rows[:min(most, len(rows))] {
+			for _, row := range rows[:min(rowsOfKind, len(rows))] {
 				gone := rawRow{key: row.key}
 				if in.isDetected(row, gone) {
 					continue
 				}
 				missed[kind]++
 				in.writeRows(gone)
-				if !spare[kind] || in.readAll() != before {
+				if !redundant[kind] || in.readAll() != before {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
 				in.writeRows(row)
@@ -340,8 +340,8 @@ func (in *insider) lists(v *posting.View, org ledger.ID) (found []ledger.List) {
 	return slices.Compact(found)
 }
 
-// list writes what a list shows, by creation and by the last event. Rows of other events are
-// skipped.
+// list writes the rows of a list that readers show: the first and the last row of each record. It skips the
+// other rows.
 func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
 	last := make(map[ledger.ID]bool)
 	fixture.Must(in.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
@@ -353,7 +353,7 @@ func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l le
 	}))
 }
 
-// The documentation for auditors names exactly the kinds of rows that no event proves.
+// The documentation for auditors names every kind of row that no event proves.
 func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)

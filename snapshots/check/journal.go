@@ -56,14 +56,14 @@ func (c *orgCheck) checkJournal() error {
 			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
 			tree, more = trees()
 		}
-		var own []byte
+		var treeOfBlock []byte
 		if more && tree.first == block.First {
-			own = tree.row
+			treeOfBlock = tree.row
 		}
-		if err := j.checkBlock(&block, own); err != nil {
+		if err := j.checkBlock(&block, treeOfBlock); err != nil {
 			return false, err
 		}
-		if own != nil {
+		if treeOfBlock != nil {
 			tree, more = trees()
 		}
 		return true, nil
@@ -87,8 +87,9 @@ func (c *orgCheck) checkJournal() error {
 	return err
 }
 
+// treeRow is a row of an organization's hash tree. Each block of events has one.
 type treeRow struct {
-	first uint64
+	first uint64 // seq of the block's first event
 	row   []byte // valid until the next row is read
 	err   error
 }
@@ -118,7 +119,7 @@ type journal struct {
 	unhashed    ledger.Source // the record whose next event must follow immediately; zero: none
 }
 
-// checkBlock checks one block and its events.
+// checkBlock checks one block and its events. tree is the block's tree row; nil if it is missing.
 func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	org := j.organization.ID
 	if block.First != j.lastSeq+1 {

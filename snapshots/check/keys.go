@@ -17,18 +17,18 @@ import (
 // Rule 4, idempotency keys. A key names an existing record of its partner, or a contract or a
 // closed month of its organization. Every cached reply has its key.
 
-// foreignKey is a claim on an idempotency key that names a record of another organization. The keys of
-// administration requests are claimed so, because the claims belong to the platform's organization.
+// foreignKey is a claim on an idempotency key that names a record of another organization. All claims of
+// administration requests are of this kind, because they belong to the platform's organization.
 type foreignKey struct {
 	org       ledger.ID
 	record    ledger.Source
 	recordOrg ledger.ID // the organization that has the record
-	reply     ledger.ID // the id of the cached reply in that organization; the nil UUID: none
+	reply     ledger.ID // the id of the cached reply, which recordOrg has; zero: none
 }
 
-// readForeignKey parses a claim of an administration request. The claim's owner ends with the
-// organization that has the record and the cached reply. Without that suffix the record is an
-// organization.
+// readForeignKey parses a claim that may be one of an administration request. The claim's owner ends with
+// the id of the organization that has the record and the cached reply. If that suffix is missing, the
+// record is an organization.
 func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
 	const head = 32 + 1 + 16
 	k := foreignKey{org: org, record: source, recordOrg: source.ID}
@@ -123,8 +123,8 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 	return partner, text, ok && err == nil && partner > 0
 }
 
-// checkKeys checks that the records exist that keys name in other organizations, and that every
-// cached reply belongs to a key.
+// checkKeys checks that each key of another organization's record names an existing record, and that
+// every cached reply belongs to a key.
 func (c *checker) checkKeys() error {
 	for at, shown := range c.replies.Shown {
 		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {

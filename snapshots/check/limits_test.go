@@ -14,21 +14,21 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// limitIDs are the limits on the first organization's partner.
+// limitIDs are the limits of the first organization's partner and the entries of its block list.
 type limitIDs struct {
 	daily, velocity, card, country ledger.Source
-	strange                        ledger.ID // a terminal of another organization
+	foreignTerminal                ledger.ID // a terminal of another organization
 }
 
-// addLimits gives the first organization limits and a block list, each switched off and on
-// again.
+// addLimits gives the first organization limits and entries of the block list, and switches each of them off
+// and on again.
 func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	terminal := h.Directory.Terminals(org, w.FirstDemo.Partner)[0]
-	b.strange = h.Directory.Terminals(w.SecondDemo.Org, w.SecondDemo.Partner)[0].ID
+	terminal := server.Directory.Terminals(org, w.FirstDemo.Partner)[0]
+	b.foreignTerminal = server.Directory.Terminals(w.SecondDemo.Org, w.SecondDemo.Partner)[0].ID
 	for source, draft := range map[*ledger.Source]directory.Limit{
 		&b.daily: {
 			Partner: w.FirstDemo.Partner, Terminal: terminal.ID, Kind: directory.DailyVolume, Scope: directory.ScopePartner,
@@ -39,10 +39,10 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 			MaxCount: 5, Window: time.Hour, Active: true,
 		},
 	} {
-		l, err := h.Directory.CreateLimit(ctx, org, draft)
+		l, err := server.Directory.CreateLimit(ctx, org, draft)
 		fixture.Must(t, err)
 		for _, active := range []bool{false, true} {
-			_, err = h.Directory.PatchLimit(ctx, org, l.ID, func(l *directory.Limit, _ *schema.Faults) { l.Active = active })
+			_, err = server.Directory.PatchLimit(ctx, org, l.ID, func(l *directory.Limit, _ *schema.Faults) { l.Active = active })
 			fixture.Must(t, err)
 		}
 		*source = ledger.Source{Kind: ledger.Limit, ID: l.ID}
@@ -51,11 +51,11 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 		&b.card:    {Kind: directory.BlockCard, Value: "0123456789abcdef0123456789abcdef", Masked: "424242******4242"},
 		&b.country: {Kind: directory.BlockCountry, Value: "RU"},
 	} {
-		entry, err := h.Directory.CreateBlock(ctx, org, draft)
+		entry, err := server.Directory.CreateBlock(ctx, org, draft)
 		fixture.Must(t, err)
-		_, err = h.Directory.DeleteBlock(ctx, org, entry.ID)
+		_, err = server.Directory.DeleteBlock(ctx, org, entry.ID)
 		fixture.Must(t, err)
-		_, err = h.Directory.CreateBlock(ctx, org, draft)
+		_, err = server.Directory.CreateBlock(ctx, org, draft)
 		fixture.Must(t, err)
 		*source = ledger.Source{Kind: ledger.Block, ID: entry.ID}
 	}
@@ -83,14 +83,14 @@ func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 		value    func(*limitIDs) any
 		wantText string
 	}{
-		{"a limit that is off, though it was switched on", (*limitIDs).dailySource, "active", sameValue(false), "events lead to"},
+		{"a limit that is inactive, though it was switched on", (*limitIDs).dailySource, "active", sameValue(false), "events lead to"},
 		{"a limit of a partner who does not exist", (*limitIDs).dailySource, "partner_id", sameValue(int64(99)), "bounds "}, // rule 3 also reports its terminal, which does not belong to that partner
 		{"a limit of another organization's partner", (*limitIDs).velocitySource, "partner_id", sameValue(int64(2)), "bounds partner 2, who does not exist"},
 		{"a limit of a partner without a number", (*limitIDs).velocitySource, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
 		{"a limit of no partner", (*limitIDs).velocitySource, "partner_id", sameValue(nil), "no column partner_id"},
 		{"a limit of a terminal that does not exist", (*limitIDs).dailySource, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
-		{"a limit of another organization's terminal", (*limitIDs).dailySource, "terminal_id", func(b *limitIDs) any { return b.strange }, "bounds a terminal that its partner does not have"},
-		{"a limit of what is no terminal", (*limitIDs).dailySource, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
+		{"a limit of another organization's terminal", (*limitIDs).dailySource, "terminal_id", func(b *limitIDs) any { return b.foreignTerminal }, "bounds a terminal that its partner does not have"},
+		{"a limit with an unreadable terminal", (*limitIDs).dailySource, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
 		{"a limit in the other environment than its terminal", (*limitIDs).dailySource, "env", sameValue("test"), "bounds a terminal that its partner does not have"},
 		{"a limit in no environment", (*limitIDs).dailySource, "env", sameValue("none"), "column env"},
 		{"a limit of an unknown kind", (*limitIDs).dailySource, "kind", sameValue("weekly_volume"), "column kind"},
@@ -106,9 +106,9 @@ func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 		{"a velocity of a count below zero", (*limitIDs).velocitySource, "max_count", sameValue(int64(-1)), "has a bound that is out of range"},
 		{"a velocity above every count", (*limitIDs).velocitySource, "max_count", sameValue(int64(directory.MaxCount + 1)), "has a bound that is out of range"},
 		{"a velocity with an amount", (*limitIDs).velocitySource, "max_amount", sameValue(money.FromUint64(1)), "bounds nothing"},
-		{"a velocity in a window that there is not", (*limitIDs).velocitySource, "window", sameValue("day"), "column window"},
+		{"a velocity in an unknown window", (*limitIDs).velocitySource, "window", sameValue("day"), "column window"},
 		{"a velocity in no window", (*limitIDs).velocitySource, "window", sameValue(nil), "bounds nothing"},
-		{"an entry that is off, though it was listed again", (*limitIDs).countrySource, "active", sameValue(false), "events lead to"},
+		{"an entry that is inactive, though it was listed again", (*limitIDs).countrySource, "active", sameValue(false), "events lead to"},
 		{"an entry in another value's place", (*limitIDs).countrySource, "compared", sameValue("KZ"), "lies in another value's place"},
 		{"an entry of an unknown kind", (*limitIDs).countrySource, "kind", sameValue("name"), "column kind"},
 		{"an entry of another kind", (*limitIDs).countrySource, "kind", sameValue("ip"), "is no address"},

@@ -30,7 +30,7 @@ import (
 // addresses acknowledge notifications, some fail at first, some always fail.
 type notifiedStore struct {
 	fixture.Store
-	owner              *directory.Partner // has terminals with their own addresses
+	owner              *directory.Partner // has no address; some of its terminals have one
 	partnerWithAddress *directory.Partner // has an address, and a terminal without one
 	terminals          map[money.Currency]ledger.ID
 	merchantTerminal   ledger.ID // the owner's notification-only terminal
@@ -40,20 +40,20 @@ type notifiedStore struct {
 	parked               *payment.Record
 	retried              *payment.Record // acknowledged at the second attempt
 	requestedAgain       *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
-	payerIdle            *payment.Record // its payer had to act and did not
-	withoutAddress       *payment.Record // at a terminal whose partner has no address
-	withoutTerminal      *payment.Record // without a terminal
-	ofPartnerWithAddress *payment.Record // the heir's
+	payerIdle            *payment.Record // rejected because its payer had to act and did not
+	withoutAddress       *payment.Record // at a terminal without an address, whose partner has none either
+	withoutTerminal      *payment.Record // rejected, because no terminal takes its currency
+	ofPartnerWithAddress *payment.Record // a payment of partnerWithAddress
 }
 
-// The owner's terminals. The currency selects the terminal.
+// The currencies of the terminals. A payment's currency selects its terminal.
 const (
 	acknowledging = money.Currency("USD")
 	failing       = money.Currency("EUR")
 	failingOnce   = money.Currency("GBP")
 	unaddressed   = money.Currency("CHF")
 	unserved      = money.Currency("KZT") // no terminal takes it
-	ofTheHeir     = money.Currency("IDR")
+	usesPartners  = money.Currency("IDR") // the terminal of partnerWithAddress, which uses the partner's address
 )
 
 var notifiedTemplate struct {
@@ -79,21 +79,21 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 	if notifiedTemplate.ofPartnerWithAddress == nil {
 		t.Fatal("the notified store could not be filled")
 	}
-	own := notifiedTemplate.notifiedStore
-	own.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(own.Dir, os.DirFS(notifiedTemplate.Dir)))
-	fixture.Must(t, os.Chmod(filepath.Join(own.Dir, "keyring"), 0o600))
-	return &own
+	copied := notifiedTemplate.notifiedStore
+	copied.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(copied.Dir, os.DirFS(notifiedTemplate.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(copied.Dir, "keyring"), 0o600))
+	return &copied
 }
 
-// notifyingServer is a server that notifies.
+// notifyingServer is a server that sends notifications to the receiver.
 type notifyingServer struct {
 	*fixture.Server
 	notifier *notifier.Service
 	receiver *receiver
 }
 
-// receiver receives all notifications.
+// receiver receives all notifications. The path of an address decides whether it acknowledges them.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -124,41 +124,41 @@ func (r *receiver) receive(w http.ResponseWriter, q *http.Request) {
 	}
 }
 
-// openNotified opens the store with everything that sends notifications. addresses finds the
-// destinations; nil: the directory does.
+// openNotified starts a server that sends notifications on the store. The payments find destinations with
+// addresses; nil: with the directory.
 func openNotified(t testing.TB, w *fixture.Store, at time.Time, addresses actors.Addresses) *notifyingServer {
 	t.Helper()
-	h := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
-	n := &notifyingServer{Server: h, receiver: newReceiver(t)}
-	h.Journal = fixture.OpenJournal(t, w, h.Clock, nil)
-	h.Runtime = actors.New(actors.Options{Clock: h.Clock, Journal: h.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
+	server := &fixture.Server{T: t, Dir: w.Dir, Clock: clock.NewManual(at), StartTimes: make(map[ledger.ID]ledger.Micros)}
+	n := &notifyingServer{Server: server, receiver: newReceiver(t)}
+	server.Journal = fixture.OpenJournal(t, w, server.Clock, nil)
+	server.Runtime = actors.New(actors.Options{Clock: server.Clock, Journal: server.Journal, Log: fixture.NoLog, Sealer: fixture.Keyring(t, w.Dir)})
 	var err error
-	h.Directory, err = directoryactor.Start(h.Runtime, fixture.Keyring(t, w.Dir))
+	server.Directory, err = directoryactor.Start(server.Runtime, fixture.Keyring(t, w.Dir))
 	fixture.Must(t, err)
-	h.Directory.AllowPrivateHooks(true)
-	h.Simulator, err = simulator.Open(simulator.Options{
-		Path: filepath.Join(w.Dir, "simulator.log"), Clock: h.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
+	server.Directory.AllowPrivateHooks(true)
+	server.Simulator, err = simulator.Open(simulator.Options{
+		Path: filepath.Join(w.Dir, "simulator.log"), Clock: server.Clock, BaseURL: "https://mizan.example", Key: make([]byte, simulator.KeySize),
 	})
 	fixture.Must(t, err)
 	if addresses == nil {
-		addresses = h.Directory
+		addresses = server.Directory
 	}
-	accounts := account.New(h.Runtime)
-	h.Payments = paymentactor.New(paymentactor.Options{
-		Runtime: h.Runtime, Directory: h.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
-		Providers:  map[string]actors.Provider{"simulator": h.Simulator},
+	accounts := account.New(server.Runtime)
+	server.Payments = paymentactor.New(paymentactor.Options{
+		Runtime: server.Runtime, Directory: server.Directory, Admission: accounts, Sealer: fixture.Keyring(t, w.Dir), Addresses: addresses,
+		Providers:  map[string]actors.Provider{"simulator": server.Simulator},
 		CreateWait: 10 * time.Second, ProviderTimeout: 10 * time.Second, ActionTTL: 30 * time.Minute,
 	})
-	accounts.Recall(h.Payments.Attempts)
+	accounts.Recall(server.Payments.Attempts)
 	n.notifier, err = notifier.New(notifier.Options{
-		Runtime: h.Runtime, Addresses: h.Directory, AllowPrivate: true,
-		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: h.Payments},
+		Runtime: server.Runtime, Addresses: server.Directory, AllowPrivate: true,
+		Writers: map[ledger.Kind]actors.NotificationWriter{ledger.Transaction: server.Payments},
 		Operators: func(_, _ ledger.ID, _, _ []byte) (notifier.Attempt, []byte, time.Duration) {
 			return notifier.Attempt{}, nil, 0
 		},
 	})
 	fixture.Must(t, err)
-	h.Runtime.Start(paymentactor.ResumesAtStart)
+	server.Runtime.Start(paymentactor.ResumesAtStart)
 	n.notifier.Resume()
 	return n
 }
@@ -168,7 +168,8 @@ func (n *notifyingServer) close() {
 	n.Server.Close()
 }
 
-// createTerminal makes a terminal whose notifications go to a path; empty: to no address.
+// createTerminal makes a terminal whose notifications go to a path of the receiver; empty: the terminal gets
+// no address.
 func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Partner, kind directory.TerminalType, currency money.Currency, path string) ledger.ID {
 	n.T.Helper()
 	draft := directory.Terminal{Partner: owner.Number, Name: "notified", Provider: directory.Simulator, Type: kind, Env: money.Prod, Active: true}
@@ -183,7 +184,7 @@ func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Part
 	return made.ID
 }
 
-// pay makes a payment of the owner and waits for the first attempt to notify.
+// pay makes a payment of the partner owner and waits for the first attempt to notify.
 func (n *notifyingServer) pay(w *notifiedStore, owner *directory.Partner, currency money.Currency, card string) *payment.Record {
 	n.T.Helper()
 	result, err := n.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Request: payment.Request{
@@ -221,7 +222,7 @@ func (w *notifiedStore) fill(t testing.TB) {
 		failing:       n.createTerminal(w, w.owner, directory.PaymentTerminal, failing, "/always"),
 		failingOnce:   n.createTerminal(w, w.owner, directory.PaymentTerminal, failingOnce, "/once"),
 		unaddressed:   n.createTerminal(w, w.owner, directory.PaymentTerminal, unaddressed, ""),
-		ofTheHeir:     n.createTerminal(w, w.partnerWithAddress, directory.PaymentTerminal, ofTheHeir, ""),
+		usesPartners:  n.createTerminal(w, w.partnerWithAddress, directory.PaymentTerminal, usesPartners, ""),
 	}
 	w.merchantTerminal = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
 	n.Advance(2 * time.Minute) // all addresses have been set for a while
@@ -245,11 +246,11 @@ func (w *notifiedStore) fill(t testing.TB) {
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
-	theirs := n.pay(w, w.partnerWithAddress, ofTheHeir, good)
-	if theirs.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {
-		t.Fatalf("paid %q, and %q without a terminal", theirs.Status, w.withoutTerminal.Status)
+	paid := n.pay(w, w.partnerWithAddress, usesPartners, good)
+	if paid.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {
+		t.Fatalf("paid %q, and %q without a terminal", paid.Status, w.withoutTerminal.Status)
 	}
-	w.ofPartnerWithAddress = theirs
+	w.ofPartnerWithAddress = paid
 }
 
 func alertMessage(subject string) []byte {

@@ -25,30 +25,30 @@ func TestSoundDeliveriesBreakNoRule(t *testing.T) {
 	if rule := report.Rules[5]; rule.Outcome != findings.OK || rule.Count == 0 {
 		t.Errorf("rule 6 is %v after %d things", rule.Outcome, rule.Count)
 	}
-	standings := make(map[notifier.State]int)
+	inState := make(map[notifier.State]int) // number of stored deliveries
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte("e")))
 		for i := range keys {
 			k, err := notifier.ReadKept(store.KVKey(keys[i]), rows[i])
 			fixture.Must(t, err)
-			standings[k.State]++
+			inState[k.State]++
 			p.Group.Set(keys[i], rows[i])
 		}
 		for _, kind := range []string{"d", "n", "p", "r", "i"} {
 			p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte(kind)))
 		}
 	})
-	// One parked. One pending. Delivered: one at the second attempt, one requested again, one
-	// message to operators.
-	if standings[notifier.Parked] != 1 || standings[notifier.Pending] != 1 || standings[notifier.Delivered] != 3 {
-		t.Errorf("the store has %v", standings)
+	// Three were delivered: one at the second attempt, one that was requested again, and one message to
+	// operators.
+	if inState[notifier.Parked] != 1 || inState[notifier.Pending] != 1 || inState[notifier.Delivered] != 3 {
+		t.Errorf("the store has %v", inState)
 	}
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
 
-// A transaction counts the transitions of which its merchant was notified, those without an
-// address, and those that the merchant does not want. The expected numbers are written by hand
-// from each transaction's events.
+// A transaction counts the transitions of which its merchant was notified, those of which the merchant was
+// not notified because no address was set, and those that the merchant does not want. The expected numbers
+// are written by hand from each transaction's events.
 func TestTransactionCountsItsNotifications(t *testing.T) {
 	w := copyNotifiedStore(t)
 	type counts struct {
@@ -64,9 +64,9 @@ func TestTransactionCountsItsNotifications(t *testing.T) {
 			"charged, then refunded in part":        {w.acknowledged, counts{2, 0, 4}},
 			"charged at a terminal with no address": {w.withoutAddress, counts{0, 1, 4}},
 			"rejected without a terminal":           {w.withoutTerminal, counts{1, 0, 1}},
-			"charged, and its partner has one":      {w.ofPartnerWithAddress, counts{1, 0, 4}},
+			"charged, with its partner's address":   {w.ofPartnerWithAddress, counts{1, 0, 4}},
 			"asked to act, and rejected":            {w.payerIdle, counts{2, 0, 4}},
-			"charged when nobody notified anybody":  {w.ChargedPayment, counts{0, 1, 4}},
+			"charged by a server that can't notify": {w.ChargedPayment, counts{0, 1, 4}},
 		} {
 			stored, found, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(c.record.ID))
 			if err != nil || !found {
@@ -95,12 +95,11 @@ func TestDigestCoversKVs(t *testing.T) {
 	}
 }
 
-// deliveryFault is one fault made in the notices and deliveries of a sound store. All
-// details of the report contain one text.
+// deliveryFault is one fault made in the notices and deliveries of a sound store.
 type deliveryFault struct {
 	name string
 	make func(t *testing.T, w *notifiedStore)
-	want string // empty: it is no fault
+	want string // text that every detail must contain; empty: it is no fault
 }
 
 func TestEveryDeliveryFaultBreaksOnlyItsRule(t *testing.T) {
@@ -132,6 +131,7 @@ type kvCorrupter struct {
 	w *notifiedStore
 }
 
+// key returns the key of a KV of the first organization: its kind and the rest of the key.
 func (p *kvCorrupter) key(kind string, rest ...byte) []byte {
 	return store.KeyKV(nil, p.w.FirstDemo.Org, append([]byte(kind), rest...))
 }
@@ -242,4 +242,5 @@ func (p *kvCorrupter) onlyKey(kind string, currency money.Currency) []byte {
 	return keys[0]
 }
 
+// attempts returns the attempts of a decoded delivery.
 func attempts(row map[string]any) []any { return row["a"].([]any) }

@@ -13,49 +13,50 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// logFault is a fault in the lines of the simulator's log about one transaction.
-func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(own []string) []string) fault {
+// logFault returns a fault that changes the lines of the simulator's log about one transaction.
+func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(lines []string) []string) fault {
 	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		id := transactionOf(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
-			var own []string
+			var ofTransaction []string
 			for _, line := range lines {
 				if strings.Contains(line, `{"reference":"`+id) {
-					own = append(own, line)
+					ofTransaction = append(ofTransaction, line)
 				} else {
 					all = append(all, line)
 				}
 			}
-			before := slices.Clone(own)
-			if own = change(own); slices.Equal(own, before) {
+			before := slices.Clone(ofTransaction)
+			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, before) {
 				t.Fatalf("nothing was changed in %q", before)
 			}
-			return append(all, own...)
+			return append(all, ofTransaction...)
 		})
 	}}
 }
 
 // replaceInLine replaces a text in the line with an index; -1 is the last.
 func replaceInLine(i int, from, to string) func([]string) []string {
-	return func(own []string) []string {
+	return func(lines []string) []string {
 		if i < 0 {
-			i += len(own)
+			i += len(lines)
 		}
-		own[i] = strings.Replace(own[i], from, to, 1)
-		return own
+		lines[i] = strings.Replace(lines[i], from, to, 1)
+		return lines
 	}
 }
 
-// repeatLast repeats the last line, with another request.
-func repeatLast(own []string) []string {
-	line := own[len(own)-1]
+// repeatLast repeats the last line with another request.
+func repeatLast(lines []string) []string {
+	line := lines[len(lines)-1]
 	const name = `"request":"`
 	at := strings.Index(line, name) + len(name)
-	return append(own, line[:at]+uuid.NewString()+line[at+36:])
+	return append(lines, line[:at]+uuid.NewString()+line[at+36:])
 }
 
-func withoutLine(i int) func([]string) []string {
-	return func(own []string) []string { return slices.Delete(own, i, len(own)) }
+// withoutLines removes the lines from an index on.
+func withoutLines(from int) func([]string) []string {
+	return func(lines []string) []string { return slices.Delete(lines, from, len(lines)) }
 }
 
 func terminalOf(line string) string {
@@ -65,12 +66,12 @@ func terminalOf(line string) string {
 
 // changeTerminal changes the terminal of the line with an index to an unknown one.
 func changeTerminal(i int) func([]string) []string {
-	return func(own []string) []string { return replaceInLine(i, terminalOf(own[i]), uuid.NewString())(own) }
+	return func(lines []string) []string { return replaceInLine(i, terminalOf(lines[i]), uuid.NewString())(lines) }
 }
 
 var operationFaults = []fault{
-	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, withoutLine(0)),
-	logFault("a charge that is only held", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, withoutLine(1)),
+	logFault("a charge without its call", "is charged without a call", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, withoutLines(0)),
+	logFault("a charge that is only held", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured }, withoutLines(1)),
 	logFault("a capture of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Captured },
 		replaceInLine(-1, `"captured":"1515"`, `"captured":"1516"`)),
 	logFault("a charge of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.ChargedPayment },
@@ -79,24 +80,26 @@ var operationFaults = []fault{
 		replaceInLine(-1, `"amount":"295"`, `"amount":"300"`)),
 	logFault("a refund of another amount", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
 		replaceInLine(-1, `"refunded":"667"`, `"refunded":"668"`)),
-	logFault("a refund that never was", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, withoutLine(2)),
-	logFault("a refund that the record does not know", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
+	logFault("a refund without its calls", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, withoutLines(2)),
+	logFault("a refund at the provider that the record does not have", "has booked something else than the provider did", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
 		replaceInLine(-1, `"captured":"1003"`, `"captured":"1003","refunded":"1003"`)),
 	logFault("a charge at another terminal", "is charged at a different terminal than the one to which it was last sent", func(w *fixture.Store) *payment.Record { return w.ChargedPayment }, changeTerminal(0)),
-	logFault("a second terminal while the first may have it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
+	logFault("a second terminal while the first may have charged it", "and the first may have charged it", func(w *fixture.Store) *payment.Record { return w.Trades.Rerouted },
 		replaceInLine(0, `"outcome":"refused"`, `"outcome":"pending"`)),
-	logFault("a charge that was given up and is under way", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, withoutLine(1)),
+	logFault("a cancelled charge that is still open at the provider", "and the provider may still charge it", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, withoutLines(1)),
 	logFault("a refund that is sent twice", "a refund of transaction", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
-		func(own []string) []string { return append(own, own[2]) }),
-	logFault("a refund that nobody asked for", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, repeatLast),
-	logFault("a void that nobody asked for", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, repeatLast),
-	logFault("a completion that nobody asked for", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.ChallengePassed }, repeatLast),
+		func(lines []string) []string { return append(lines, lines[2]) }),
+	logFault("a refund without an intent", "has 3 calls for a refund, on 2 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, repeatLast),
+	logFault("a void without an intent", "has 2 calls for a void, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.Voided }, repeatLast),
+	logFault("a completion without an intent", "has 2 calls for a completion, on 1 intents", func(w *fixture.Store) *payment.Record { return w.Trades.ChallengePassed }, repeatLast),
 	logFault("a refund at another terminal", "has a refund at a terminal where it is not open", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded }, changeTerminal(2)),
-	logFault("a refund without its name", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
-		func(own []string) []string { return replaceInLine(1, `"request":"`, `"requested":"`)(own) }),
-	logFault("an operation that no provider has", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
-		func(own []string) []string { return append(own, strings.Replace(own[0], `"payment"`, `"transfer"`, 1)) }),
-	{"a line that is none", func(t *testing.T, w *fixture.Store) {
+	logFault("a refund without its request", "names no request", func(w *fixture.Store) *payment.Record { return w.Trades.RefundRefused },
+		replaceInLine(1, `"request":"`, `"requested":"`)),
+	logFault("an unknown operation", "was sent with an unknown operation", func(w *fixture.Store) *payment.Record { return w.Trades.Refunded },
+		func(lines []string) []string {
+			return append(lines, strings.Replace(lines[0], `"payment"`, `"transfer"`, 1))
+		}),
+	{"an unreadable line", func(t *testing.T, w *fixture.Store) {
 		w.RewriteSimulatorLog(t, func(lines []string) []string { return append(lines, `not a line}`) })
 	}, []int{7}, "can't be read"},
 	logFault("a card's number", "shows what may be a card's number", func(w *fixture.Store) *payment.Record { return w.DeclinedPayment },
@@ -108,13 +111,13 @@ var operationFaults = []fault{
 		})
 	}, nil, ""},
 	logFault("a challenge of a transaction that does not exist", "was sent to the provider without an intent", func(w *fixture.Store) *payment.Record { return w.Trades.ChallengePassed },
-		func(own []string) []string {
-			return append(own, strings.Replace(own[1], own[1][14:50], uuid.NewString(), 1))
+		func(lines []string) []string {
+			return append(lines, strings.Replace(lines[1], lines[1][14:50], uuid.NewString(), 1))
 		}),
 }
 
-// Money that arrives too late is not a second charge. The provider has charged it, and refunds it after a
-// separate intent.
+// Money that arrives after its transaction was closed is compared with the log too: the provider has charged
+// it, and refunds it after a separate intent.
 func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -124,7 +127,7 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 		broken     []int
 	}{
 		{"nothing was given back", "300", "", false, nil},
-		{"the answer is not there", "300", "300", false, nil},
+		{"it is being given back", "300", "300", false, nil},
 		{"it was given back", "300", "300", true, nil},
 		{"another amount came", "299", "", false, []int{7}},
 		{"another amount was given back", "300", "299", false, []int{7}},

@@ -16,7 +16,7 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// monthClosing is the change that closes a month.
+// monthClosing is the change that closes a month, and the record that it will contain.
 type monthClosing struct {
 	change *posting.Change
 	record *period.Record
@@ -45,7 +45,8 @@ func (b *contractScenarios) closeMonth(m period.Month, change func(*monthClosing
 	b.submit(c.change)
 }
 
-// closeMonths closes months of the contract store, from its first one on.
+// closeMonths closes the given number of months of the contract store, from its first one on. change may
+// alter the last closing.
 func (w *contractStore) closeMonths(t testing.TB, months period.Month, change func(*monthClosing)) {
 	t.Helper()
 	b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
@@ -63,8 +64,8 @@ func (w *contractStore) closeMonths(t testing.TB, months period.Month, change fu
 // A store with closed months breaks no rule. It has payments, holds, contracts in all states,
 // and entries with earlier and later effective days, on pages and in page buffers.
 func TestClosedMonthsAreRecomputed(t *testing.T) {
-	for _, days := range []int{fixture.Buffered, fixture.Paged} {
-		w := copyContractStore(t, days)
+	for _, layout := range []int{fixture.Buffered, fixture.Paged} {
+		w := copyContractStore(t, layout)
 		key := actors.Key{Scope: actors.UserKeyScope, Text: "close", Hash: [32]byte{3}}
 		w.closeMonths(t, 14, func(c *monthClosing) {
 			c.change.Claims = []ledger.Claim{key.Claim(w.FirstDemo.Org, c.record.Month.Source(), nil)}
@@ -93,7 +94,7 @@ func TestFaultyClosingIsFound(t *testing.T) {
 			again.From = again.To
 			c.change.Steps[0].Events = append(c.change.Steps[0].Events, again)
 		}, []int{3}, "has more than one event, or a timer"},
-		"something to wake it": {1, func(c *monthClosing) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "has more than one event, or a timer"},
+		"a timer": {1, func(c *monthClosing) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "has more than one event, or a timer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := copyContractStore(t, fixture.Buffered)
@@ -113,7 +114,7 @@ func TestFaultyClosingIsFound(t *testing.T) {
 		fixture.WantBroken(t, report, 3)
 		wantSomewhere(t, report, "where "+(first+1).String()+" is to be closed")
 	})
-	t.Run("not the first", func(t *testing.T) {
+	t.Run("the second month first", func(t *testing.T) {
 		w := copyContractStore(t, fixture.Buffered)
 		b := &contractScenarios{t, w, fixture.OpenJournal(t, &w.Store, clock.NewManual(w.at.AddDate(1, 0, 0)), nil)}
 		b.closeMonth(first+1, nil)
@@ -124,7 +125,8 @@ func TestFaultyClosingIsFound(t *testing.T) {
 	})
 }
 
-// The checker finds the entries of a writer that ignores which months are closed, or when they end.
+// The checker finds an entry that takes effect in a closed month. (The writer moves the effective day of such
+// an entry, so the test changes the day afterwards.)
 func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	first := period.MonthOf(ledger.DateOf(fixture.StartTime))
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime} // its journal fits into one group

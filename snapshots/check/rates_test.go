@@ -15,10 +15,10 @@ import (
 // the reverse rate once.
 func setRates(t *testing.T, w *fixture.Store, times int) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	set := func(from, to money.Currency, text string) {
-		_, err := h.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: parseRate(t, text)})
+		_, err := server.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: parseRate(t, text)})
 		fixture.Must(t, err)
 	}
 	set("RUB", "USD", "0.011")

@@ -17,14 +17,14 @@ import (
 func storeWithKey(t *testing.T) (w *fixture.Store, id ledger.ID, key actors.Key) {
 	t.Helper()
 	w = fixture.Copy(t)
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	key = actors.Key{Scope: actors.PartnerKeyScope(w.FirstDemo.Partner), Text: "k", Hash: [32]byte{1}}
-	owner, known := h.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
+	owner, known := server.Directory.Partner(w.FirstDemo.Org, w.FirstDemo.Partner)
 	if !known {
 		t.Fatal("the partner is not there")
 	}
-	result, err := h.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
+	result, err := server.Payments.Create(paymentactor.Create{Org: w.FirstDemo.Org, Partner: owner, Key: key, Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(5), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 	if err != nil {
@@ -53,14 +53,14 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 		wantText string
 		corrupt  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
-		"none":                    {},
+		"no fault":                {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
 		"a reply of no form": {[]int{3}, "is of an unknown form", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {
 			p.Record(w.FirstDemo.Org, reply, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
 		"a reply that can't be read": {[]int{3}, "can't be read: reply", corruptSealedReply(func(plaintext []byte) []byte { return plaintext[:3] })},
 		"a reply of a version that never was": {[]int{3}, "as it never was", corruptSealedReply(func(plaintext []byte) []byte {
-			plaintext[0]++ // the version, below 128
+			plaintext[0]++ // the first byte is the version, which is below 128
 			return plaintext
 		})},
 		"a reply that does not open": {[]int{3}, "can't be read: the sealed text does not open", func(w *fixture.Store, p *fixture.Corrupter, _ []byte, reply ledger.Source) {

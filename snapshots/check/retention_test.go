@@ -38,7 +38,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 			return true, err
 		}))
 		_, rows := p.Rows(p.key("c"))
-		p.set(rows[0], "c") // restores the row
+		p.set(rows[0], "c") // leaves the row as it is; Corrupt requires that something is written
 	}))
 	n = openNotified(t, &w.Store, at, nil)
 	n.Advance(time.Minute)

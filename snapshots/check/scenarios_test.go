@@ -16,17 +16,17 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// scenarios is an open store. The real code decides on its transactions and the real writer
+// scenarios makes transactions in an open store. The real code decides on them and the real writer
 // writes them, so nothing is wrong except what a test changes. No provider is called, because the route
-// does not exist.
+// of the transactions does not exist.
 type scenarios struct {
 	t  testing.TB
 	w  *fixture.Store
 	j  *posting.Journal
-	at payment.DecisionContext
+	at payment.DecisionContext // the context of all decisions
 }
 
-// scenario is one transaction in scenarios.
+// scenario is one transaction of scenarios, as it was stored last.
 type scenario struct {
 	*scenarios
 	record  *payment.Record
@@ -103,9 +103,10 @@ func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
 	return stamp
 }
 
+// try is write that returns the writer's error.
 func (l *scenario) try(d payment.Decision, changes ...change) (posting.Stamp, error) {
-	for _, s := range changes {
-		s(&d)
+	for _, alter := range changes {
+		alter(&d)
 	}
 	c := changeFor(l.w.FirstDemo.Org, &d, l.version)
 	kept := l.record != nil && l.record.KeepCard
@@ -128,6 +129,7 @@ func (l *scenario) try(d payment.Decision, changes ...change) (posting.Stamp, er
 	return r.Stamps[0], nil
 }
 
+// answer applies the provider's answer to the charge.
 func (l *scenario) answer(a payment.Answer, changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.Answered(l.record, a)
@@ -188,6 +190,7 @@ func (l *scenario) reverse(changes ...change) {
 	l.write(d, changes...)
 }
 
+// refundLate requests the refund of money that arrived after the transaction was closed.
 func (l *scenario) refundLate(changes ...change) {
 	l.t.Helper()
 	d, ok := l.at.DecideSuspenseRefund(l.record, uuid.New())
@@ -197,12 +200,12 @@ func (l *scenario) refundLate(changes ...change) {
 	l.write(d, changes...)
 }
 
-// The checker finds no fault after any sequence of events that the machine allows, however long
-// the lines stay in page buffers.
+// The checker finds no fault after any sequence of events that the machine allows, no matter for how many
+// groups lines stay in page buffers.
 func TestRandomScenariosAreSound(t *testing.T) {
-	for _, days := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
-		w, r := fixture.CopyWithLayout(t, min(days, fixture.Buffered)), fixture.Rand(t)
-		w.Layout = days
+	for _, bufferedGroups := range []int{fixture.Paged, fixture.Buffered, 1, 30} {
+		w, r := fixture.CopyWithLayout(t, min(bufferedGroups, fixture.Buffered)), fixture.Rand(t)
+		w.Layout = bufferedGroups
 		statuses := make(map[payment.Status]int)
 		runScenario(t, w, func(s *scenarios) {
 			for range 150 {
@@ -213,7 +216,7 @@ func TestRandomScenariosAreSound(t *testing.T) {
 				statuses[l.record.Status]++
 			}
 		})
-		t.Logf("with page buffers of %d groups they ended %v", days, statuses)
+		t.Logf("with page buffers of %d groups they ended %v", bufferedGroups, statuses)
 		fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	}
 }
@@ -243,13 +246,13 @@ func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 		return l
 	}
 	d := s.at.Create(uuid.New(), partner, request, t)
-	if _, err := l.try(d); err != nil { // the payout can't be funded
+	if _, err := l.try(d); err != nil { // the partner can't fund the payout
 		l.write(s.at.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
 	}
 	return l
 }
 
-// bounds returns n of the volumes of the sandbox's partner.
+// bounds returns the first n volumes of the sandbox's partner, as bounds that no transaction exceeds.
 func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
 		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
@@ -257,7 +260,7 @@ func (s *scenarios) bounds(n int) (all []payment.Bound) {
 	return all
 }
 
-// withVolumes adds these volumes to the terms.
+// withVolumes adds both volumes of the sandbox's partner to the terms.
 func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 	t.Bounds = s.bounds(2)
 	return t
@@ -266,7 +269,7 @@ func (s *scenarios) withVolumes(t *payment.Terms) *payment.Terms {
 // poorPartner is a partner without an opening balance, so its refunds often exceed its balance.
 const poorPartner = 7
 
-// randomStep draws one event of a transaction; often it does nothing.
+// randomStep draws an event of the transaction and writes it, if the transaction's status allows the event.
 func (l *scenario) randomStep(r *rand.Rand) {
 	l.t.Helper()
 	d, ok := l.nextEvent(r)
@@ -278,6 +281,7 @@ func (l *scenario) randomStep(r *rand.Rand) {
 	}
 }
 
+// nextEvent draws an event; false if the transaction's status does not allow it.
 func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	at := l.at
 	at.Due = l.due
@@ -311,7 +315,7 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	return d, err == nil
 }
 
-// unaskedEvent draws an event that time or a rail causes.
+// unaskedEvent draws an event that is caused by the time, a rail or the payer, not by the partner.
 func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
 	at.Now = at.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {

@@ -32,14 +32,14 @@ type answeringServer struct {
 	server        *fixture.Server
 	contracts     *contractactor.Service
 	subscriptions *subscriptionactor.Service
-	of            map[string]*keyedReply
+	replies       map[string]*keyedReply // by the kind of the request
 }
 
-// keyedReply is the cached reply to a request with a key.
+// keyedReply is the cached reply to a request with an idempotency key.
 type keyedReply struct {
-	keys    [][]byte // of the rows that are read for a repetition of the request
-	repeat  func() (string, error)
-	current func() string // returns the records' current content; an empty result: nothing can replace the reply
+	keys    [][]byte               // keys of the rows that the server reads if the request is repeated
+	repeat  func() (string, error) // repeats the request and returns the response as text
+	current func() string          // returns a response with the record's current content; empty: there is no such response
 }
 
 func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
@@ -48,7 +48,7 @@ func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
 	a.subscriptions = subscriptionactor.New(subscriptionactor.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
 
-// keyOf returns a key of the partner, of staff or of the administration.
+// keyOf returns an idempotency key in the scope of the partner, of staff or of the administration.
 func (a *answeringServer) keyOf(scope string) actors.Key {
 	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
 }
@@ -110,7 +110,8 @@ func (a *answeringServer) renamePartner() error {
 	return err
 }
 
-// newAnsweringServer creates a store, makes the requests and then changes their records.
+// newAnsweringServer creates a store, makes the requests, changes the records that they created, and closes
+// the store.
 func newAnsweringServer(t *testing.T) *answeringServer {
 	t.Helper()
 	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
@@ -139,7 +140,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 		return store.KeyRecord(nil, a.FirstDemo.Org, ledger.Source{Kind: kind, ID: id})
 	}
 	claim := func(org ledger.ID, key string) []byte { return store.KeyClaim(nil, org, ledger.ClaimIdempotency, key) }
-	a.of = map[string]*keyedReply{
+	a.replies = map[string]*keyedReply{
 		"a payment": {
 			[][]byte{record(ledger.Reply, paymentactor.ReplyID(a.FirstDemo.Org, partner.ClaimKey())), claim(a.FirstDemo.Org, partner.ClaimKey())},
 			func() (string, error) { return shownPayment(a.pay()) },
@@ -185,9 +186,9 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	return a
 }
 
-// The test changes every byte of the cached replies, one at a time, and keeps the checksums right. The
-// checker finds the change without the keyring. A client that repeats the request gets the original reply,
-// the records' current content, or a refusal, and never anything else.
+// The test changes bytes of the cached replies, one at a time, and keeps the checksums right. The checker
+// finds each change without the keyring. A client that repeats the request gets the original reply, the
+// record's current content, or a refusal, and never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
 	in := &insider{t: t, rows: make(map[string][]rawRow)}
@@ -200,7 +201,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 		step = 1
 	}
 	t.Logf("every byte of %d from byte %d", step, first)
-	for name, p := range a.of {
+	for name, p := range a.replies {
 		text, err := p.repeat()
 		fixture.Must(t, err)
 		now := p.current()
@@ -212,7 +213,7 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 			alarms, changes, found := a.server.Runtime.RepliesUnreadable(), 0, 0
 			repeated := map[string]int{}
 			for i := range row.value {
-				if i%step != first%step { // another run tries this byte, and "make soak" tries all
+				if i%step != first%step { // this run skips the byte; another run tries it, and "make soak" tries all bytes
 					continue
 				}
 				changed := rawRow{row.key, bytes.Clone(row.value)}

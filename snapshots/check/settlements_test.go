@@ -16,12 +16,12 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// makeSettlements books settlements of the first partner in env prod as the directory does: one in, one
-// out, and one with the provider of the terminal that has the partner's charge.
+// makeSettlements lets the directory book settlements of the first partner in env prod: one in, one out, and
+// one with the provider of the terminal that has the partner's charge.
 func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	book := func(made *directory.Settlement, again bool, err error) *directory.Settlement {
 		if err != nil || again {
 			t.Fatal(again, err)
@@ -31,9 +31,9 @@ func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *direct
 	draft := func(amount uint64, reference string) directory.SettlementDraft {
 		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
-	in = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
-	out = book(h.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
-	collected = book(h.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
+	in = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
+	out = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
+	collected = book(server.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
 	return in, out, collected
 }
 
@@ -73,18 +73,18 @@ var settlementFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
 		})
-	}, []int{4}, "is listed"}, // the row appears twice
+	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
 		_, out, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
 		})
-	}, []int{4}, "is listed"}, // the row appears twice
+	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
 		in, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
 	}, []int{4}, "which does not exist"},
-	{"a reference that is free again", func(t *testing.T, w *fixture.Store) {
+	{"a lost claim on a reference", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyClaim(nil, w.FirstDemo.Org, ledger.ClaimSettlement, "terminal/"+collected.Terminal.String()+"/week"))
@@ -130,7 +130,7 @@ var settlementFaults = []fault{
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, collected.ID, "out", true) })
 	}, unreadableRules, "is neither with a bank nor with a provider"},
-	{"a settlement with what is no terminal", func(t *testing.T, w *fixture.Store) {
+	{"a settlement with an unreadable terminal", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			changeSettlement(p, w.FirstDemo.Org, collected.ID, "terminal_id", fixture.Raw{1})

@@ -13,9 +13,9 @@ import (
 
 // Rules 3, 4 and 6, hashes in events. An event contains the hashes of the rows that its step
 // wrote: the record, the sealed row beside it, its notices, and its claims. Whoever changes such a row
-// must change the journal too, and with it a head of which others have copies. The rows are read long
-// after the event. Until then the check holds eight bytes of each hash, made with a seed that is new
-// for each check, so that nobody can prepare a collision.
+// must change the journal too, and with it the journal's head, of which others have copies. The rows are
+// read long after the event. Until then the check holds eight bytes of each hash, made with a seed that is
+// new for each check, so that nobody can prepare a collision.
 
 // hash64 returns a short form of a hash; 0 for the zero hash.
 func hash64(seed maphash.Seed, h ledger.Hash) uint64 {
@@ -82,7 +82,8 @@ func (c *orgCheck) checkSealed(s ledger.Source, h *scan.History, row []byte) {
 	}
 }
 
-// checkUnsealed reports records whose sealed row is missing, except cards, which checkSealedRows checks.
+// checkUnsealed reports records whose sealed row is missing. It leaves out cards, which checkSealedRows
+// checks.
 func (c *orgCheck) checkUnsealed() {
 	o := c.organization
 	for source, h := range o.Histories.All() {

@@ -103,13 +103,13 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	}
 }
 
-// checkEntry checks that the event has the required entry; hasHold tells whether its record
-// has a hold.
+// checkEntry checks that the event has the required entry. closed is the hold that the entry closes, and
+// hasHold tells whether the event's record has a hold.
 func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, hasHold bool) {
-	carries := entryRuleOf(e.Source.Kind, e.Name)
-	phase := carries.Phase(hasHold)
+	rule := entryRuleOf(e.Source.Kind, e.Name)
+	phase := rule.Phase(hasHold)
 	switch {
-	case e.Entry == nil && phase != 0 && carries != scan.MayHold && carries != scan.MayPost:
+	case e.Entry == nil && phase != 0 && rule != scan.MayHold && rule != scan.MayPost:
 		j.EventFault(j.organization.ID, e, "it has no entry")
 	case e.Entry == nil:
 	case phase != e.Entry.Phase:

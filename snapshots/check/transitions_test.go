@@ -8,8 +8,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// The checker's table is complete: every event of the transaction's machine has the phase of its entry
-// without and with a hold (POSTINGS: "none" is a decision too).
+// The checker's table of entry rules is complete. For every event of a transaction's machine it gives the
+// phase of the entry that the event must have, without and with a hold, or says that it must have none.
 func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	const nothing = ledger.Phase(0)
 	requiredPhases := map[payment.Event][2]ledger.Phase{

@@ -38,7 +38,7 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// add appends a leaf and calls completed for each larger subtree that ends with it.
+// add appends a leaf and calls completed for each subtree of several leaves that the leaf completes.
 func (t *tree) add(leaf []byte, completed func(store.Subtree)) error {
 	hashes, err := tlog.StoredHashes(t.size, leaf, t)
 	if err != nil {
@@ -71,8 +71,8 @@ func (t *tree) edge() []store.Subtree {
 // forest computes the expected content of the tree rows while blocks are read.
 type forest struct {
 	tree      tree
-	first     uint64          // seq of the open block's first event
-	crossing  []store.Subtree // complete subtrees that begin before the open block and end in it
+	first     uint64          // seq of the first event of the block that is being read
+	crossing  []store.Subtree // complete subtrees that begin before that block and end in it
 	rootWrong bool            // a root was wrong, so later roots are not compared
 }
 

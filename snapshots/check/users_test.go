@@ -20,47 +20,49 @@ import (
 
 // accessRecords are the users of the first organization and their sessions.
 type accessRecords struct {
-	teller, session, partners ledger.Source
-	foreignPartner            int64 // a partner of another organization
+	teller         ledger.Source // a user who acts as a partner
+	session        ledger.Source // of the teller
+	partnerSession ledger.Source // of a partner
+	foreignPartner int64         // a partner of another organization
 }
 
 const goodPass = "nine-Lions-paint"
 
-// addUsers adds users to the first organization, with used, revoked and expired sessions, and a
-// used key. It also rotates the platform's tokens.
+// addUsers adds a partner and a user to the first organization, with a used and a revoked session of the user,
+// a session of the partner, and a used key. It also switches the user off and rotates the platform's tokens.
 func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	t.Helper()
-	h := fixture.Start(t, w)
-	defer h.Close()
+	server := fixture.Start(t, w)
+	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	_, err := h.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
+	_, err := server.Directory.CreatePartner(ctx, org, directory.Partner{Name: "Shop", Login: "shop", Active: true}, []byte("nine-Lions-paint"))
 	fixture.Must(t, err)
-	teller, err := h.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
+	teller, err := server.Directory.CreateUser(ctx, org, directory.User{Login: "teller", Name: "C", Roles: directory.Roles{"client", "partner"}, Partner: w.FirstDemo.Partner, Active: true}, []byte(goodPass))
 	fixture.Must(t, err)
-	in := func(login, pass string) (*directory.Session, string) {
-		n, token, err := h.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
+	logIn := func(login, pass string) (*directory.Session, string) {
+		n, token, err := server.Directory.LogIn(ctx, directoryactor.Login{Org: org, Login: login, Pass: []byte(pass), Source: netip.IPv6Loopback()})
 		fixture.Must(t, err)
 		return n, string(token)
 	}
-	used, token := in("teller", goodPass)
-	out, _ := in("teller", goodPass)
-	fixture.Must(t, h.Directory.LogOut(ctx, out))
-	own, _ := in("shop", goodPass)
-	h.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
-	h.Advance(6 * time.Minute)
-	if _, live := h.Directory.Session(org, []byte(token), ledger.MicrosOf(h.Clock.Now())); !live {
+	used, token := logIn("teller", goodPass)
+	ended, _ := logIn("teller", goodPass)
+	fixture.Must(t, server.Directory.LogOut(ctx, ended))
+	ofPartner, _ := logIn("shop", goodPass)
+	server.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
+	server.Advance(6 * time.Minute)
+	if _, live := server.Directory.Session(org, []byte(token), ledger.MicrosOf(server.Clock.Now())); !live {
 		t.Fatal("the session is over")
 	}
-	h.Runtime.Quiesce()
-	_, err = h.Directory.PatchUser(ctx, org, teller.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil)
+	server.Runtime.Quiesce()
+	_, err = server.Directory.PatchUser(ctx, org, teller.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil)
 	fixture.Must(t, err)
-	_, err = h.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
+	_, err = server.Directory.RotateAdminToken(ctx, []byte("an-administration-token"))
 	fixture.Must(t, err)
-	_, err = h.Directory.RotateAllAdminTokens(ctx)
+	_, err = server.Directory.RotateAllAdminTokens(ctx)
 	fixture.Must(t, err)
 	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
 	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
-	p.partners = ledger.Source{Kind: ledger.Session, ID: own.ID}
+	p.partnerSession = ledger.Source{Kind: ledger.Session, ID: ofPartner.ID}
 	p.foreignPartner = w.SecondDemo.Partner
 	return p
 }
@@ -81,23 +83,23 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 		broken   []int
 		wantText string
 	}{
-		{"a user who is on, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
+		{"a user who is active, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
 		{"a user without a role", userSource, "roles", constant(nil), unreadableRules, "no column roles"},
 		{"a user of an unknown role", userSource, "roles", constant(directory.Roles{"client", "partner", "root"}), unreadableRules, "column roles"},
 		{"a user with a role twice", userSource, "roles", constant(directory.Roles{"client", "client", "partner"}), unreadableRules, "column roles"},
 		{"a user who acts as nobody", userSource, "partner_id", constant(nil), unreadableRules, "is of role partner or has a partner, and not both"},
 		{"a user who acts without the role", userSource, "roles", constant(directory.Roles{"client"}), unreadableRules, "is of role partner or has a partner, and not both"},
-		{"a user who acts as who does not exist", userSource, "partner_id", constant(int64(99)), []int{3}, "acts as partner 99, who does not exist"},
+		{"a user who acts as a missing partner", userSource, "partner_id", constant(int64(99)), []int{3}, "acts as partner 99, who does not exist"},
 		{"a user who acts as another organization's partner", userSource, "partner_id", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
 		{"a session that is revoked without an event", sessionSource, "revoked", constant(ledger.Micros(1)), []int{3}, "events lead to"},
 		{"a session of a user who does not exist", sessionSource, "user", constant(someone), []int{3}, "was begun by a user who does not exist"},
-		{"a session of what is no user", sessionSource, "user", constant(fixture.Raw{1}), unreadableRules, "column user"},
+		{"a session with an unreadable user", sessionSource, "user", constant(fixture.Raw{1}), unreadableRules, "column user"},
 		{"a session without a role", sessionSource, "roles", constant(nil), unreadableRules, "no column roles"},
-		{"a partner's session that acts as another organization's", partners, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
-		{"a partner's session that acts as nobody", partners, "partner", constant(nil), unreadableRules, "is of role partner or has a partner, and not both"},
-		{"a session that acts without the role", partners, "roles", constant(directory.Roles{"client"}), unreadableRules, "is of role partner or has a partner, and not both"},
-		{"a session whose time to rest is below zero", sessionSource, "idle", constant(int64(-1)), unreadableRules, "has an idle time below zero"},
-		{"a session that ends before there was time", sessionSource, "expires", constant(ledger.Micros(-1)), unreadableRules, "has a time before 1970"},
+		{"a partner's session that acts as another organization's", partnerSessionSource, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
+		{"a partner's session that acts as nobody", partnerSessionSource, "partner", constant(nil), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a session that acts without the role", partnerSessionSource, "roles", constant(directory.Roles{"client"}), unreadableRules, "is of role partner or has a partner, and not both"},
+		{"a session with an idle time below zero", sessionSource, "idle", constant(int64(-1)), unreadableRules, "has an idle time below zero"},
+		{"a session that ends before 1970", sessionSource, "expires", constant(ledger.Micros(-1)), unreadableRules, "has a time before 1970"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			w := fixture.Copy(t)
@@ -112,11 +114,11 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 
 func constant(value any) func(*accessRecords) any { return func(*accessRecords) any { return value } }
 
-func userSource(p *accessRecords) ledger.Source    { return p.teller }
-func sessionSource(p *accessRecords) ledger.Source { return p.session }
-func partners(p *accessRecords) ledger.Source      { return p.partners }
+func userSource(p *accessRecords) ledger.Source           { return p.teller }
+func sessionSource(p *accessRecords) ledger.Source        { return p.session }
+func partnerSessionSource(p *accessRecords) ledger.Source { return p.partnerSession }
 
-// Every user and every partner has its login, and every login has one owner.
+// Each user and each partner has the claim on its login.
 func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 	for name, login := range map[string]string{"a user's": "teller", "a partner's": "shop"} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +130,7 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}), 4)
 		})
 	}
-	t.Run("another's", func(t *testing.T) {
+	t.Run("a user with a partner's login", func(t *testing.T) {
 		w := fixture.Copy(t)
 		p := addUsers(t, w)
 		changeRecord(t, w, p.teller, "login", "shop")

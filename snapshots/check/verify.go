@@ -19,7 +19,7 @@ import (
 	"mizan/snapshots/check/findings"
 )
 
-// The exit codes of Verify (DECISIONS, "Starting the program").
+// The exit codes of Verify.
 const (
 	ExitHolds         = 0 // all rules are fulfilled
 	ExitBroken        = 1 // a rule is broken, or the directory or the store can't be used
@@ -43,8 +43,8 @@ type VerifyConfig struct {
 }
 
 // Verify checks a closed store. It opens the store as serve does, which runs recovery, checks
-// the store, prints the report to out and closes the store. If that fails, Verify prints one line that
-// begins with "mizan:" to problems.
+// the store, prints the report to out and closes the store. If one of these steps fails, Verify prints one
+// line that begins with "mizan:" to problems.
 func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exit int) {
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()

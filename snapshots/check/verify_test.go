@@ -179,8 +179,8 @@ func TestDigestCoversEverySection(t *testing.T) {
 		"claim": store.KeyClaim(nil, w.FirstDemo.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.FirstDemo.Org),
 		"list": store.KeyLists(nil, w.FirstDemo.Org, payment.Transactions.Of(1, money.Prod)), "sealed row": store.KeySealeds(nil, w.FirstDemo.Org), "part": store.KeyPart(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), 1),
 	} {
-		own := fixture.CopyWithLayout(t, fixture.Paged)
-		own.Corrupt(t, func(p *fixture.Corrupter) {
+		changed := fixture.CopyWithLayout(t, fixture.Paged)
+		changed.Corrupt(t, func(p *fixture.Corrupter) {
 			if name == "part" {
 				p.Group.Set(key, []byte("a part"))
 				return
@@ -188,7 +188,7 @@ func TestDigestCoversEverySection(t *testing.T) {
 			keys, rows := p.Rows(key)
 			p.Group.Set(keys[0], append(rows[0], 1))
 		})
-		digest := own.Check(t, check.Inputs{}).Digest
+		digest := changed.Check(t, check.Inputs{}).Digest
 		if other, twice := seen[digest]; twice {
 			t.Errorf("a changed %s has the digest of %s", name, other)
 		}

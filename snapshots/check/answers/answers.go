@@ -23,9 +23,9 @@ import (
 
 // Rule 1: everything that a response acknowledged is in the store and equal; a definite refusal left
 // nothing; a request without a response took effect entirely or not at all. The responses come from a
-// file (--answers), with one line for each request. A line may name the partner (partner_id); without it the rule treats all partners of an organization as one.
-// Responses of a kind that the rule does not compare are counted. If the file has no other
-// responses, the rule is skipped.
+// file (--answers), with one line for each request. A line may name the partner (partner_id); if it does
+// not, the rule treats all partners of an organization as one. Responses of a kind that the rule can't
+// compare are counted. If the file has only such responses, the rule is skipped.
 
 // Check compares the responses that clients received with the store.
 type Check struct {
@@ -54,7 +54,7 @@ type acknowledgements struct {
 	subscriptions      shownRecords[shownSubscription]
 	rates              []shownRate
 	directoryRecords   scan.Slab[shownDirectoryRecord]
-	directoryResponses map[directory.RecordName][]int32 // indexes of the responses about each record of the directory
+	directoryResponses map[directory.RecordName][]int32 // indexes in directoryRecords of the responses about each record
 }
 
 func newAcknowledgements() acknowledgements {
@@ -255,8 +255,8 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// madeInAnyOrganization looks in all organizations for a record whose response names no organization: a client
-// may omit the header if there is only one organization.
+// madeInAnyOrganization tells whether any organization has the record, if its response names no
+// organization: a client may omit the header if there is only one organization.
 func (c *Check) madeInAnyOrganization(m directory.RecordName) bool {
 	if m.Org != (ledger.ID{}) {
 		return false

@@ -94,8 +94,8 @@ func (c *Check) noteContract(n uint32, to contractPath, l *responseLine, s objec
 	if !dated || to.id != "" && s.text("id") != to.id {
 		return false
 	}
-	of := a.contracts.subject(c, n, l, s, to.variant)
-	if of == nil {
+	record := a.contracts.subject(c, n, l, s, to.variant)
+	if record == nil {
 		return false
 	}
 	product, now := to.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(s)}
@@ -112,7 +112,7 @@ func (c *Check) noteContract(n uint32, to contractPath, l *responseLine, s objec
 			c.Report.Breach(findings.RuleAnswers, "line %d: the path names an action that does not exist", n)
 		}
 	}
-	of.shown = append(of.shown, now)
+	record.shown = append(record.shown, now)
 	return true
 }
 
@@ -190,7 +190,8 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 }
 
-// asShown returns a contract as a response at the instant at shows it.
+// asShown returns a contract as a response shows it. first is the time of the contract's creation, at
+// that of its last change.
 func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) (*contract.Record, error) {
 	shown := p.AsOf(first, at.Date())
 	return shown, contractactor.Show(c.View, org, shown)

@@ -47,9 +47,9 @@ var directoryPaths = map[string]ledger.Kind{
 // the path is the one at which records of the kind are created.
 func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/")
-	if of, settles := strings.CutSuffix(rest, "/settlements"); settles {
-		owner, _, named := strings.Cut(of, "/")
-		return ledger.Settlement, "", ok && named && (owner == "partners" || owner == "terminal")
+	if ownerPath, settles := strings.CutSuffix(rest, "/settlements"); settles {
+		ownerKind, _, hasID := strings.Cut(ownerPath, "/")
+		return ledger.Settlement, "", ok && hasID && (ownerKind == "partners" || ownerKind == "terminal")
 	}
 	name, id, _ := strings.Cut(rest, "/")
 	kind, known := directoryPaths[name]
@@ -75,7 +75,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 	if kind == ledger.Organization {
 		org, _ = uuid.Parse(name) // an organization's record is stored under the organization itself; without an id there is no record
 	}
-	of := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
+	shown := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
 	for _, column := range ledgerdirectory.Types[kind].Shown() {
 		hash := uint32(0)
 		if value, shows := s[column.Name]; shows && !column.Secret {
@@ -85,12 +85,12 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 			}
 			hash = a.hashOf(value) | 1
 		}
-		of.fields = append(of.fields, hash)
+		shown.fields = append(shown.fields, hash)
 	}
 	if a.directoryResponses == nil {
 		a.directoryResponses = make(map[directory.RecordName][]int32)
 	}
-	a.directoryResponses[of.source] = append(a.directoryResponses[of.source], a.directoryRecords.Add(of))
+	a.directoryResponses[shown.source] = append(a.directoryResponses[shown.source], a.directoryRecords.Add(shown))
 	return true
 }
 
@@ -111,17 +111,17 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 		stored[apiKeyMember] = quoted(hex.EncodeToString(k.Hash[:]))
 	}
 	for _, at := range found {
-		of := a.directoryRecords.At(at)
-		untouched := of.created && r.Stamp.Version == 1
+		shown := a.directoryRecords.At(at)
+		untouched := shown.created && r.Stamp.Version == 1
 		var names []string
 		for i, column := range records.Shown() {
-			compared := of.fields[i] != 0 && (column.Fixed || untouched)
-			if compared && of.fields[i] != a.hashOf(stored[column.Name])|1 {
+			compared := shown.fields[i] != 0 && (column.Fixed || untouched)
+			if compared && shown.fields[i] != a.hashOf(stored[column.Name])|1 {
 				names = append(names, column.Name)
 			}
 		}
 		if names != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", of.line, scan.KindName(r.Source.Kind), r.Organization.ID, joined(names))
+			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID, joined(names))
 		}
 	}
 }

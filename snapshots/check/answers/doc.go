@@ -4,8 +4,8 @@
 // Invariants:
 //  1. The package reads the file before the store, and remembers a hash of each member of a response.
 //  2. A response is compared with the JSON form (ledger/jsonform) of the stored record as it was
-//     when the response was sent. All members that either of them has are compared, except the listed members
-//     that the store does not determine; the list gives a reason for each (NotStored).
+//     when the response was sent. All members that either of them has are compared, except those that the
+//     store does not determine; the lists named NotStored give the reason for each.
 //  3. A response of an unknown kind is counted as not compared, and breaks no rule.
 //  4. A line that is not a response ends the check, because the program that wrote the file has
 //     a bug.

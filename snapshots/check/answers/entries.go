@@ -48,8 +48,9 @@ func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 	return true
 }
 
-// entryDiffers names the fields in which the response differs from the entry as an auditor or one of its
-// partners sees it: from the view that differs least.
+// entryDiffers names the fields in which the response differs from the entry. An auditor and the entry's
+// partners see different parts of it, so the response is compared with each view, and the result is of
+// the view that differs least.
 func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, after []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {

@@ -17,12 +17,11 @@ import (
 // object is a JSON object in a response.
 type object map[string]jsontext.Value
 
-// members are an object's members: an index of their names, in alphabetical order, and a hash of
-// each value. The file may name very many records, and most responses about records of a kind have
-// the same names.
+// members are an object's members in a short form, because the file may name very many records. Most
+// responses about records of one kind have members with the same names.
 type members struct {
-	names  int32
-	hashes []uint32
+	names  int32    // index of the names in acknowledgements.memberLists
+	hashes []uint32 // of the values, in the alphabetical order of their names
 }
 
 // membersOf returns an object's members.
@@ -54,8 +53,8 @@ func (m members) equal(other members) bool {
 	return m.names == other.names && slices.Equal(m.hashes, other.hashes)
 }
 
-// differing returns the names of the members that only one of two objects has, or that differ.
-// It does not compare those in except.
+// differing returns the names of the members that only one of two objects has, or that differ. It does
+// not compare members whose names are in except.
 func (a *acknowledgements) differing(x, y members, except []string) (names []string) {
 	if x.equal(y) {
 		return nil
@@ -106,11 +105,11 @@ func canonical(v jsontext.Value) string {
 	if v.Kind() == '"' && bytes.IndexByte(v, '\\') < 0 {
 		return string(bytes.TrimSpace(v))
 	}
-	own := jsontext.Value(bytes.Clone(v))
-	if len(v) == 0 || own.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
+	canonicalized := jsontext.Value(bytes.Clone(v))
+	if len(v) == 0 || canonicalized.Canonicalize(jsontext.CanonicalizeRawInts(false)) != nil {
 		return string(v)
 	}
-	return string(own)
+	return string(canonicalized)
 }
 
 // hashOf returns a hash of a value's canonical form.

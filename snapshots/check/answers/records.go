@@ -21,8 +21,8 @@ type shownRecords[T any] struct {
 
 // subject is one record and everything that responses show of it.
 type subject[T any] struct {
-	line    uint32            // the first line that shows it
-	partner int64             // the partner to which it was shown; 0: the file does not say
+	line    uint32            // the first line that shows the record
+	partner int64             // the partner to which the record was shown; 0: the file does not say
 	variant contracts.Variant // set for contracts only
 	found   bool
 	shown   []T
@@ -71,9 +71,9 @@ func (k *shownRecords[T]) subject(c *Check, n uint32, l *responseLine, s object,
 	return record
 }
 
-// noteUnknown records a response that says that a record is unknown; false if no line has shown the record. Such
-// a response is wrong if an earlier line showed the record at the same address to the same partner. It is
-// right for another partner of the organization, if the file names partners.
+// noteUnknown checks a response that says that a record is unknown; false if no earlier line has shown the
+// record. The response is wrong if an earlier line showed the record at the same address, unless the lines
+// name two different partners.
 func (k *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text string, variant contracts.Variant) bool {
 	id, err := uuid.Parse(text)
 	record := k.find(l.org, id)

@@ -88,64 +88,64 @@ func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64)
 
 // add adds the outcome of one request. A refused request is not added to requests, because
 // no stored transaction may match it.
-func (of *outcome) add(status int, request uint64) {
+func (o *outcome) add(status int, request uint64) {
 	switch {
 	case status == 200 || status == 201:
-		of.succeeded = true
+		o.succeeded = true
 	case status >= 400 && status < 500:
-		of.refused = true
+		o.refused = true
 		return
 	default:
-		of.unknown = true
+		o.unknown = true
 	}
-	if !slices.Contains(of.requests, request) {
-		of.requests = append(of.requests, request)
+	if !slices.Contains(o.requests, request) {
+		o.requests = append(o.requests, request)
 	}
 }
 
 // compareCreate compares a stored transaction with the creates that have its txid.
 func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
-	if of := c.answers.creates[c.answers.hash(r.Organization.ID.String(), p.TxID)]; of != nil {
-		c.compareRequest(of, p)
+	if o := c.answers.creates[c.answers.hash(r.Organization.ID.String(), p.TxID)]; o != nil {
+		c.compareRequest(o, p)
 	}
 }
 
 // compareRequest compares a stored transaction with creates, unless one of them succeeded.
-func (c *Check) compareRequest(of *outcome, p *payment.Record) {
+func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 	a := &c.answers
 	switch {
-	case of.succeeded:
-	case !of.unknown && of.refused:
-		c.Report.Breach(findings.RuleAnswers, "line %d: the create was refused, but transaction %v has its key", of.line, p.ID)
-	case !slices.Contains(of.requests, a.hash(p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String())):
-		c.Report.Breach(findings.RuleAnswers, "line %d: there was no response, but transaction %v is not what was asked for", of.line, p.ID)
+	case o.succeeded:
+	case !o.unknown && o.refused:
+		c.Report.Breach(findings.RuleAnswers, "line %d: the create was refused, but transaction %v has its key", o.line, p.ID)
+	case !slices.Contains(o.requests, a.hash(p.Type.String(), p.Amount.String(), string(p.Asset.Currency), p.Asset.Env.String())):
+		c.Report.Breach(findings.RuleAnswers, "line %d: there was no response, but transaction %v is not what was asked for", o.line, p.ID)
 	}
 }
 
-// checkKeys checks which records the idempotency keys of refused requests, and of requests without a response,
-// name.
+// checkKeys looks up the records that idempotency keys name. If a request was refused, its key must name no
+// record. If a request got no response, its key may name only what was requested.
 func (c *Check) checkKeys() {
 	a := &c.answers
-	for _, of := range a.keys {
-		made, found := c.claimedBy(of.line, of.org, of.scope, of.key)
+	for _, o := range a.keys {
+		made, found := c.claimedBy(o.line, o.org, o.scope, o.key)
 		switch {
-		case !found || of.succeeded:
-		case of.scope == actors.UserKeyScope && of.refused && !of.unknown:
-			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", of.line, scan.Named(made))
-		case of.scope != actors.UserKeyScope && made.Kind == ledger.Transaction:
-			stored, found, err := c.View.Record(of.org, made)
+		case !found || o.succeeded:
+		case o.scope == actors.UserKeyScope && o.refused && !o.unknown:
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", o.line, scan.Named(made))
+		case o.scope != actors.UserKeyScope && made.Kind == ledger.Transaction:
+			stored, found, err := c.View.Record(o.org, made)
 			if err != nil || !found {
 				continue // rule 4 reports the claim
 			}
 			if p, err := paymentcodec.Decode(stored.Payload); err == nil {
-				c.compareRequest(&of.outcome, p)
+				c.compareRequest(&o.outcome, p)
 			}
 		}
 	}
 }
 
-// checkKey reports an idempotency key that names a different record than the response to its request did, and
-// tells whether both name the same.
+// checkKey tells whether an idempotency key names the same record as the response to its request, and reports
+// the key if it does not.
 func (c *Check) checkKey(k *keyedResponse, scope string) bool {
 	made, found := c.claimedBy(k.line, k.org, scope, k.key)
 	if !found || made.ID != k.source.ID {

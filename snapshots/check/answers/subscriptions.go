@@ -15,15 +15,16 @@ import (
 	"mizan/snapshots/check/transactions"
 )
 
-// Rule 1, subscriptions. After one of its events a subscription's JSON form was equal to each
-// response, except for the instant of its next renewal, which only the stored record has.
+// Rule 1, subscriptions. For each response there is an event after which the subscription's JSON form was
+// equal to the response. The instant of the next renewal is not compared, because no event has it, unless
+// the subscription is still as it was then.
 
 const subscriptionsPath = "/api/v1/subscriptions"
 
 // shownSubscription is a subscription as one response showed it.
 type shownSubscription struct {
 	line    uint32
-	last    ledger.ID // the last renewal's transaction; zero: none
+	last    ledger.ID // the transaction of the last renewal; zero: none
 	members members
 }
 
@@ -48,15 +49,15 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
 
 // noteSubscription records what a response shows of a subscription; false if the response shows none.
 func (c *Check) noteSubscription(n uint32, l *responseLine, s object) bool {
-	of := c.answers.subscriptions.subject(c, n, l, s, contracts.Variant{})
-	if of == nil {
+	record := c.answers.subscriptions.subject(c, n, l, s, contracts.Variant{})
+	if record == nil {
 		return false
 	}
 	last, err := uuid.Parse(s.text("last_transaction_id"))
 	if err != nil {
 		last = ledger.ID{} // no id, so the text names none of the subscription's transactions
 	}
-	of.shown = append(of.shown, shownSubscription{n, last, c.answers.membersOf(s)})
+	record.shown = append(record.shown, shownSubscription{n, last, c.answers.membersOf(s)})
 	return true
 }
 
@@ -72,14 +73,14 @@ func (c *Check) compareSubscriptions() {
 		if r == nil {
 			continue
 		}
-		of := c.answers.subscriptions.markFound(c, place.Org, place.ID, r.Partner)
+		record := c.answers.subscriptions.markFound(c, place.Org, place.ID, r.Partner)
 		pastRecords, err := transactions.PastSubscriptions(c.Scan, o, r)
 		if err != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", of.line, r.ID, err)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the events of subscription %v can't be read: %v", record.line, r.ID, err)
 		}
-		for i := range of.shown {
-			if names := c.subscriptionDiffers(o, pastRecords, &of.shown[i]); names != nil {
-				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", of.shown[i].line, r.ID, joined(names))
+		for i := range record.shown {
+			if names := c.subscriptionDiffers(o, pastRecords, &record.shown[i]); names != nil {
+				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", record.shown[i].line, r.ID, joined(names))
 			}
 		}
 	}

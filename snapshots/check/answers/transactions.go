@@ -27,7 +27,7 @@ const transactionsPath = "/api/v1/transactions"
 type shownTransaction struct {
 	line    uint32
 	status  uint8
-	created bool // the response to a create, which is short for a hosted transaction
+	created bool // shown in the response to a create, which is short for a hosted transaction
 	lang    string
 	members members // without the refunds
 	refunds []shownRefund
@@ -40,8 +40,7 @@ type shownRefund struct {
 	hash   uint32
 }
 
-// actionPrefixes are the paths of the operations whose name comes before the transaction's id
-// (specification, "Endpoints").
+// actionPrefixes begin the paths of the operations that are named before the transaction's id.
 var actionPrefixes = [...]string{"commit/", "continue/", "additional_params_for_auth/", "choose_target_destination/"}
 
 // readTransactions reads a response about transactions; rest follows transactionsPath.
@@ -61,30 +60,30 @@ func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known 
 	return known
 }
 
-// readTransaction reads a response about one transaction. If the path continues after the
-// transaction's id, the response may show a different transaction.
+// readTransaction reads a response about one transaction; rest follows transactionsPath. If the path ends
+// with the transaction's id, the response must show that transaction.
 func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
-	moving := l.Method == "PUT"
+	isUpdate := l.Method == "PUT"
 	for _, move := range actionPrefixes {
 		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
-			rest, moving = after, true
+			rest, isUpdate = after, true
 		}
 	}
 	id, err := uuid.Parse(rest)
-	exact := err == nil && (moving || l.Method == "GET")
+	endsWithID := err == nil && (isUpdate || l.Method == "GET")
 	switch *l.Status {
 	case 404:
-		return exact && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
+		return endsWithID && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
 	case 200, 201:
 		s := parseObject(embedded(l.Response))
 		known := c.noteTransaction(n, l, s)
-		if exact && s.text("id") != id.String() && (known || !moving) {
+		if endsWithID && s.text("id") != id.String() && (known || !isUpdate) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", n, id)
 		}
 		if known && l.asksForRefund() && s.text("refund_id") == "" {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response to a refund of transaction %v names none", n, id)
 		}
-		return known || exact && !moving
+		return known || endsWithID && !isUpdate
 	}
 	return false
 }
@@ -102,8 +101,8 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 	if status == "" {
 		return false
 	}
-	of := a.transactions.subject(c, n, l, s, contracts.Variant{})
-	if of == nil {
+	record := a.transactions.subject(c, n, l, s, contracts.Variant{})
+	if record == nil {
 		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
@@ -112,11 +111,11 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
 	}
 	now.refunds, now.members = a.readRefunds(s), a.membersOf(s)
-	if !slices.ContainsFunc(of.shown, func(before shownTransaction) bool {
+	if !slices.ContainsFunc(record.shown, func(before shownTransaction) bool {
 		return before.status == now.status && before.created == now.created && before.lang == now.lang &&
 			before.members.equal(now.members) && slices.Equal(before.refunds, now.refunds)
 	}) {
-		of.shown = append(of.shown, now)
+		record.shown = append(record.shown, now)
 	}
 	return true
 }
@@ -149,13 +148,13 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	if p.TxID != "" {
 		c.compareCreate(r, p)
 	}
-	of := a.transactions.markFound(c, r.Organization.ID, p.ID, p.Partner)
-	if of == nil {
+	record := a.transactions.markFound(c, r.Organization.ID, p.ID, p.Partner)
+	if record == nil {
 		return
 	}
 	dropped := make(map[ledger.ID]bool)
-	for i := range of.shown {
-		shown := &of.shown[i]
+	for i := range record.shown {
+		shown := &record.shown[i]
 		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, f := range shown.refunds {
 			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
@@ -170,12 +169,12 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		}
 	}
 	if count := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", of.line, p.ID, len(dropped), count)
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", record.line, p.ID, len(dropped), count)
 	}
 }
 
-// transactionDiffers returns the names of the members in which a response differs from the possible form of the
-// transaction that is most like it; none if it is equal to one of the possible forms.
+// transactionDiffers compares a response with each form that the transaction may have had. It returns the
+// names of the members that differ from the form which is most like the response; none if one form is equal.
 func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
 	then := was.RecordThen()
 	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
@@ -188,7 +187,7 @@ func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *sho
 	}
 	metas, actions := [][]byte{then.RailMeta}, []*payment.Action{nil}
 	if then.RailMeta != nil {
-		metas = append(metas, nil) // the rail may have sent its keys after the response
+		metas = append(metas, nil) // the rail may have sent its metadata keys after the response
 	}
 	if a := was.Action(); a != nil {
 		actions = append(actions, a) // none is shown after the payer's time

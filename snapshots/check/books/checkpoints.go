@@ -29,7 +29,7 @@ type Checkpoints struct {
 	mismatch      bool                      // a comparison has failed
 	next          func() (scan.KV, bool)
 	Stop          func()
-	head          store.CheckpointHead // the head of the next checkpoint; seq 0: there is no next one
+	head          store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
 	row           []byte               // the next head as it is stored
 	comparedHeads map[uint64]int       // the compared heads, with their numbers of parts
 	lastHead      store.CheckpointHead // the last head that was compared
@@ -116,17 +116,17 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 // compare computes a checkpoint and compares it with the stored one.
 func (p *Checkpoints) compare() {
 	w := store.CheckpointWriter{Head: store.CheckpointHead{Seq: p.head.Seq, Booked: p.head.Booked, Previous: p.head.Previous}}
-	place := 0
-	part := func(want []byte) {
+	part := 0
+	compareNext := func(want []byte) {
 		if want != nil {
-			p.comparePart(place, want)
-			place++
+			p.comparePart(part, want)
+			part++
 		}
 	}
 	for key, t := range p.totals() {
-		part(w.Add([]byte(key), t))
+		compareNext(w.Add([]byte(key), t))
 	}
-	part(w.Flush())
+	compareNext(w.Flush())
 	if !bytes.Equal(store.EncodeCheckpointHead(&w.Head), p.row) {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
@@ -149,14 +149,14 @@ func (p *Checkpoints) ordered() []orderedAccount {
 }
 
 // comparePart compares one part of a checkpoint.
-func (p *Checkpoints) comparePart(place int, want []byte) {
-	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, place))
+func (p *Checkpoints) comparePart(part int, want []byte) {
+	got, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.head.Seq, part))
 	switch {
 	case err != nil:
 		p.breach("the checkpoint after event %d: %v", p.head.Seq, err)
 	case !found: // readers ignore a head that lacks a part
 	case !bytes.Equal(got, want):
-		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, place, p.firstDifference(got, want))
+		p.breach("the checkpoint after event %d has other totals in part %d than its events give%s", p.head.Seq, part, p.firstDifference(got, want))
 	}
 }
 
@@ -190,14 +190,14 @@ func (p *Checkpoints) End() {
 		p.breach("there is a checkpoint after event %d, which does not exist", p.head.Seq)
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
-		seq, place, ok := store.ParseCheckpointPart(key)
+		seq, part, ok := store.ParseCheckpointPart(key)
 		parts, named := p.comparedHeads[seq]
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
-		case seq <= p.lastHead.Seq && (!named || place >= parts):
-			p.breach("part %d of the checkpoint after event %d is not one of its parts", place, seq)
+		case seq <= p.lastHead.Seq && (!named || part >= parts):
+			p.breach("part %d of the checkpoint after event %d is not one of its parts", part, seq)
 		}
 		return nil, true, p.Interrupted()
 	})
@@ -212,17 +212,17 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	full := p.newCheckpoints(newBooks())
-	defer full.Stop()
+	again := p.newCheckpoints(newBooks())
+	defer again.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			full.books.book(&e)
+			again.books.book(&e)
 		}
-		full.Follow(&e)
+		again.Follow(&e)
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		full.breach("%v", err)
+		again.breach("%v", err)
 	}
-	full.End()
+	again.End()
 }

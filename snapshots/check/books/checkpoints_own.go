@@ -11,8 +11,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// noteMoved adds up an event's postings to accounts that belong to one contract, if another
-// checkpoint follows.
+// noteMoved adds an event's postings to p.moved, if they are on accounts that belong to one contract and
+// if another checkpoint follows.
 func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	if p.books.contractAccounts == nil || p.head.Seq == 0 || e.Entry == nil {
 		return
@@ -37,11 +37,11 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 // totals returns the current totals of all accounts, ordered by key.
 func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		own, stop := iter.Pull2(p.contractTotals())
+		nextOfContract, stop := iter.Pull2(p.contractTotals())
 		defer stop()
-		key, t, more := own()
+		key, t, more := nextOfContract()
 		for _, a := range p.ordered() {
-			for ; more && key < a.key; key, t, more = own() {
+			for ; more && key < a.key; key, t, more = nextOfContract() {
 				if !yield(key, t) {
 					return
 				}
@@ -50,7 +50,7 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 				return
 			}
 		}
-		for ; more; key, t, more = own() {
+		for ; more; key, t, more = nextOfContract() {
 			if !yield(key, t) {
 				return
 			}
@@ -89,8 +89,8 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	}
 }
 
-// previousContractTotals returns the totals of such accounts in the last compared checkpoint. If that
-// checkpoint can't be read, it sets mismatch.
+// previousContractTotals returns the totals that accounts belonging to one contract have in the last
+// compared checkpoint. If that checkpoint can't be read, it sets p.mismatch.
 func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		if p.books.contractAccounts == nil {
@@ -109,7 +109,7 @@ func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals]
 					p.mismatch = true
 					return true, nil
 				}
-				if _, own := scan.OwnerContract(accountID.Path); own && p.books.accounts[accountID] == nil {
+				if _, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil {
 					totals := *t
 					more = yield(string(key), &totals)
 				}

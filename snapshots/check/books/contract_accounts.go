@@ -28,13 +28,13 @@ type contractAccounts struct {
 	wrong     bool    // a line's running totals do not follow from the line before
 	accounts  uint64  // the number of accounts with pages
 	sums      map[money.Asset]*ledger.Totals
-	shifted   map[uint64]ledger.Date  // hashes of the lines that the rows by effective date must repeat
+	shifted   map[uint64]ledger.Date  // the lines that a row by effective date must repeat: hash of the line → effective date
 	known     func(id ledger.ID) bool // tells whether a contract has events
 
-	row, again []byte
+	row, reencoded []byte // buffers
 }
 
-// lineSum is a number of lines and the sum of their hashes. It does not depend on the order.
+// lineSum is a number of lines and the sum of their hashes, which does not depend on the lines' order.
 type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
@@ -43,11 +43,11 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 }
 
 // covers tells whether the account belongs to a contract: the event's own contract or another contract
-// that has events. Entries of contracts are simply posted. For any other entry covers returns false and
-// makes the check book everything again.
+// that has events. An entry on such an account must have the phase Posted. If it has another phase, covers
+// returns false and makes the check book everything again.
 func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
-	id, own := scan.OwnerContract(path)
-	if !own || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
+	id, ofContract := scan.OwnerContract(path)
+	if !ofContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
 		return false
 	}
 	if e.Entry.Phase != ledger.Posted {
@@ -96,9 +96,9 @@ func (b *contractAccounts) agrees() bool { return b.journaled == b.paged && !b.w
 type contractLines struct {
 	accountID ledger.Account
 	books     *Books
-	totals    ledger.Totals
-	seq       uint64
-	index     int
+	totals    ledger.Totals // after the last line read
+	seq       uint64        // of that line
+	index     int           // of that line
 }
 
 // add checks the order and the running totals of the next lines and adds their hashes.
@@ -106,27 +106,27 @@ func (o *contractLines) add(lines []byte) {
 	if len(lines) == 0 {
 		return
 	}
-	own, b := o.books.contractAccounts, o.books
-	again := own.again[:0]
+	accounts, b := o.books.contractAccounts, o.books
+	reencoded := accounts.reencoded[:0]
 	err := store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		if o.totals.Post(l.Side, l.Amount) != nil || o.totals != l.Totals || l.Seq < o.seq || l.Seq == o.seq && l.Index <= o.index {
-			own.wrong = true
+			accounts.wrong = true
 		}
 		o.seq, o.index = l.Seq, l.Index
-		h := own.hash(o.accountID, l)
-		own.paged.lines++
-		own.paged.sum += h
-		start := len(again)
-		again = store.EncodeLine(again, l)
-		if effective, shifted := own.shifted[h]; shifted {
+		h := accounts.hash(o.accountID, l)
+		accounts.paged.lines++
+		accounts.paged.sum += h
+		start := len(reencoded)
+		reencoded = store.EncodeLine(reencoded, l)
+		if effective, shifted := accounts.shifted[h]; shifted {
 			b.key = store.KeyShifted(b.key[:0], ledger.ID{}, o.accountID, effective, l.Seq, l.Index)
-			b.shifted[shiftedKey(b.key, again[start:])] = l.Seq
+			b.shifted[shiftedKey(b.key, reencoded[start:])] = l.Seq
 		}
 		return true, nil
 	})
-	own.again = again
-	if err != nil || !bytes.Equal(again, lines) {
-		own.wrong = true
+	accounts.reencoded = reencoded
+	if err != nil || !bytes.Equal(reencoded, lines) {
+		accounts.wrong = true
 	}
 }
 
@@ -134,10 +134,10 @@ func (o *contractLines) add(lines []byte) {
 // pages again, to name the wrong accounts and lines.
 func (p *pageReader) recount() error {
 	c, o := p.Check, p.organization
-	full := newBooks()
+	rebooked := newBooks()
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			full.book(&e)
+			rebooked.book(&e)
 		}
 		return true, c.Interrupted()
 	})
@@ -145,9 +145,9 @@ func (p *pageReader) recount() error {
 		return err
 	}
 	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
-	p.books.shifted, p.books.contractAccounts = full.shifted, &contractAccounts{known: p.books.contractAccounts.known}
-	for accountID, a := range full.accounts {
-		if id, own := scan.OwnerContract(accountID.Path); own && p.books.contractAccounts.known(id) {
+	p.books.shifted, p.books.contractAccounts = rebooked.shifted, &contractAccounts{known: p.books.contractAccounts.known}
+	for accountID, a := range rebooked.accounts {
+		if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.contractAccounts.known(id) {
 			p.books.accounts[accountID] = a
 		}
 	}
@@ -168,7 +168,7 @@ func (p *pageReader) recount() error {
 		if a := p.books.accounts[accountID]; again.prefix == nil || accountID != again.accountID {
 			again.end()
 			again.prefix = nil
-			if _, own := scan.OwnerContract(accountID.Path); !own || a != nil && a.pagesRead {
+			if _, ofContract := scan.OwnerContract(accountID.Path); !ofContract || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
 			again.begin(accountID, append([]byte(nil), key[:len(key)-8]...))

@@ -28,14 +28,14 @@ type Months struct {
 	effects    map[ledger.Account]*effects
 }
 
-// effects is what the entries so far have added to an account: settled is the effect by the end of the
-// last closed month, byMonth has the effects in later months that will be closed.
+// effects are what the entries read so far have changed on one account: settled is the effect up to the
+// end of the last month whose closing was read, and byMonth has the effect in each later closed month.
 type effects struct {
 	settled effect
 	byMonth []monthEffect
 }
 
-// monthEffect is what entries have added in one month.
+// monthEffect is what the entries that take effect in one month have changed.
 type monthEffect struct {
 	month int // index in Months.closed
 	effect
@@ -48,8 +48,8 @@ type effect struct{ added, removed ledger.Totals }
 func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
-		if of, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
-			m.closed = append(m.closed, of)
+		if month, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
+			m.closed = append(m.closed, month)
 		}
 		return true, nil
 	})
@@ -155,12 +155,12 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		totals := m.effects[accountID].settled.totals()
 		b.Add(accountID, &totals)
 	}
-	if own, _ := b.Sum(); own != sum {
+	if computed, _ := b.Sum(); computed != sum {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d closes %v with another hash than that of its trial balance", m.organization.ID, e.Seq, month)
 	}
 }
 
-// addClosedMonth adds a month's effects to the effects by the end of the last closed month.
+// addClosedMonth moves each account's effect in the month from byMonth to settled.
 func (m *Months) addClosedMonth(month int) {
 	for _, a := range m.effects {
 		for i := range a.byMonth {
@@ -173,8 +173,8 @@ func (m *Months) addClosedMonth(month int) {
 	}
 }
 
-// add adds the effect of a month. A total that would leave its range stays unchanged: the
-// overflow has been reported already, and the month's hash will differ.
+// add adds the effect of a month. A total that would leave its range stays unchanged. The check reports
+// that all the same, because the month's hash then differs.
 func (f *effect) add(more *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
 		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &more.added}, {&f.removed, &more.removed}} {

@@ -126,7 +126,7 @@ func (p *pageReader) readPage(key, row []byte) error {
 func (p *pageReader) begin(accountID ledger.Account, prefix []byte) {
 	p.accountID, p.prefix, p.ownLines = accountID, prefix, nil
 	p.stream.Reset()
-	if id, ownLines := scan.OwnerContract(accountID.Path); ownLines && p.books.accounts[accountID] == nil && p.books.contractAccounts.known(id) {
+	if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil && p.books.contractAccounts.known(id) {
 		p.ownLines = &contractLines{accountID: accountID, books: p.books}
 		p.books.contractAccounts.accounts++
 	}
@@ -141,7 +141,7 @@ func (p *pageReader) add(lines []byte) {
 	p.stream.Write(lines)
 }
 
-// end compares the account that was read.
+// end compares the lines of the account that was read with its entries.
 func (p *pageReader) end() {
 	if p.prefix == nil {
 		return
@@ -162,20 +162,20 @@ func (p *pageReader) end() {
 	}
 }
 
-// maxExplained bounds the number of accounts of which the first wrong line is searched.
+// maxExplained bounds the number of accounts in which explain looks for the first wrong line.
 const maxExplained = findings.MaxDetails
 
-// explain finds the first wrong line of each account that differs. It reads the journal again
-// along with the accounts' pages.
-func (c *Check) explain(differ []ledger.Account) error {
-	if len(differ) == 0 {
+// explain finds the first wrong line of each wrong account, for at most maxExplained accounts. It reads the
+// journal again along with the accounts' pages.
+func (c *Check) explain(wrongAccounts []ledger.Account) error {
+	if len(wrongAccounts) == 0 {
 		return nil
 	}
 	o := c.organization
 	watched := make(map[ledger.Account]*storedLines)
-	for i, accountID := range differ {
+	for i, accountID := range wrongAccounts {
 		if i == maxExplained {
-			c.Report.Breach(findings.RuleTotals, "organization %v: %d accounts differ", o.ID, len(differ))
+			c.Report.Breach(findings.RuleTotals, "organization %v: %d accounts differ", o.ID, len(wrongAccounts))
 			break
 		}
 		s := new(storedLines)
@@ -280,11 +280,11 @@ func (c *Check) CheckBalances() error {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, accountID.Asset)
 		}
 	}
-	for asset, ownLines := range c.books.contractAccounts.sums {
+	for asset, ofContracts := range c.books.contractAccounts.sums {
 		if sums[asset] == nil {
 			sums[asset] = new(ledger.Totals)
 		}
-		if !addTotals(sums[asset], ownLines) {
+		if !addTotals(sums[asset], ofContracts) {
 			c.Report.Breach(findings.RuleTotals, "organization %v: the totals in %v are out of range", o.ID, asset)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 // isForced tells whether an event holds a partner's money even if too little is available. That is so
 // for refunds, because the money belongs to the payer, and for two-phase payments: if such a payment
-// can't cover its fee, the partner owes the missing part after the capture (POSTINGS, "Payments"). A
-// payout without enough money is refused instead.
+// can't cover its fee, the partner owes the missing part after the capture. A payout without enough
+// money is refused instead.
 func isForced(e *ledger.Event) bool {
 	return e.Source.Kind == ledger.Transaction && (e.Name == string(payment.Refund) || e.Name == string(payment.HoldPayment))
 }

@@ -51,8 +51,8 @@ var callNamesInLog = map[string]scan.Operation{
 	"refund":                 scan.CallRefund,
 }
 
-// Lines of the log that are not calls with an intent: the payer answered a challenge, or the
-// rail published again what the payer has to do. Neither moves money.
+// The operations in lines of the log that have no intent, because they are no calls of the service: the
+// payer answered a challenge, or the rail published again what the payer has to do. Neither moves money.
 const (
 	challenge = "challenge"
 	reissue   = "reissue"
@@ -163,8 +163,8 @@ func (c *checker) checkCall(entry *call, requests map[ledger.ID]bool) {
 	entry.apply(o.Histories, h)
 }
 
-// checkOpening checks and records a call that opens a charge. A further terminal may be tried
-// only after the one before has refused.
+// checkOpening checks and records a call that opens a charge. The next terminal may be tried only after
+// the previous one has refused the charge.
 func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
 	source := ledger.Source{Kind: ledger.Transaction, ID: entry.Reference}
 	switch {
@@ -194,19 +194,19 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	if status == "charged" {
 		h.Marks |= scan.ProviderHolds
 	}
-	var ours scan.ProviderMoney
+	var booked scan.ProviderMoney
 	if h.ProviderMoney >= 0 {
-		ours = *histories.Moved.At(h.ProviderMoney)
+		booked = *histories.Moved.At(h.ProviderMoney)
 	}
-	underWay := ours.Refunded
+	withOpenRefund := booked.Refunded // the refunded amount, if the open refund succeeds
 	if h.Refunds >= 0 {
 		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
-			underWay, _ = ours.Refunded.Add(last.Provider) // followRefund has checked the range
+			withOpenRefund, _ = booked.Refunded.Add(last.Provider) // rule 3 has checked the range
 		}
 	} else if h.OpenRequest == scan.LateRefundRequest {
-		underWay = ours.Captured
+		withOpenRefund = booked.Captured
 	}
-	if settled == ours.Captured && !heldStatuses[status] && (entry.Refunded == ours.Refunded || entry.Refunded == underWay) {
+	if settled == booked.Captured && !heldStatuses[status] && (entry.Refunded == booked.Refunded || entry.Refunded == withOpenRefund) {
 		h.Marks |= scan.ProviderAgrees
 	}
 }
@@ -221,6 +221,7 @@ func (c *checker) compareCalls(o *scan.Organization) {
 	}
 }
 
+// compareCharge compares the calls for one transaction with its intents and entries.
 func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *scan.History) {
 	for operation, n := range h.Calls {
 		if n > h.Intents[operation] {

@@ -19,7 +19,7 @@ type LogFilter struct {
 // callKind is one kind of calls of one transaction.
 type callKind struct {
 	org, transaction ledger.ID
-	what             scan.Operation
+	operation        scan.Operation
 }
 
 // NewLogFilter returns a filter. The lines of the log must be passed to Keeps from the first on.
@@ -43,15 +43,15 @@ func (k *LogFilter) Keeps(line []byte) bool {
 	if h == nil || h.Intents[scan.CallCharge] == 0 {
 		return false
 	}
-	what, known := callNamesInLog[entry.Operation]
-	if !known || what != scan.CallCharge && what != scan.CallComplete && k.requests[entry.Request] {
+	operation, known := callNamesInLog[entry.Operation]
+	if !known || operation != scan.CallCharge && operation != scan.CallComplete && k.requests[entry.Request] {
 		return true
 	}
-	of := callKind{entry.Org, entry.Reference, what}
-	if k.keptLines[of] >= h.Intents[what] {
+	kind := callKind{entry.Org, entry.Reference, operation}
+	if k.keptLines[kind] >= h.Intents[operation] {
 		return false
 	}
-	k.keptLines[of]++
+	k.keptLines[kind]++
 	k.requests[entry.Request] = true
 	return true
 }

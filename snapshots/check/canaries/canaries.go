@@ -16,12 +16,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 8: no canary is in any file of the data directory. The rule needs a file of
-// canaries.
+// Rule 8: no canary is in any file of the data directory. A canary is a string that must not be stored,
+// such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
-// Check searches every file of the data directory for the card numbers and verification values
-// that a test has sent. The files canaries and answers are inputs of the check and are not
-// searched.
+// Check searches every file of the data directory data for the canaries in the file canaries. It does
+// not search the files canaries and answers, which are inputs of the check.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)
@@ -88,12 +87,12 @@ func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
 	return false
 }
 
-// stem is the number of a canary's first bytes that are hashed.
-const stem = 4
+// stemBytes is the number of bytes at a canary's beginning that are hashed.
+const stemBytes = 4
 
-// search finds many strings in one pass. A bit set has the hash of each string's first bytes;
-// only where the bit is set are the strings compared. Strings shorter than stem are searched
-// one by one.
+// search finds many strings in one pass. A bit set has the hash of each string's first bytes. Strings are
+// compared only with places of the text whose hash is in the bit set. Strings shorter than stemBytes are
+// searched one by one.
 type search struct {
 	bits    [1 << 16 / 64]uint64
 	stems   map[uint32][]canary
@@ -115,7 +114,7 @@ func newSearch(lines []string) *search {
 		switch {
 		case len(text) == 0:
 			continue
-		case len(text) < stem:
+		case len(text) < stemBytes:
 			s.short = append(s.short, c)
 		default:
 			head := binary.LittleEndian.Uint32(text)
@@ -148,7 +147,7 @@ func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, o
 	if s.longest == 0 {
 		return nil
 	}
-	keep := s.longest - 1 // a canary may lie across two chunks
+	keep := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
 	buffer := make([]byte, keep+s.chunk)
 	have := 0      // bytes in buffer that are text
 	at := int64(0) // file offset of buffer[0]
@@ -191,7 +190,7 @@ func (s *search) scan(text []byte, to int, found func(canary, position int)) {
 	if len(s.stems) == 0 {
 		return
 	}
-	for i := range max(0, min(to, len(text)-stem+1)) {
+	for i := range max(0, min(to, len(text)-stemBytes+1)) {
 		head := binary.LittleEndian.Uint32(text[i:])
 		if bit := bitOf(head); s.bits[bit/64]&(1<<(bit%64)) == 0 {
 			continue

@@ -12,10 +12,10 @@ import (
 // Rule 6, attempts. A stored delivery is in the state that follows from its attempts, and its
 // next attempt is due no later than the gap after the last one.
 
-// Limits of attempts from the specification ("Delivery", 3), copied by hand.
+// The limits of attempts. They are written by hand and must equal those of the notifier.
 const (
-	maxAttempts     = 6
-	maxKeptAttempts = 48 // a delivery that is requested again and again has only this many attempts, the latest ones
+	maxAttempts     = 6  // attempts after an event or after a request to deliver again
+	maxKeptAttempts = 48 // stored attempts; of a delivery that was requested very often only the latest are stored
 )
 
 // gaps are the pauses after the first attempt, after the second, and so on.
@@ -97,7 +97,8 @@ func timeFault(before, next ledger.Micros, gap time.Duration) string {
 	return ""
 }
 
-// explain is called if sums of rows differ. It looks up each row, to find missing and superfluous rows.
+// explain is called if the sums of required and stored rows differ. It looks up each row, to find missing
+// and superfluous rows.
 func (d *deliveryReader) explain() error {
 	org := d.organization.ID
 	posted := make(map[notifier.ID]bool)
@@ -128,7 +129,7 @@ func (d *deliveryReader) explain() error {
 	return d.Ctx.Err()
 }
 
-// explainPosted looks up the message that a row of PostedRows names.
+// explainPosted looks up the message to operators that a row of PostedRows names.
 func (d *deliveryReader) explainPosted(posted map[notifier.ID]bool, id notifier.ID) {
 	switch {
 	case posted[id]:

@@ -22,9 +22,9 @@ import (
 
 // Rule 6, delivery state. The destination of a notice belongs to the notice's partner. The
 // notice is marked as acknowledged, or has a stored delivery in the state that follows from its
-// attempts, or has not been tried yet. A notice before the cursor must have been tried. A
-// waiting delivery has exactly one row by due time, a given-up delivery has exactly one row
-// that finds it, and no other delivery has such a row.
+// attempts, or has not been tried yet. The notifier's cursor names a page of notices: each notice on an
+// earlier page has been tried. Exactly one row leads to each waiting delivery, by its due time; exactly one
+// row leads to each given-up delivery; no row leads to any other delivery.
 
 // Check compares an organization's notifications and their delivery with its events.
 type Check struct {
@@ -40,8 +40,8 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 
 // OtherRows reads the rows that are stored among the rows of deliveries and belong to other rules.
 type OtherRows interface {
-	CountRow(key []byte) (found bool)
-	EndRows() // called after all rows were read
+	CountRow(key []byte) (found bool) // found: the row belongs to another rule
+	EndRows()                         // called after all rows were read
 }
 
 // CheckRows checks the delivery state of each notice. Notices, marks and stored deliveries have
@@ -68,19 +68,20 @@ func (c *Check) CheckRows(others OtherRows) error {
 // deliveryReader reads the delivery state of one organization.
 type deliveryReader struct {
 	*Check
-	others         OtherRows
-	oldest, cursor ledger.Micros
-	atCursor       bool // the page of the cursor has been read
+	others   OtherRows
+	oldest   ledger.Micros // retention may have removed deliveries that were booked earlier
+	cursor   ledger.Micros // the first time of the page that the notifier's cursor names
+	atCursor bool          // the page of the cursor has been read
 
 	nextMarks, nextKept func() (scan.KV, bool)
-	marks               scan.KV       // the next row of marks; without a key if there is none
-	markedPage          ledger.Micros // the page to which these marks belong
-	kept                *notifier.Kept
+	marks               scan.KV                       // the next row of marks; without a key if there is none
+	markedPage          ledger.Micros                 // the page to which these marks belong
+	kept                *notifier.Kept                // the next stored delivery; nil: none
 	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
 
-	seed                            maphash.Seed
-	requiredWaiting, requiredPosted scan.Multiset // rows that deliveries require
-	storedWaiting, storedPosted     scan.Multiset // rows that are stored
+	seed                           maphash.Seed
+	requiredWaiting, storedWaiting scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
+	requiredPosted, storedPosted   scan.Multiset // the rows with keys of messages to operators: required and stored ones
 }
 
 func (d *deliveryReader) breach(format string, args ...any) {
@@ -138,11 +139,11 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 func (d *deliveryReader) readPage(key, row []byte) error {
 	first, ok := store.ParseNoticePage(store.KeyKV(nil, d.organization.ID, key))
 	if !ok {
-		return nil // reported when notices are read along with the events
+		return nil // reported when the notices were read along with the events
 	}
 	d.atCursor = d.atCursor || first == d.cursor
 	d.gatherMarks(first)
-	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors are reported there too
+	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors were reported then too
 	for _, id := range sortedMarks(d.marked) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
@@ -215,8 +216,8 @@ func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
-// gatherMarks reads the marks of a page. Marks of a page that does not exist are a fault, unless
-// retention may have removed the page.
+// gatherMarks reads the marks of a page of notices. Marks of a page that does not exist are a fault,
+// unless retention may have removed the page.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 	clear(d.marked)
 	for d.marks.Key != nil && d.markedPage <= page {
@@ -291,7 +292,7 @@ func (d *deliveryReader) reportUnreadable(err error) {
 // deliveries whose page retention has removed.
 func (d *deliveryReader) passKept(before notifier.ID) {
 	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
-		d.withoutNotice(d.kept)
+		d.checkWithoutNotice(d.kept)
 		d.advanceKept()
 	}
 }
@@ -306,8 +307,8 @@ func compareIDs(a, b notifier.ID) int {
 	return 1
 }
 
-// withoutNotice checks a delivery that has no notice.
-func (d *deliveryReader) withoutNotice(k *notifier.Kept) {
+// checkWithoutNotice checks a delivery that has no notice.
+func (d *deliveryReader) checkWithoutNotice(k *notifier.Kept) {
 	switch {
 	case k.Channel != posting.Bulletin:
 		if k.Booked >= d.oldest {
@@ -349,7 +350,7 @@ func (d *deliveryReader) end() error {
 	d.others.EndRows()
 	d.gatherMarks(1<<63 - 1)
 	for d.kept != nil {
-		d.withoutNotice(d.kept)
+		d.checkWithoutNotice(d.kept)
 		d.advanceKept()
 	}
 	if d.cursor != 0 && !d.atCursor {

@@ -1,6 +1,7 @@
 // Package deliveries checks rule 6: each transition of which a merchant or an operator is
 // notified has its notice, and each notice has the delivery state that follows from its
-// attempts.
+// attempts. If the first attempt was acknowledged, the state is only a mark; otherwise it is a row of
+// its own, a stored delivery.
 //
 // Invariants:
 //  1. Notices are read along with the events, marks and stored deliveries along with the

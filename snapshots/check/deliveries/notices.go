@@ -20,8 +20,8 @@ import (
 // Rule 6, notices and events. If an address was set, each transition of which a merchant is
 // notified has its notice. The counters of a transaction or subscription equal the number of
 // its notices. A transition may be counted as one without an address only if no address had been set for
-// a minute. Each notice belongs to an event and says what happened in it. An event has at most one
-// notice for each channel, and the hash of its notices. Retention may have removed old notices.
+// at least a minute. Each notice belongs to an event and says what happened in it. An event has at most
+// one notice for each channel, and contains the hash of its notices. Retention may have removed old notices.
 
 // Notices reads one organization's notices along with its events: both are in the order of
 // booking.
@@ -44,8 +44,8 @@ func (c *Check) ReadNotices() *Notices {
 	return n
 }
 
-// readInstant returns the time in the row of a kind that has only one row; 0 if there is no such row or
-// it can't be read, which CheckRows reports.
+// readInstant returns the time in the only row of a kind; 0 if the row does not exist or can't be read,
+// which CheckRows reports.
 func (c *Check) readInstant(kind notifier.RowKind) ledger.Micros {
 	key := []byte{byte(kind)}
 	row, found, err := c.View.KV(c.organization.ID, key)
@@ -77,7 +77,7 @@ func (c *Check) CheckRetention(r *scan.Record) {
 	}
 }
 
-// advancePage reads the next page that has a notice.
+// advancePage reads the next page that contains a notice.
 func (n *Notices) advancePage() {
 	for n.page, n.index = n.page[:0], 0; len(n.page) == 0; {
 		p, more := n.next()
@@ -153,8 +153,8 @@ func (n *Notices) reportOrphan(notice *store.Notice) {
 	n.Report.Breach(findings.RuleNotified, "organization %v: a notice of %s belongs to no event", n.organization.ID, scan.Named(notice.Source))
 }
 
-// advanceNotice moves to the next notice. It reports the current notice unless it is of a later event
-// than the previous notice or, for the same event, of a higher channel.
+// advanceNotice moves to the next notice. It first reports the current notice if that is out of order:
+// notices are ordered by event, and those of one event by channel.
 func (n *Notices) advanceNotice() {
 	notice := &n.page[n.index]
 	id := notifier.ID{Booked: notice.Booked, Channel: posting.Channel(notice.Channel)}
@@ -281,14 +281,14 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
 	}
 	counts := &r.History.Notifications
-	goesTo := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
+	recipient := &payment.Record{Partner: p.Partner, Terminal: p.Terminal, Request: payment.Request{Asset: p.Asset}}
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != p.Notified+p.Unnotified:
 		wrong("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
 	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
 		wrong("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
-	case p.Unnotified > 0 && c.directory.HadAddress(r, goesTo):
+	case p.Unnotified > 0 && c.directory.HadAddress(r, recipient):
 		wrong("has notified nobody of %d events, and an address was set", p.Unnotified)
 	}
 }

@@ -44,8 +44,8 @@ func (s *LastWrite) UnchangedSince(transaction *scan.Record) bool {
 	return s.Updated+scan.InFlight < transaction.Stamp.Started
 }
 
-// NotifiesByDefault tells whether a transaction's merchant was certainly notified of the default
-// statuses: its terminal does not select statuses and did not when the transaction began.
+// NotifiesByDefault tells whether a transaction's merchant was certainly notified of exactly the default
+// statuses: its terminal does not select other statuses, and did not when the transaction began.
 func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	if p.Terminal == (ledger.ID{}) || slices.ContainsFunc(p.Attempts, wasRefused) {
 		return false
@@ -54,8 +54,8 @@ func (d *Facts) NotifiesByDefault(r *scan.Record, p *payment.Record) bool {
 	return t != nil && !t.selectsStatuses && t.UnchangedSince(r)
 }
 
-// HadAddress tells whether an address was certainly set for each notification of a transaction, from
-// before the transaction began. A terminal without an address uses its partner's. A transaction without
+// HadAddress tells whether an address for the notifications of a transaction was certainly set during the
+// whole transaction. A terminal without an address uses its partner's address. A transaction without
 // a terminal uses the address of the partner's first notification-only terminal, if there is one.
 func (d *Facts) HadAddress(r *scan.Record, p *payment.Record) bool {
 	org := r.Organization.ID

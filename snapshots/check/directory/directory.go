@@ -30,7 +30,7 @@ func Read(r *scan.Record) (record any, err error) {
 
 var errKind = errors.New("it is of a kind that no machine knows")
 
-// Check compares the directory's records with their events.
+// Check compares the directory's records with their events and with each other.
 type Check struct {
 	*scan.Scan
 	*Facts
@@ -49,11 +49,11 @@ type Facts struct {
 	partners          map[PartnerKey]*Partner
 	terminals         map[scan.Place]*Terminal
 	merchantTerminals map[PartnerKey][]MerchantTerminal // by partner
-	Owners            map[scan.Place]int64              // place of the partner's record → number
+	Owners            map[scan.Place]int64              // place of a partner's record → the partner's number
 	Limits            map[PartnerKey][]*Limit           // by partner
 	Rates             map[scan.Place]*Rate
-	Numbers           map[int64]ledger.ID  // number → id of the partner's record
-	ClaimedNumbers    map[string]ledger.ID // number → id of the partner that claimed it
+	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
+	ClaimedNumbers    map[string]ledger.ID // a partner's number → id of the record that the claim on it names
 	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 

@@ -9,7 +9,8 @@ import (
 // Rule 3, limits and the block list. A limit has a bound, and the partner and the terminal that
 // it names exist. A blocked card is stored as its fingerprint.
 
-// limitReferences has a limit, and the partner and terminal that it names. They may be read after the limit.
+// limitReferences has a limit, and the partner and terminal that it names, which may be read later than
+// the limit.
 type limitReferences struct {
 	organization *scan.Organization
 	source       ledger.Source

@@ -21,9 +21,8 @@ type providerSettlement struct {
 	env               money.Env
 }
 
-// checkSettlement compares a settlement with its entries (POSTINGS, rows "partner settlement"
-// and "provider settlement"): one event for each environment, with lines for each asset. A
-// settlement in one asset is in a list of its partner.
+// checkSettlement compares a settlement with its entries. It must have one event for each environment,
+// whose entry has lines for each asset. A settlement in one asset is in a list of its partner.
 func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	var lines []scan.Line
 	envs := make(map[money.Env]bool)
@@ -51,7 +50,7 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	histories.ExpectLists(r.History, first, further...)
 }
 
-// withBank returns the lines between the institution's bank account and a partner's account.
+// withBank returns the lines of a payment between the institution's bank account and a partner's account.
 func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
 	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
 	if p.Outgoing {

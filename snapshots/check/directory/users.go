@@ -11,8 +11,7 @@ import (
 // Rule 3, users, sessions and tokens. If a user or a session acts as a partner, the partner exists. The
 // user of a session exists. No retired administration token is in force.
 
-// userReferences has a user or a session, and the partner and user that it names. They may be read after
-// it.
+// userReferences has a user or a session, and the partner and user that it names, which may be read later.
 type userReferences struct {
 	organization *scan.Organization
 	source       ledger.Source
@@ -20,8 +19,8 @@ type userReferences struct {
 	user         ledger.ID // zero: none
 }
 
-// CheckUsers checks that the user of each session exists, and that the partner exists as which a user or
-// a session acts.
+// CheckUsers checks that each session's user exists. If a user or a session acts as a partner, that
+// partner must exist too.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
 		p := &c.users[i]
@@ -36,8 +35,7 @@ func (c *Check) CheckUsers() error {
 	return nil
 }
 
-// checkTokens checks that no administration token is stored twice, and that no retired one is
-// in force.
+// checkTokens checks that no administration token is stored twice, and that no retired token is in force.
 func (c *Check) checkTokens(r *scan.Record, p *directory.Platform) {
 	if len(p.AdminTokens) > directory.MaxAdminTokens || len(p.Retired) > directory.MaxRetiredTokens {
 		c.Fault(r, "has more administration tokens than there may be")

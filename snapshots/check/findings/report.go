@@ -30,8 +30,8 @@ func (o Outcome) String() string {
 	return "invalid"
 }
 
-// The numbers of the rules (RELIABILITY, "The checker"). This package reports RuleReopened as
-// skipped: a crash test compares two digests.
+// The numbers of the rules, which package check lists. A check always skips RuleReopened: only a crash
+// test, which opens a store twice, can compare the two digests.
 const (
 	RuleAnswers  = 1
 	RuleTotals   = 2
@@ -73,9 +73,8 @@ type Report struct {
 	Rules  [rules]Rule
 	Counts Counts
 
-	// Digest is a hash over the content of the store: heads of journals, records, pages, page
-	// buffers, claims, counters, lists, sealed rows and KVs. Two openings of a store give the
-	// same digest.
+	// Digest is a hash over the content of the store: the heads of the journals, and all rows except
+	// those that scan.Digest leaves out. Two openings of a store give the same digest.
 	Digest [32]byte
 }
 

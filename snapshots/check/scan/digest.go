@@ -10,10 +10,10 @@ import (
 )
 
 // Digest hashes rows in the order in which they are read, with their lengths, so that two
-// different stores have different digests. It leaves out blocks, because the tree's root covers
-// them; timers, because a server removes them when their time has passed; groups, because
-// they only tell how the store was written; and checkpoints, because the server writes them
-// when it has time.
+// different stores have different digests. It leaves out blocks and tree rows, because the journal's
+// head covers them; timers, because a server removes them when their time has passed; groups,
+// because they only tell how the store was written; and checkpoints, because the server writes
+// them when it has time.
 type Digest struct {
 	hash   hash.Hash
 	buffer []byte

@@ -2,7 +2,7 @@ package scan
 
 import "mizan/ledger"
 
-// EntryRule is the kind of entry that an event must carry (POSTINGS: "None is a decision too").
+// EntryRule says which kind of entry an event must have, or that it must have none.
 type EntryRule uint8
 
 // The rules.

@@ -56,7 +56,7 @@ func (h *Histories) Fingerprint(postings []ledger.Posting) (sum Fingerprint) {
 	return sum
 }
 
-// ExpectedFingerprint returns the fingerprint of a template's lines.
+// ExpectedFingerprint returns the fingerprint of the lines that an entry is expected to have.
 func (h *Histories) ExpectedFingerprint(lines []Line) (sum Fingerprint) {
 	var rest big.Int
 	for i := range lines {

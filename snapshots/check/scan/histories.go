@@ -25,17 +25,17 @@ type History struct {
 	ProviderMoney       int32  // index in Histories.Moved; -1: the record moved no money
 	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none
 	Lists               int32  // index of the lists that must show the record; 0: none
-	TerminalHash        uint32 // of the terminal that has the charge
-	CalledTerminal      uint32 // of the terminal that was last called
-	ContractIndex       int32  // index of a contract's Lifecycle, or of the contract's moment that a cached reply shows; -1: neither
+	TerminalHash        uint32 // hash of the terminal that has the charge
+	CalledTerminal      uint32 // hash of the terminal that was last called
+	ContractIndex       int32  // used by package contracts: index of what it stores about a contract or about a cached reply; -1: nothing
 	state               uint8
 	ClaimKind           ledger.ClaimKind  // kind of the claim in ClaimHash; 0: none
 	OpenRequest         OpenRequest       // the open request to the provider, besides the charge
-	Holds               uint8             // charges that held money when they were sent
+	Holds               uint8             // number of charges for which money was held when they were sent
 	ListedAtCreation    uint8             // one bit for each of the record's lists: the row of its creation was read
 	ListedAtLastEvent   uint8             // one bit for each of the record's lists: the row of its last event was read
-	Intents             [Operations]uint8 // intents to call a provider
-	Calls               [Operations]uint8 // calls made
+	Intents             [Operations]uint8 // numbers of intents to call a provider
+	Calls               [Operations]uint8 // numbers of calls that the simulator received
 	Marks               Marks
 	Notifications       NotificationCounts
 	RecordHash          uint64 // short hash of the record after its last event
@@ -68,15 +68,15 @@ type Refund struct {
 	Before               int32 // index of the previous refund; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
-	Provider, Fees, Dest money.Amount // Dest: in the other asset, if the money was converted
+	Provider, Fees, Dest money.Amount // moved at the provider, on the fees account and, if converted, in the other asset
 }
 
-// RefundState is how a refund ended. The zero value is under way.
+// RefundState says whether and how a refund ended.
 type RefundState uint8
 
 // The states of a refund.
 const (
-	RefundOpen RefundState = iota
+	RefundOpen RefundState = iota // the refund is under way
 	RefundDone
 	RefundRefused
 )
@@ -91,9 +91,9 @@ type Histories struct {
 	Seed   maphash.Seed
 
 	Refunds  Slab[Refund]
-	Rerouted map[ledger.Source][]Fingerprint // the holds at the terminals before the last one
-	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to its record
-	ReturnOf map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the return's record
+	Rerouted map[ledger.Source][]Fingerprint // a transaction's holds at the terminals before the last one
+	Returns  map[ledger.ID]ledger.ID         // reversed transaction → its return, according to the reversed transaction's record
+	ReturnOf map[ledger.ID]ledger.ID         // return → the transaction that it reverses, according to the return's record
 
 	Subscriptions Subscriptions
 }

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/money"
 )
 
-// Line is a posting of a template. Its amount is positive for a debit and negative for a
-// credit.
+// Line is a posting that an entry is expected to have, with an unbounded amount: positive for a debit and
+// negative for a credit.
 type Line struct {
 	path  ledger.Path
 	asset money.Asset
@@ -25,7 +25,7 @@ func Credit(path ledger.Path, asset money.Asset, amount *big.Int) Line {
 	return Line{path, asset, new(big.Int).Neg(amount)}
 }
 
-// Mirror swaps debit and credit of the lines, in place.
+// Mirror turns debits into credits and credits into debits, in place.
 func Mirror(lines []Line) []Line {
 	for i := range lines {
 		lines[i].net = new(big.Int).Neg(lines[i].net)

@@ -11,8 +11,8 @@ import (
 // history needs only the set's index. Set 0 is empty.
 type listSets struct {
 	sets  [][]ledger.List
-	index map[string]int32 // from the keys of the lists, one after the other
-	key   []byte           // a buffer for such a key
+	index map[string]int32 // index in sets, by the lists of the set written one after the other
+	key   []byte           // a buffer for a key of index
 }
 
 // ExpectLists records that the lists must show the record. A zero first list stands for no list.
@@ -45,8 +45,8 @@ func (h *Histories) listsOf(history *History) []ledger.List {
 	return h.lists.sets[history.Lists]
 }
 
-// MustShow tells whether the list must show the record. The bit stands for the list in ListedAtCreation
-// and ListedAtLastEvent.
+// MustShow tells whether the list must show the record. The returned bit is the one that stands for the
+// list in ListedAtCreation and ListedAtLastEvent.
 func (h *Histories) MustShow(list ledger.List, history *History) (bit uint8, ok bool) {
 	at := slices.Index(h.listsOf(history), list)
 	return 1 << max(at, 0), at >= 0

@@ -2,7 +2,7 @@ package scan
 
 import "mizan/ledger"
 
-// kindNames are the names of the kinds of records in details.
+// kindNames are the names that the texts of faults use for the kinds of records.
 var kindNames = map[ledger.Kind]string{
 	ledger.Transaction: "transaction", ledger.Platform: "platform", ledger.Organization: "organization", ledger.Partner: "partner",
 	ledger.Terminal: "terminal", ledger.APIKey: "key", ledger.Session: "session", ledger.User: "user",
@@ -12,7 +12,7 @@ var kindNames = map[ledger.Kind]string{
 	ledger.Retention: "retention of deliveries",
 }
 
-// KindName returns the name of a kind of record in details.
+// KindName returns the name that the texts of faults use for a kind of record.
 func KindName(kind ledger.Kind) string {
 	if name, known := kindNames[kind]; known {
 		return name
@@ -20,5 +20,5 @@ func KindName(kind ledger.Kind) string {
 	return "unknown record"
 }
 
-// Named returns the name of a record in details.
+// Named returns the name that the texts of faults use for a record.
 func Named(s ledger.Source) string { return KindName(s.Kind) + " " + s.ID.String() }

@@ -17,8 +17,8 @@ const (
 	OwedPrefix, OwedSuffix           = "A:partner:", ":receivable"
 )
 
-// PartnerLine returns the same name for the two accounts between which a partner's balance is
-// split. It returns other paths as they are.
+// PartnerLine returns one name for both accounts between which a partner's balance is split: the
+// partner's number. It returns other paths as they are.
 func PartnerLine(path ledger.Path) string {
 	s := string(path)
 	if number, ok := Between(s, OwedPrefix, OwedSuffix); ok {
@@ -40,16 +40,16 @@ func AvailableBalanceOwner(path ledger.Path) (number int64, ok bool) {
 	return number, err == nil
 }
 
-// Between returns the text between a head and a tail.
-func Between(s, head, tail string) (string, bool) {
-	if len(s) < len(head)+len(tail) || !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
+// Between returns the text of s between the prefix and the suffix; false if s lacks one of them.
+func Between(s, prefix, suffix string) (string, bool) {
+	if len(s) < len(prefix)+len(suffix) || !strings.HasPrefix(s, prefix) || !strings.HasSuffix(s, suffix) {
 		return "", false
 	}
-	return s[len(head) : len(s)-len(tail)], true
+	return s[len(prefix) : len(s)-len(suffix)], true
 }
 
-// counterpartyAccounts are the names of accounts that belong to the other party of a contract. They may
-// have balances after the contract has ended.
+// counterpartyAccounts are the names of accounts that belong to the other party of a contract, not to the
+// contract. They may have balances after the contract has ended.
 var counterpartyAccounts = []string{"customer", "partner_receivable"}
 
 // OwnerContract returns the contract to which the account belongs, according to its path.

@@ -48,7 +48,7 @@ func SumOf(postings []ledger.Posting, selected func(*ledger.Posting) bool) (sum 
 type Hold struct {
 	Source   ledger.Source
 	Postings []ledger.Posting
-	Forced   bool
+	Forced   bool // the money was held even if too little was available
 }
 
 // PostingsFault says what is wrong with an entry's postings; empty if nothing is.

@@ -2,8 +2,9 @@ package scan
 
 import "mizan/ledger"
 
-// KeyOwner parses the owner of a claim on an idempotency key: the hash of the request, then the
-// kind and the id of the record that the request created or moved, then data for the reply.
+// KeyOwner parses the owner of a claim on an idempotency key and returns the record that the request
+// created or changed. The owner consists of the hash of the request, the kind and the id of that record,
+// and data for the reply.
 func KeyOwner(owner []byte) (s ledger.Source, ok bool) {
 	const hash, head = 32, 32 + 1 + 16
 	if len(owner) < head {

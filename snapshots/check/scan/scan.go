@@ -27,7 +27,7 @@ type Scan struct {
 
 	Organizations map[ledger.ID]*Organization
 	LastGroup     uint64 // the last durable group
-	seen          uint64 // number of calls of Interrupted
+	interruptions uint64 // number of calls of Interrupted
 }
 
 // New starts a check of the view.
@@ -68,12 +68,12 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// everyNth is the number of calls of Interrupted for one check of the context.
+// everyNth says how often Interrupted checks the context: once in so many calls.
 const everyNth = 4096
 
-// Interrupted returns the context's error. It checks the context only once in everyNth calls.
+// Interrupted returns the context's error, but checks the context only once in everyNth calls.
 func (c *Scan) Interrupted() error {
-	if c.seen++; c.seen%everyNth == 0 {
+	if c.interruptions++; c.interruptions%everyNth == 0 {
 		return c.Ctx.Err()
 	}
 	return nil
@@ -125,7 +125,7 @@ func (c *Scan) KVs(org ledger.ID, kind notifier.RowKind) iter.Seq[KV] {
 	}
 }
 
-// InFlight is longer than any decision takes to reach the journal. Within that time after a change of
+// InFlight is longer than any decision takes to reach the journal. For that time after a change of
 // a setting, decisions that were made with the old value may still be booked.
 const InFlight = ledger.Micros(time.Minute / time.Microsecond)
 

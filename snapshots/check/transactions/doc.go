@@ -2,11 +2,11 @@
 // events, recomputes prices and entries, and compares both with the stored records.
 //
 // Invariants:
-//  1. Prices and entries are computed with math/big from the text of the specification
-//     (prices.go), without the functions of ledger/payment that produced them.
+//  1. Prices and entries are computed with math/big from the rules that prices.go states,
+//     without the functions of ledger/payment that produced them.
 //  2. The package trusts only ledger/payment's table of transitions, whose report is committed
 //     and reviewed.
-//  3. Which events carry entries is a table of POSTINGS, copied by hand (EntryRules).
+//  3. Which events must have entries is a table that is written by hand (EntryRules).
 //
 // Callers: snapshots/check (events and records), snapshots/check/answers (Past, PastSubscriptions).
 //

@@ -25,24 +25,24 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 		h.Held = 0
 	}
 	histories := c.organization.Histories
-	m := histories.Fingerprint(e.Entry.Postings)
+	fingerprint := histories.Fingerprint(e.Entry.Postings)
 	if e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture {
 		if h.Settled == 0 {
 			h.Settled = e.Seq
 		}
-		h.NetFingerprint = h.NetFingerprint.Plus(m)
+		h.NetFingerprint = h.NetFingerprint.Plus(fingerprint)
 	}
 	switch e.Source.Kind {
 	case ledger.Settlement: // a settlement has one event in each environment
 		h.EntryHash = uint64(h.NetFingerprint)
 	case ledger.Transaction:
-		c.followMoney(h, e, m, closed)
+		c.followMoney(h, e, fingerprint, closed)
 	}
 }
 
 // followMoney records what a transaction's entry moves, which depends on the event, and checks
 // held ≥ captured ≥ returned on the provider's account.
-func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint, closed scan.Hold) {
+func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closed scan.Hold) {
 	histories := c.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)
 	switch payment.Event(e.Name) {
@@ -50,45 +50,45 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, m scan.Fingerprint
 		if h.Intents[scan.CallCharge] > 1 && e.Name == string(payment.Authorise) {
 			histories.Rerouted[e.Source] = append(histories.Rerouted[e.Source], h.HoldFingerprint)
 		}
-		if h.HoldFingerprint = m; e.Name == string(payment.Authorise) {
+		if h.HoldFingerprint = fingerprint; e.Name == string(payment.Authorise) {
 			h.Holds = scan.Increment(h.Holds)
 		}
 	case payment.Settle, payment.Capture:
 		if held, _ := scan.OnProvider(closed.Postings); closed.Postings != nil && held.Less(amount) {
 			c.EventFault(c.organization.ID, e, "it captures more than was held")
 		}
-		c.noteSettled(h, amount, m)
+		c.noteSettled(h, amount, fingerprint)
 	case payment.Return:
-		c.noteSettled(h, amount, m)
-		c.followReturn(e, m)
+		c.noteSettled(h, amount, fingerprint)
+		c.followReturn(e, fingerprint)
 	case payment.SettleLate:
 		h.Marks |= scan.BookedLate
-		c.noteSettled(h, amount, m)
+		c.noteSettled(h, amount, fingerprint)
 	case payment.GaveBack:
 		if h.NetFingerprint != 0 {
 			c.EventFault(c.organization.ID, e, "it does not refund the amount in suspense")
 		}
 		c.addTo(&histories.ProviderMoneyOf(h).Refunded, amount, e)
 	case payment.Refund, payment.RefundDone, payment.RefundRefused, payment.FurtherRefundRefused:
-		c.followRefund(h, e, m)
+		c.followRefund(h, e, fingerprint)
 	}
 }
 
 // noteSettled records the entry that settled a transaction.
-func (c *Check) noteSettled(h *scan.History, amount money.Amount, m scan.Fingerprint) {
+func (c *Check) noteSettled(h *scan.History, amount money.Amount, fingerprint scan.Fingerprint) {
 	if h.Marks&scan.BookedLate == 0 {
 		h.Marks |= scan.ChargeBooked
 	}
-	h.EntryHash = uint64(m)
+	h.EntryHash = uint64(fingerprint)
 	c.organization.Histories.ProviderMoneyOf(h).Captured = amount
 }
 
 // followRefund records a refund's intent or its outcome.
-func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprint) {
+func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint) {
 	histories := c.organization.Histories
 	money := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
-		r := scan.Refund{Before: h.Refunds, Fingerprint: m}
+		r := scan.Refund{Before: h.Refunds, Fingerprint: fingerprint}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
 		r.Fees = onFees(e.Entry.Postings)
 		r.Dest = onDestination(e.Entry.Postings)
@@ -102,7 +102,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 		return // FollowIntent has reported that the intent is missing
 	}
 	r := histories.Refunds.At(h.Refunds)
-	if m != r.Fingerprint {
+	if fingerprint != r.Fingerprint {
 		c.EventFault(c.organization.ID, e, "it is not what the refund holds")
 	}
 	if payment.Event(e.Name) != payment.RefundDone {
@@ -115,7 +115,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, m scan.Fingerprin
 
 // followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part
 // of the reversed charge that was not refunded before.
-func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
+func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 	reversed, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
 	if err == nil && found && e.Entry.Reverses < e.Seq {
@@ -130,7 +130,7 @@ func (c *Check) followReturn(e *ledger.Event, m scan.Fingerprint) {
 		return
 	}
 	original.Marks |= scan.ChargeReturned
-	if original.NetFingerprint.Plus(m) != 0 {
+	if original.NetFingerprint.Plus(fingerprint) != 0 {
 		c.EventFault(c.organization.ID, e, "it is not the mirror of what was left of the charge")
 	}
 }
@@ -145,7 +145,7 @@ func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
 	*sum = total
 }
 
-// onFees returns the amount that an entry moves on the account of fees.
+// onFees returns the amount that an entry moves on the fees account.
 func onFees(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
@@ -162,8 +162,8 @@ func onDestination(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.FXPosition && p.Asset != source }).Abs
 }
 
-// EntryRules is POSTINGS' table "Payments", copied by hand. An event that is not in the table has no
-// entry.
+// EntryRules says which kind of entry each event of a transaction must have. The table is written by hand,
+// independently of ledger/payment. An event that is not in the table has no entry.
 var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.Authorise:            scan.MayHold,
 	payment.HoldPayment:          scan.MustHold,
@@ -183,9 +183,9 @@ var EntryRules = map[payment.Event]scan.EntryRule{
 	payment.GaveBack:             scan.MustPost,
 }
 
-// Finishes tells whether the step sets the time at which the transaction finished (specification,
-// "finished"): it leads to a final status. A refused refund, which only returns a transaction to the
-// final status that it had before, does not.
+// Finishes tells whether the step sets the time at which the transaction finished: it leads to a final
+// status. A refused refund does not set that time, because it only returns a transaction to the final
+// status that it had before.
 func Finishes(from, to payment.Status) bool {
 	switch from {
 	case to:

@@ -11,9 +11,9 @@ import (
 // Rule 3, intents. A transaction has one open request to its provider at a time, and its intent
 // precedes each outcome.
 
-// intent is an event that is durable before its call is made.
+// intent describes an event that must be durable before a provider is called.
 type intent struct {
-	call  scan.Operation
+	call  scan.Operation   // the call that the event precedes
 	opens scan.OpenRequest // the request that is open until an outcome ends it
 }
 
@@ -50,8 +50,8 @@ var continuations = map[payment.Event][]scan.OpenRequest{
 	payment.RefundPending: {scan.RefundRequest},
 }
 
-// FollowIntent checks that a transaction has one open request to its provider at a time, each
-// with its own intent, and that no outcome comes without an intent.
+// FollowIntent checks that a transaction has at most one open request to its provider at a time, and that
+// each request and each outcome has an intent before it.
 func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
 	ends, isOutcome := outcomes[name]
@@ -82,7 +82,7 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 }
 
-// openRequests returns the requests of which one must be open according to a record.
+// openRequests returns the requests of which exactly one must be open according to a record.
 func openRequests(p *payment.Record) []scan.OpenRequest {
 	switch {
 	case p.Op == nil || p.Op.Kind == payment.OpComplete:

@@ -9,8 +9,8 @@ import (
 )
 
 // PastSubscriptions returns a subscription as it was after each event that changed it, oldest
-// first. The last element is the stored subscription. The others lack the last renewal's transaction
-// and the instant of the next renewal, because events do not have them.
+// first. The last element is the stored subscription. The other elements lack the last renewal's
+// transaction and the instant of the next renewal, because events do not have them.
 func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Record) (records []subscription.Record, err error) {
 	var events []ledger.Event
 	err = c.View.SourceEvents(o.ID, ledger.Source{Kind: ledger.Subscription, ID: r.ID}, func(e ledger.Event) (bool, error) {

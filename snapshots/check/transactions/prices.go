@@ -8,13 +8,16 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// This file recomputes the price of an amount and the entries of a transaction with
-// unbounded numbers and from the specification alone (DECISIONS, "Payments"; POSTINGS,
-// "Payments"). It must not use the code that it checks.
+// This file recomputes the price of an amount and the entries of a transaction with unbounded numbers.
+// It must not use the code that it checks.
 
-// price is the result of a terminal's terms for an amount. Dest is in minor units of the destination's
-// asset and never below zero.
-type price struct{ Fee, AmountWithFee, Merchant, Dest *big.Int }
+// price is the result of a terminal's terms for an amount.
+type price struct {
+	Fee           *big.Int
+	AmountWithFee *big.Int // what the payer pays, or what a payout costs the partner
+	Merchant      *big.Int // what the merchant gets of a payment, or what the recipient gets of a payout
+	Dest          *big.Int // Merchant in minor units of the destination's asset, but not below zero
+}
 
 // priceOf returns the price of an amount on the record's terms: the fee is floor(amount × bps /
 // 10000) + fixed, added to the amount or deducted from it. A transaction that was never routed
@@ -72,7 +75,7 @@ func crosses(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge at that price books, and that its hold reserves.
+// chargeEntry returns the lines that a charge at the price costs books, and that its hold reserves.
 func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -86,7 +89,8 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment at that price books.
+// paymentEntry returns the lines that a payment at the price costs books. crosses tells whether they pass
+// through the exchange position.
 func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}

@@ -46,18 +46,18 @@ type refundPart struct {
 }
 
 // sameStatus tells whether a refund has the status to which its events have led.
-func sameStatus(s payment.RefundStatus, events scan.RefundState) bool {
-	switch events {
+func sameStatus(recorded payment.RefundStatus, fromEvents scan.RefundState) bool {
+	switch fromEvents {
 	case scan.RefundDone:
-		return s == payment.RefundSucceeded
+		return recorded == payment.RefundSucceeded
 	case scan.RefundRefused:
-		return s == payment.RefundFailed
+		return recorded == payment.RefundFailed
 	}
-	return s.Pending()
+	return recorded.Pending()
 }
 
-// checkLateRefund checks the refund of money that arrived too late. There is at most one, of the whole
-// amount.
+// checkLateRefund checks the refund of money that arrived after the transaction was closed. There is at
+// most one such refund, of the whole amount.
 func (c *Check) checkLateRefund(r *scan.Record, p *payment.Record) {
 	if len(p.Refunds) > 1 || len(p.Refunds) == 1 && p.Refunds[0].Amount != p.Amount {
 		c.Fault(r, "refunds another amount than arrived too late")

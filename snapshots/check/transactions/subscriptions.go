@@ -22,16 +22,16 @@ import (
 // FollowSubscription counts a subscription's renewals: one at a time, each begun before its
 // outcome.
 func (c *Check) FollowSubscription(e *ledger.Event) {
-	l := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
+	history := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
 	switch subscription.Event(e.Name) {
 	case subscription.Renew:
-		l.Begun++
+		history.Begun++
 	case subscription.Renewed:
-		l.Paid++
+		history.Paid++
 	case subscription.Unpaid:
-		l.Unpaid++
+		history.Unpaid++
 	}
-	if ended := l.Paid + l.Unpaid; ended > l.Begun || l.Begun > ended+1 {
+	if ended := history.Paid + history.Unpaid; ended > history.Begun || history.Begun > ended+1 {
 		c.EventFault(c.organization.ID, e, "its renewals do not begin and end one after the other")
 	}
 }
@@ -46,13 +46,13 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	}
 	c.CheckState(r, string(p.State))
 	histories := r.Organization.Histories
-	l := histories.Subscriptions.HistoryOf(p.ID)
-	l.Record = p
+	history := histories.Subscriptions.HistoryOf(p.ID)
+	history.Record = p
 	underWay := p.State.UnderWay()
 	waits := underWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
-	case p.Number != l.Begun || p.Renewals != l.Paid:
-		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, l.Begun, l.Paid)
+	case p.Number != history.Begun || p.Renewals != history.Paid:
+		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, history.Begun, history.Paid)
 	case (p.Number > 0) != (p.Last != ledger.ID{}):
 		c.Fault(r, "names no transaction of its last renewal, or one without a renewal")
 	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
@@ -105,42 +105,42 @@ func (c *Check) CheckRenewals() {
 	type sums struct{ found, paid uint64 }
 	countedRenewals := make(map[ledger.ID]sums)
 	for i := range s.Renewals {
-		m := &s.Renewals[i]
-		l := s.Histories[m.Details.Subscription]
-		if l == nil || l.Record == nil {
-			wrong(m.Details.Subscription, "transaction "+m.ID.String()+" renews it, and it does not exist")
+		renewal := &s.Renewals[i]
+		history := s.Histories[renewal.Details.Subscription]
+		if history == nil || history.Record == nil {
+			wrong(renewal.Details.Subscription, "transaction "+renewal.ID.String()+" renews it, and it does not exist")
 			continue
 		}
-		r := l.Record
-		if m.Details.Number == 0 || m.Details.Number > l.Begun {
-			wrong(r.ID, "transaction "+m.ID.String()+" is a renewal that was never begun")
+		r := history.Record
+		if renewal.Details.Number == 0 || renewal.Details.Number > history.Begun {
+			wrong(r.ID, "transaction "+renewal.ID.String()+" is a renewal that was never begun")
 		}
-		if m.Amount != r.Amount || m.Asset.Currency != r.Asset.Currency || m.Asset.Env != r.Asset.Env || m.Partner != r.Partner ||
-			m.Details.Initial != r.Initial || m.Details.Terminal != r.Terminal {
-			wrong(r.ID, "transaction "+m.ID.String()+" renews something else")
+		if renewal.Amount != r.Amount || renewal.Asset.Currency != r.Asset.Currency || renewal.Asset.Env != r.Asset.Env || renewal.Partner != r.Partner ||
+			renewal.Details.Initial != r.Initial || renewal.Details.Terminal != r.Terminal {
+			wrong(r.ID, "transaction "+renewal.ID.String()+" renews something else")
 		}
-		n := countedRenewals[r.ID]
-		if n.found++; m.Paid {
-			n.paid++
+		counted := countedRenewals[r.ID]
+		if counted.found++; renewal.Paid {
+			counted.paid++
 		}
-		countedRenewals[r.ID] = n
+		countedRenewals[r.ID] = counted
 	}
-	for id, l := range s.Histories {
-		if l.Record == nil {
+	for id, history := range s.Histories {
+		if history.Record == nil {
 			continue // its row is missing, which is reported elsewhere
 		}
-		n := countedRenewals[id]
+		counted := countedRenewals[id]
 		var open uint64
-		if l.Record.State.UnderWay() {
+		if history.Record.State.UnderWay() {
 			open = 1
 		}
-		last, found := s.ByTransaction[l.Record.Last]
+		last, found := s.ByTransaction[history.Record.Last]
 		switch {
-		case n.found > l.Begun || n.found+open < l.Begun:
-			wrong(id, strconv.FormatUint(l.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(n.found, 10)+" are there")
-		case n.paid < l.Paid || n.paid > l.Paid+open:
-			wrong(id, strconv.FormatUint(l.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(n.paid, 10)+" have settled")
-		case found && (last.Details.Subscription != id || last.Details.Number != l.Record.Number), !found && open == 0 && l.Begun > 0:
+		case counted.found > history.Begun || counted.found+open < history.Begun:
+			wrong(id, strconv.FormatUint(history.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(counted.found, 10)+" are there")
+		case counted.paid < history.Paid || counted.paid > history.Paid+open:
+			wrong(id, strconv.FormatUint(history.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(counted.paid, 10)+" have settled")
+		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.Number), !found && open == 0 && history.Begun > 0:
 			wrong(id, "its last renewal is not the one that it names")
 		case open == 0 && found && !last.Ended:
 			wrong(id, "its last renewal is still under way")

@@ -18,7 +18,7 @@ import (
 // its terminal's settings.
 func (c *Check) checkTerms(r *scan.Record, p *payment.Record) {
 	if p.ReversalOf != (ledger.ID{}) {
-		return // a return has the terms of its charge
+		return // a return has the terms of the charge that it reverses
 	}
 	if twoPhase := wasIn(r, payment.PaymentHeld) || wasIn(r, payment.PayoutHeld); (twoPhase && r.History.Marks&scan.ChargeBooked != 0) == p.Captured.IsZero() {
 		c.Fault(r, "says that %v was captured of what was held", p.Captured)
@@ -45,23 +45,23 @@ func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	if t == nil {
 		return
 	}
-	settles := t.SettlementCurrency
-	if settles == p.Asset.Currency {
-		settles = ""
+	settlementCurrency := t.SettlementCurrency
+	if settlementCurrency == p.Asset.Currency {
+		settlementCurrency = ""
 	}
 	switch {
 	case p.Fees != feesOf(t):
 		c.Fault(r, "has other fees than its terminal")
 	case p.TwoPhase != t.TwoPhase:
 		c.Fault(r, "is in two phases: %v, and its terminal is: %v", p.TwoPhase, t.TwoPhase)
-	case p.SettlementAsset.Currency != settles || p.Rate.IsZero() != (settles == ""):
-		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settles)
-	case settles != "":
-		set := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settles)}]
-		if set == nil {
+	case p.SettlementAsset.Currency != settlementCurrency || p.Rate.IsZero() != (settlementCurrency == ""):
+		c.Fault(r, "settles in %v, and its terminal in %v", p.SettlementAsset.Currency, settlementCurrency)
+	case settlementCurrency != "":
+		rate := c.directory.Rates[scan.Place{Org: r.Organization.ID, ID: directory.RateID(r.Organization.ID, p.Asset.Currency, settlementCurrency)}]
+		if rate == nil {
 			c.Fault(r, "is converted, and there is no rate")
-		} else if !set.ChangedSince(r) && set.Value != p.Rate.String() {
-			c.Fault(r, "is converted at %v, and the rate is %s", p.Rate, set.Value)
+		} else if !rate.ChangedSince(r) && rate.Value != p.Rate.String() {
+			c.Fault(r, "is converted at %v, and the rate is %s", p.Rate, rate.Value)
 		}
 	}
 }
@@ -70,8 +70,8 @@ func feesOf(t *directory.Settings) payment.Fees {
 	return payment.Fees{Bps: t.FeeBps, Fixed: t.FeeFixed, OnTop: t.FeeOnTop, Refundable: t.FeeRefundable}
 }
 
-// settingsFor returns a terminal's settings if a transaction was certainly decided by them; nil
-// if they may have changed since.
+// settingsFor returns a terminal's settings if a transaction was certainly decided with them; nil if the
+// terminal does not exist or its settings may have changed since.
 func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 	t := c.directory.Terminal(r.Organization.ID, id)
 	if t == nil || t.ChangedSince(r) {
@@ -183,14 +183,14 @@ type refundSum struct{ amount, fee, dest *big.Int }
 
 func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int), new(big.Int) }
 
-// nextRefund has the sum of all refunds including one more, and that one's part.
+// nextRefund is the result of adding a refund: the new sum of all refunds, and the refund's own amounts.
 type nextRefund struct {
 	refundSum
 	part  refundSum
 	wrong string // what is wrong with the refund; empty: nothing
 }
 
-// add returns the sum including one more refund, according to that refund's entry.
+// add returns the sum after one more refund, whose amounts are those of its entry.
 func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (next nextRefund) {
 	next.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
 	if p.Fees.OnTop {

@@ -87,9 +87,9 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 	}
 }
 
-// isSubjectOf tells whether the subject may be the transaction's in the scope. The record determines
-// the subject of the scopes partner, card and IP address. For other scopes only the form is checked: the
-// subject is a hash of a value that the partner sent.
+// isSubjectOf tells whether the subject may be the one for which a limit of the scope counts the
+// transaction. For the scopes partner, card and IP address the record determines the subject. For other
+// scopes only the form is checked, because the subject is a hash of a value that the partner sent.
 func isSubjectOf(scope ledgerdirectory.Scope, p *payment.Record, subject string) bool {
 	switch scope {
 	case ledgerdirectory.ScopePartner:
