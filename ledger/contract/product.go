@@ -60,6 +60,18 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
+// Movement tells whether an event moves money, which means that it has an entry.
+type Movement uint8
+
+// The movements.
+const (
+	Never    Movement = iota
+	Possibly          // if an amount to be moved is above zero
+	Always
+)
+
+func (m Movement) String() string { return [...]string{"never", "possibly", "always"}[m] }
+
 // ActionHandler describes how an action is carried out.
 type ActionHandler struct {
 	Name        Action
@@ -67,7 +79,8 @@ type ActionHandler struct {
 	Transitions []Action      // possible transitions; nil: the one with the action's name
 	ChecksState bool          // Do checks the state itself, at its place in the order of checks
 	Timer       bool          // run by a timer only
-	Moves       bool          // may move money: a required review must come first
+	Moves       Movement      // of its event; if it is not Never, a required review must come first
+	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }
 
@@ -113,7 +126,8 @@ type Product struct {
 	// Schedule is the column of the payment schedule; nil: none.
 	Schedule *schema.Column
 
-	// Open checks a request for a contract and fills the derived columns.
+	// Open checks a request for a contract and fills the derived columns. It books nothing: a
+	// creation moves money only by the actions in Variant.Opening.
 	Open func(c *Case)
 	// Due returns the next timer and its day; day 0 if no timer is set.
 	Due func(r *Record) (on ledger.Date, what Action)

@@ -39,6 +39,16 @@ func (p *Product) Event(transition Action) Action {
 	return transition
 }
 
+// Moves tells whether the event of a transition moves money. A creation and a review never do.
+func (p *Product) Moves(transition Action) Movement {
+	for _, d := range p.Handlers {
+		if slices.Contains(d.Transitions, transition) {
+			return d.Moves
+		}
+	}
+	return Never
+}
+
 // Action returns the action that has the name in the URLs of a reading; false if the product has
 // no such action there.
 func (p *Product) Action(reading *Reading, name string) (Action, bool) {

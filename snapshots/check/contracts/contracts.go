@@ -11,8 +11,8 @@ import (
 )
 
 // Rule 3, events of contracts. The events are steps of the machine of the record's product and
-// reading. An event has an entry if and only if it moves money. In the religious reading no
-// entry precedes a review.
+// reading. An event has an entry if and only if it moves money, as the product declares for the
+// action (contract.Movement). In the religious reading no entry precedes a review.
 
 // Variant is a product in a reading. Events do not name their variant: each event excludes the
 // variants whose machines do not have its step.
@@ -73,10 +73,11 @@ func addVariant(f Variant) {
 			}
 			fits := variantsByStep[at]
 			fits.possible |= bit
-			switch contractEntries[f.Product][name] {
-			case scan.MayPost:
+			switch f.Product.Moves(name) {
+			case contract.Never:
+			case contract.Possibly:
 				fits.mayPost |= bit
-			case scan.MustPost:
+			case contract.Always:
 				fits.mayPost |= bit
 				fits.mustPost |= bit
 			}
@@ -88,39 +89,6 @@ func addVariant(f Variant) {
 // variantOf returns a record's variant. The codec has checked that it exists.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
-}
-
-// contractEntries is copied by hand from POSTINGS' tables of contracts: the events that always
-// move money, and those that may. All other events never move money.
-var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
-	contract.Certificate: {
-		contract.Subscribe: scan.MustPost, contract.Activate: scan.MustPost, contract.Profit: scan.MustPost,
-		contract.Redeem: scan.MustPost, contract.RedeemEarly: scan.MustPost, contract.Default: scan.MustPost,
-	},
-	contract.Partnership: {
-		contract.Fund: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MustPost, contract.Rent: scan.MayPost,
-		contract.Buyout: scan.MustPost, contract.BuyoutDone: scan.MustPost, contract.Dissolve: scan.MayPost,
-	},
-	contract.Lease: {
-		contract.Acquire: scan.MustPost, contract.Activate: scan.MayPost, contract.RentDue: scan.MustPost, contract.PayRent: scan.MustPost,
-		contract.RecordArrears: scan.MayPost, contract.BearExpense: scan.MustPost, contract.ReturnAsset: scan.MustPost,
-		contract.TransferAsset: scan.MustPost, contract.Terminate: scan.MustPost,
-	},
-	contract.Managed: {
-		contract.Fund: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MustPost, contract.Liquidate: scan.MustPost, contract.Complete: scan.MustPost,
-	},
-	contract.Deposit: {
-		contract.Activate: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MayPost, contract.Renew: scan.MayPost,
-		contract.Withdraw: scan.MustPost, contract.Close: scan.MayPost, // a withdrawn deposit was paid when it was withdrawn
-	},
-	contract.InstalmentSale: {
-		contract.OrderAsset: scan.MayPost, contract.PurchaseAsset: scan.MustPost, contract.DeliverAsset: scan.MustPost, contract.Activate: scan.MustPost,
-		contract.RecordPayment: scan.MustPost, contract.PayOff: scan.MustPost, contract.RecordDelinquency: scan.MayPost,
-		contract.Cancel: scan.MayPost, contract.SettleEarly: scan.MustPost,
-	},
-	contract.Safekeeping: {
-		contract.Activate: scan.MustPost, contract.PutIn: scan.MustPost, contract.Withdraw: scan.MustPost, contract.GrantHibah: scan.MustPost, contract.Close: scan.MayPost,
-	},
 }
 
 // Check compares an organization's stored contracts with their events, and with the

@@ -3,9 +3,10 @@
 // lists, and the screenings and cached replies that belong to them.
 //
 // Invariants:
-//  1. The package trusts a product's machine and what the product computes from a record
-//     (Holdings, Due). Which events have entries, and which columns are sums of which lines, is
-//     copied by hand from POSTINGS.
+//  1. The package trusts a product's machine, what the product computes from a record (Holdings,
+//     Due), and which events it declares to move money (Moves). The products' own tests compare
+//     these with their entries. Which columns are sums of which lines is copied by hand from
+//     POSTINGS.
 //  2. An event does not name its product: each event excludes the variants whose machines do not
 //     have its step.
 //  3. Memory holds one Lifecycle for each contract, one bit for each number, and the holders of
