@@ -54,6 +54,9 @@ var Certificate = define(&Product{
 	),
 	Type: "backing_type",
 	Open: ciOpen, Due: ciDue, RegisterExtract: ciReads, Holdings: ciHoldings,
+	Totals:       []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciDistributed.Column}},
+	OpenAfterEnd: []string{"A:underlying_impaired", "Q:holders_defaulted"}, // after a default
+	SetAgain:     []*schema.Column{ciFrom.Column, ciUntil.Column},
 })
 
 // States and actions that only this product has.

@@ -40,6 +40,9 @@ var Deposit = define(&Product{
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
+	Totals:   []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
+	EmptyIn:  []Status{Withdrawn}, // the withdrawal has paid the depositor
+	SetAgain: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
 })
 
 // States and actions that only this product has.

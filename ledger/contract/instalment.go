@@ -50,6 +50,8 @@ var InstalmentSale = define(&Product{
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
+	Totals:     []ControlTotal{{Account: "I:murabaha", Side: ledger.Credit, Column: slRecognised.Column}},
+	ShownByDay: []*schema.Column{slPastDue.Column},
 })
 
 // States and actions that only this product has.

@@ -55,6 +55,12 @@ var Lease = define(&Product{
 	Type: "lease_type", Customer: "customer_id",
 	Arrears: lsInDelay, Ends: lsEnds, Schedule: lsSchedule.Column,
 	Open: lsOpen, Due: lsNext, Holdings: lsHoldings,
+	Totals: []ControlTotal{
+		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsPaid.Column},
+		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsExpenses.Column},
+	},
+	OpenAfterEnd: []string{"A:rent_receivable"}, // until the lessee has paid
+	SetAgain:     []*schema.Column{lsSerial.Column},
 })
 
 // States and actions that only this product has. RentDue is the timer's action for a row of the

@@ -13,7 +13,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the machines' reports")
 
 // Each product's machine in each reading has a report under testdata, which shows every change. It
-// also says which events move money, because the checker requires their entries accordingly.
+// also says which events move money and which columns are sums of lines, because the checker requires
+// the entries accordingly.
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	pages := make(map[string]bool)
 	for _, p := range Products {
@@ -43,7 +44,8 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	}
 }
 
-// reportOfMovements returns a table of the events of a product's machine with their movements.
+// reportOfMovements returns tables of the events of a product's machine with their movements, and of
+// the product's control totals.
 func reportOfMovements(p *Product, reading *Reading) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "\n%-20s  MOVES MONEY\n", "EVENT")
@@ -54,7 +56,28 @@ func reportOfMovements(p *Product, reading *Reading) string {
 		}
 		fmt.Fprintf(&out, "%-20s  %s\n", name, moves)
 	}
+	out.WriteString("\nCONTROL TOTALS\n")
+	for _, t := range p.Totals {
+		column, entries := t.Column.Name, "all entries"
+		if t.RowColumn != nil {
+			column += "." + t.RowColumn.Name
+		}
+		if t.By != "" {
+			entries = "the entries of " + string(t.By)
+		}
+		fmt.Fprintf(&out, "%s: the %ss of %s by %s\n", column, t.Side, t.Account, entries)
+	}
 	return out.String()
+}
+
+// A sum that no control total names is not checked, and no other test finds out. So a product without
+// any is a mistake rather than a decision.
+func TestEveryProductHasAControlTotal(t *testing.T) {
+	for _, p := range Products {
+		if len(p.Totals) == 0 {
+			t.Errorf("%s have no Totals: name the columns with sums of what a contract posts on shared accounts", p.Variants[Secular].Name)
+		}
+	}
 }
 
 // The specification's counterparts: the names of each product in both readings. The investment

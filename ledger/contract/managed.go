@@ -42,6 +42,10 @@ var Managed = define(&Product{
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: miOpen, Holdings: miHoldings,
+	Totals: []ControlTotal{
+		{Account: "I:mudaraba", Side: ledger.Credit, Column: miBankProfit.Column},
+		{Account: "E:mudaraba_loss", Side: ledger.Debit, Column: miLost.Column},
+	},
 })
 
 // States and actions that only this product has.

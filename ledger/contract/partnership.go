@@ -45,6 +45,11 @@ var Partnership = define(&Product{
 	),
 	Type: "partnership_type", Customer: "customer_id", ShortLists: true,
 	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
+	Totals: []ControlTotal{
+		{Account: Cash, By: Profit, Side: ledger.Debit, Column: pnBankProfit.Column},
+		{Account: "I:musharaka", Side: ledger.Credit, Column: pnBankProfit.Column},
+		{Account: "I:musharaka_rent", Side: ledger.Credit, Column: pnRentPaid.Column},
+	},
 })
 
 // States and actions that only this product has.

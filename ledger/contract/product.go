@@ -98,6 +98,17 @@ type Variant struct {
 	Reviews *schema.Table
 }
 
+// ControlTotal is a column with the sum of what a contract has posted on an account that contracts
+// share. The checker compares the two. So if a contract posts on the account of any ControlTotal,
+// one of its own product must count that line.
+type ControlTotal struct {
+	Account   ledger.Path    // Cash stands for the institution's cash accounts of all regions
+	By        Action         // only entries of this action count; empty: the entries of all actions
+	Side      ledger.Side    // lines on the other side are deducted
+	Column    *schema.Column // an amount, or a list of rows
+	RowColumn *schema.Column // of a list of rows: its column that is added up
+}
+
 // Product is a kind of contract: its columns, machine, arithmetic and entries.
 type Product struct {
 	Code     byte // stored in records
@@ -138,6 +149,18 @@ type Product struct {
 	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
 
+	// Totals lists the columns that the checker compares with entries on shared accounts.
+	Totals []ControlTotal
+
+	// A contract that has ended has no balance on its own accounts, except on those with a stem in
+	// OpenAfterEnd. EmptyIn lists states that are not the end, but in which this holds too.
+	OpenAfterEnd []string
+	EmptyIn      []Status
+
+	// SetAgain lists columns that a request for a contract sets and that an action may set again.
+	// ShownByDay lists columns whose values depend on the day on which the record is read.
+	SetAgain, ShownByDay []*schema.Column
+
 	handlers map[Action]*ActionHandler
 	machines map[*Reading]*Machine
 }
@@ -152,6 +175,11 @@ func define(p *Product) *Product {
 			d.Transitions = []Action{d.Name}
 		}
 		p.handlers[d.Name] = d
+	}
+	for _, t := range p.Totals {
+		assert.That(p.Columns.ByName(t.Column.Name) == t.Column, "contract: the control total %s is not a column", t.Column.Name)
+		assert.That(t.Column.Place != schema.Hidden && t.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", t.Column.Name)
+		assert.That(t.By == "" || p.handlers[t.By] != nil, "contract: the control total %s counts the unknown action %s", t.Column.Name, t.By)
 	}
 	for reading := range p.Variants {
 		p.machines[reading] = p.compile(reading)
@@ -192,6 +220,18 @@ func (p *Product) reviews(reading *Reading) *schema.Table {
 
 // Machine returns the machine of a reading; nil if the product has no variant in it.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
+
+// HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on
+// those in OpenAfterEnd. This holds if no step leads to another status.
+func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
+	machine := p.Machine(reading)
+	for _, by := range machine.Events() {
+		if step, ok := machine.Next(status, by); ok && step.To != status {
+			return slices.Contains(p.EmptyIn, status)
+		}
+	}
+	return true
+}
 
 // Handler returns the handler of an action; nil if the product has no such action.
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }

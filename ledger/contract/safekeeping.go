@@ -43,6 +43,7 @@ var Safekeeping = define(&Product{
 	},
 	Type: "custody_type", Customer: "customer_id",
 	Open: skOpen, Holdings: skHoldings,
+	Totals: []ControlTotal{{Account: "E:hibah", Side: ledger.Debit, Column: skHibahTotal.Column}},
 })
 
 // Actions that only this product has.

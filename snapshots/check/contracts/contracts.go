@@ -25,8 +25,9 @@ type Variant struct {
 type variantSet uint32
 
 // stepVariants has the variants whose machines have a step: possible has all of them, mayPost those in
-// which the step may have an entry, and mustPost those in which it must have one.
-type stepVariants struct{ possible, mayPost, mustPost variantSet }
+// which the step may have an entry, mustPost those in which it must have one, and byTimer those in which
+// only a timer takes the step.
+type stepVariants struct{ possible, mayPost, mustPost, byTimer variantSet }
 
 // stepKey identifies a step as an event names it.
 type stepKey struct {
@@ -34,11 +35,23 @@ type stepKey struct {
 	from, to contract.Status
 }
 
+func stepOf(e *ledger.Event) stepKey {
+	return stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}
+}
+
+// variantStatus is a status of a product's contracts in a reading.
+type variantStatus struct {
+	product *contract.Product
+	reading *contract.Reading
+	status  contract.Status
+}
+
 var (
 	allVariants    []Variant
 	allVariantBits variantSet
 	reviewFirst    variantSet // the variants that move money only after a review
 	variantsByStep = make(map[stepKey]stepVariants)
+	emptyStatuses  = make(map[variantStatus]bool) // those in which the contract's own accounts must be empty
 )
 
 func init() {
@@ -62,12 +75,14 @@ func addVariant(f Variant) {
 	prefixes[f.Product.Variants[f.Reading].Prefix] = true
 	machine := f.Product.Machine(f.Reading)
 	for _, from := range machine.States() {
+		emptyStatuses[variantStatus{f.Product, f.Reading, from}] = f.Product.HoldsNothing(f.Reading, from)
 		for _, name := range machine.Events() {
 			step, ok := machine.Next(from, name)
 			if !ok {
 				continue
 			}
-			at := stepKey{f.Product.Event(name), from, step.To}
+			event := f.Product.Event(name)
+			at := stepKey{event, from, step.To}
 			if from == contract.Absent {
 				at.from = ""
 			}
@@ -80,6 +95,9 @@ func addVariant(f Variant) {
 			case contract.Always:
 				fits.mayPost |= bit
 				fits.mustPost |= bit
+			}
+			if handler := f.Product.Handler(event); handler != nil && handler.Timer {
+				fits.byTimer |= bit
 			}
 			variantsByStep[at] = fits
 		}
@@ -183,7 +201,7 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 // narrowVariants removes the variants that do not have the event's step. If no variant would be left it
 // returns the reason and removes none; otherwise it returns the empty string.
 func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
-	step := variantsByStep[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
+	step := variantsByStep[stepOf(e)]
 	fit := l.variants & step.possible
 	if fit == 0 {
 		return "no product's machine has the steps up to it"
@@ -223,7 +241,7 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
 		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
-	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
+	case on > e.Booked.Date() && l.variants&^variantsByStep[stepOf(e)].byTimer == 0:
 		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
 	l.asset = asset
