@@ -18,6 +18,11 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
+// Path returns the path of the product's contracts in a reading, after the version's prefix.
+func (p *Product) Path(reading *Reading) string {
+	return reading.Path + "/" + p.Variants[reading].Name
+}
+
 // ActionName returns an action's name in the URLs of a reading.
 func (p *Product) ActionName(reading *Reading, action Action) string {
 	for name, known := range p.Variants[reading].Actions {
