@@ -294,3 +294,48 @@ func TestSafekeepingDepositReturnsItsMoney(t *testing.T) {
 		"close: Dr L:trust:{this} 1000, Cr A:segregated_cash:{this} 1000",
 	)
 }
+
+// newLoan creates a benevolent loan of 10.00 that is due in ten days.
+func newLoan(t testing.TB) *contractFixture {
+	t.Helper()
+	return createSecular(t, "benevolent-loans", "amount", "1000", "due_date", today(t, 10))
+}
+
+func TestBenevolentLoanIsRepaidWithoutACharge(t *testing.T) {
+	contract := newLoan(t)
+	contract.wantData("status", "draft", "outstanding", "0")
+	contract.act("repay", "amount", "1").wantConflict()
+	contract.mustAct("disburse").has("data.status", "active", "data.outstanding", "1000", "data.start_date", today(t, 0))
+	contract.act("repay", "amount", "1001").wantRefused("amount")
+	contract.act("forgive", "forgiven_by", "The board").wantConflict()
+	contract.mustAct("repay", "amount", "400").has("data.status", "active", "data.outstanding", "600", "data.total_paid", "400")
+	contract.mustAct("repay", "amount", "600").has("data.status", "completed", "data.outstanding", "0", "data.total_paid", "1000", "data.forgiven_amount", "0")
+	contract.act("repay", "amount", "1").wantConflict()
+	contract.wantEntries(
+		"disburse: Dr A:receivable:{this} 1000, Cr A:cash:AE 1000",
+		"repay: Dr A:cash:AE 400, Cr A:receivable:{this} 400",
+		"repay: Dr A:cash:AE 600, Cr A:receivable:{this} 600",
+	)
+	contract.wantBalance("A:receivable:{this}", "0")
+}
+
+func TestOverdueLoanIsRepaidOrForgiven(t *testing.T) {
+	repaid, forgiven := newLoan(t), newLoan(t)
+	repaid.mustAct("disburse")
+	forgiven.mustAct("disburse")
+	advance(t, 10*oneDay)
+	repaid.wantData("status", "active")
+	advance(t, oneDay)
+	repaid.wantData("status", "overdue", "outstanding", "1000")
+	repaid.mustAct("repay", "amount", "1000").has("data.status", "completed", "data.total_paid", "1000")
+	forgiven.mustAct("repay", "amount", "250").has("data.status", "overdue")
+	forgiven.act("forgive").wantRefused("forgiven_by")
+	forgiven.mustAct("forgive", "forgiven_by", "The board").has("data.status", "forgiven", "data.outstanding", "0", "data.forgiven_amount", "750", "data.forgiven_by", "The board")
+	forgiven.act("repay", "amount", "1").wantConflict()
+	forgiven.wantEntries(
+		"disburse: Dr A:receivable:{this} 1000, Cr A:cash:AE 1000",
+		"repay: Dr A:cash:AE 250, Cr A:receivable:{this} 250",
+		"forgive: Dr E:qard_forgiven 750, Cr A:receivable:{this} 750",
+	)
+	forgiven.wantBalance("A:receivable:{this}", "0")
+}

@@ -4,7 +4,7 @@ import "slices"
 
 // Products lists all products, and Readings lists all readings.
 var (
-	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
+	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping, Loan}
 	Readings = []*Reading{Secular, Religious}
 )
 
