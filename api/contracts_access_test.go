@@ -78,7 +78,6 @@ func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 	religious := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"instalment-sales": "murabaha", "safekeeping-deposits": "wadiah", "investment-deposits": "mudaraba",
-		"benevolent-loans": "qard",
 	}
 	me, foreign := f.callerOf(asAdmin), f.callerOf(asForeignAdmin)
 	for _, product := range products {

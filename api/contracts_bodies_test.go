@@ -121,7 +121,6 @@ func TestUnknownActionIsNamedInTheError(t *testing.T) {
 		"investment-deposits":  {"submit", "review", "reject"},
 		"instalment-sales":     {"pay_off", "payment"},
 		"safekeeping-deposits": {"submit", "review", "hibah"},
-		"benevolent-loans":     {"overdue", "repay_rest", "approve"},
 	}
 	wantEveryProduct(t, table)
 	for product, unknown := range table {
@@ -242,7 +241,6 @@ func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 		{"instalment-sales", nil, bought2, "settle_early", []string{"rebate", `"100"`}, map[string][]string{"rebate": append([]string{"", "null", `"101"`}, zero...)}},
 		{"safekeeping-deposits", nil, []string{"activate"}, "withdraw", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
 		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
-		{"benevolent-loans", nil, []string{"disburse"}, "repay", []string{"amount", `"1000"`}, map[string][]string{"amount": append([]string{`"1001"`}, sums...)}},
 	} {
 		contract := f.createSecular(c.product, c.more...).mustActAll(c.before...)
 		good := members{}.with(c.good...)

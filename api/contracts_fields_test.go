@@ -63,7 +63,7 @@ var (
 func (c column) asRequired() column { c.required = true; return c }
 
 // contractFields is the specification's table of each product's fields, "Resources and their
-// fields"; the last three are from the specification's table of entries, and the service's own.
+// fields"; the last two are from the specification's table of entries.
 var contractFields = map[string]map[string]column{
 	"certificate-issues": {
 		"name": {required: true, accepted: []string{`"A"`, `"Ünïcode عقد"`}, refuses: append([]string{`""`}, noText...)}, "region": regionField, "currency": currencyField, "metadata": metadataField, "product_id": productIDField,
@@ -153,12 +153,6 @@ var contractFields = map[string]map[string]column{
 		"initial_amount": {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
 		"account_id":     {accepted: []string{`"DE02 1203"`}, refuses: noText},
 	},
-	"benevolent-loans": {
-		"customer_id": whoField, "region": regionField, "currency": currencyField, "metadata": metadataField,
-		"amount":   {required: true, accepted: []string{`"1"`, maxAmountJSON}, refuses: noAmount},
-		"due_date": {required: true, accepted: []string{`"2026-09-03"`, `"9000-12-31"`}, refuses: append([]string{`"2026-09-02"`}, noDate...)},
-		"purpose":  {accepted: []string{`"school fees"`}, refuses: noNote},
-	},
 }
 
 // "Resources and their fields": a required field that is missing or null is 422 with its name.
@@ -247,7 +241,6 @@ func TestOmittedContractFieldsHaveTheirDefaults(t *testing.T) {
 		"investment-deposits":  {"investment_type": "general", "early_withdrawal_allowed": "false", "auto_renewal": "false"},
 		"safekeeping-deposits": {},
 		"instalment-sales":     {},
-		"benevolent-loans":     {},
 	}
 	wantEveryProduct(t, defaults)
 	for _, product := range products {
@@ -299,7 +292,6 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 		"investment-deposits":  "current_value customer_profit_share bank_profit_share profit_distributions closed_at maturity_date",
 		"instalment-sales":     "markup_amount sale_price instalment_amount payment_schedule total_paid outstanding profit_recognised deferred_profit delinquent_amount days_past_due completed_at",
 		"safekeeping-deposits": "balance hibah_total hibah_history closed_at",
-		"benevolent-loans":     "outstanding total_paid forgiven_amount forgiven_by start_date completed_at",
 	}
 	wantEveryProduct(t, table)
 	for product, derived := range table {
@@ -325,7 +317,7 @@ func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	f := newFixture(t)
 	table := map[string]string{
 		"certificate-issues": "CI", "managed-investments": "MI", "leases": "LS", "partnerships": "PN", "investment-deposits": "ID",
-		"instalment-sales": "IS", "safekeeping-deposits": "SD", "benevolent-loans": "BL",
+		"instalment-sales": "IS", "safekeeping-deposits": "SD",
 	}
 	wantEveryProduct(t, table)
 	for product, want := range table {

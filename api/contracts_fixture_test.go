@@ -73,9 +73,6 @@ var forms = map[string]members{
 	"safekeeping-deposits": {
 		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "currency": `"AED"`, "custody_type": `"guaranteed"`, "initial_amount": `"1000"`,
 	},
-	"benevolent-loans": {
-		"customer_id": `"` + customerID + `"`, "region": `"AE"`, "amount": `"1000"`, "due_date": `"2026-10-03"`,
-	},
 }
 
 // products are the products' names in alphabetical order.

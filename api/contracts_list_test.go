@@ -46,7 +46,6 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 		"investment-deposits":  {"investment_type", "general", "restricted", "activate", "active"},
 		"instalment-sales":     {"asset_type", "mill", "lathe", "submit", "under_review"},
 		"safekeeping-deposits": {"custody_type", "guaranteed", "trust", "activate", "active"},
-		"benevolent-loans":     {"purpose", "school", "wedding", "submit", "under_review"},
 	}
 	wantEveryProduct(t, table)
 	for product, c := range table {

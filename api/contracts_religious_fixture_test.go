@@ -16,7 +16,6 @@ const religiousPath = "/api/v1/baas/islamic-banking/"
 var counterparts = map[string]string{
 	"murabaha": "instalment-sales", "mudaraba": "managed-investments", "musharaka": "partnerships",
 	"ijara": "leases", "sukuk": "certificate-issues", "wadiah": "safekeeping-deposits",
-	"qard": "benevolent-loans",
 }
 
 var productTypes = slices.Sorted(maps.Keys(counterparts))
@@ -58,9 +57,6 @@ var religiousActions = map[string]map[string]members{
 	},
 	"musharaka": {"buyout_unit": {}},
 	"wadiah":    {"grant_hibah": {"amount": `"1"`, "granted_by": `"the board"`}},
-	"qard": {
-		"approve": fatwa, "reject": refusal, "disburse": {}, "repay": {"amount": `"1"`}, "forgive": {"forgiven_by": `"the board"`},
-	},
 }
 
 var (
@@ -110,7 +106,7 @@ func (contract *contractFixture) approve() *contractFixture {
 	return contract
 }
 
-// Specification, "Operator address family": product_type is one of seven; any other value is 400
+// Specification, "Operator address family": product_type is one of six; any other value is 400
 // on every route.
 func TestUnknownProductTypeIs400(t *testing.T) {
 	t.Parallel()
@@ -139,7 +135,7 @@ func TestUnknownProductTypeIs400(t *testing.T) {
 func TestEachProductTypeIsCreatedAndReadUnderItsName(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD", "qard": "QRD"}
+	prefixes := map[string]string{"murabaha": "MRB", "mudaraba": "MDR", "musharaka": "MSH", "ijara": "IJR", "sukuk": "SUK", "wadiah": "WAD"}
 	for _, name := range productTypes {
 		status := "draft"
 		if activeOnCreate(name) {
@@ -167,7 +163,7 @@ func TestEachProductTypeHasExactlyItsActions(t *testing.T) {
 		"submit": true, "review": true, "offering": true, "profit": true, "loss": true, "acquire": true, "payment": true, "arrears": true,
 		"expense": true, "transfer": true, "transfer_pending": true, "return": true, "buyout": true, "dissolve": true, "rent": true, "rent_due": true,
 		"deposit": true, "withdraw": true, "close": true, "cancel": true, "settle_early": true, "liquidate": true, "pay_off": true, "create": true,
-		"complete_buyout": true, "overdue": true, "repay_rest": true, "continue": true, "Approve": true, "nonsense": true,
+		"complete_buyout": true, "continue": true, "Approve": true, "nonsense": true,
 	}
 	for _, actions := range religiousActions {
 		for name := range actions {

@@ -78,7 +78,6 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		"investment-deposits":  {"activate", `profit gross_profit "9"`},
 		"instalment-sales":     {"order_asset"},
 		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},
-		"benevolent-loans":     {"disburse", `repay amount "1"`},
 	} {
 		contract := f.createSecular(product, "metadata", `{ "a" : "b" }`).mustActAll(actions...)
 		all, before = append(all, contract), append(before, contract.read().body)

@@ -71,7 +71,6 @@ func (f *fixture) runSecularContracts(env string) {
 	f.createSecular("instalment-sales", "env", env, "currency", `"KWD"`, "region", `"KW"`).mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate",
 		`record_payment amount "100"`, `record_delinquency amount "5"`, `settle_early rebate "3"`)
 	f.createSecular("safekeeping-deposits", "env", env).mustActAll("activate", `deposit amount "50"`, `grant_hibah amount "3" granted_by "board"`, `withdraw amount "20"`)
-	f.createSecular("benevolent-loans", "env", env).mustActAll("disburse", `repay amount "30"`)
 }
 
 // runReligiousContracts does the same in the religious reading.
@@ -84,7 +83,6 @@ func (f *fixture) runReligiousContracts() {
 	f.createReligious("musharaka", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("buyout_unit")
 	f.createReligious("murabaha").approve().mustActAll("order_asset", "purchase_asset "+deed, "deliver_asset", "activate", "record_payment amount 100")
 	f.createReligious("wadiah").mustActAll(`grant_hibah amount 3 granted_by "board"`)
-	f.createReligious("qard").approve().mustActAll("disburse", "repay amount 30")
 }
 
 // trialBalanceRow is a row of the trial balance.

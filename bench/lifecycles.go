@@ -33,7 +33,6 @@ const (
 		`"lease_term_months":12,"monthly_rental":"90000"`
 	saleBody = `"customer_id":"{id}","region":"KW","currency":"KWD","asset_description":"a delivery van","asset_cost":"1000000",` +
 		`"markup_rate":10,"instalments":12`
-	loanBody = `"customer_id":"{id}","region":"EG","amount":"100000","due_date":"2099-12-31","purpose":"school fees"`
 )
 
 // contractLifecycles has a lifecycle for each product in each reading, with three to fourteen
@@ -71,9 +70,6 @@ var contractLifecycles = []lifecycle{
 		{"activate", "{}"}, {"deposit", `{"amount":"5000"}`}, {"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"withdraw", `{"amount":"2500"}`},
 		{"deposit", `{"amount":"1"}`}, {"close", `{"closed_by":"teller"}`},
 	}},
-	{"benevolent-loans", "secular", secularBase + "benevolent-loans", "{" + loanBody + "}", []step{
-		{"disburse", "{}"}, {"repay", `{"amount":"2500"}`}, {"repay", `{"amount":"2500"}`}, {"repay", `{"amount":"95000"}`},
-	}},
 
 	{"partnerships", "religious", religiousBase + "musharaka", "{" + partnershipBody + `,"compliance_review":` + approved + "}", []step{
 		{"buyout_unit", "{}"}, {"buyout_unit", "{}"}, {"buyout_unit", "{}"},
@@ -99,8 +95,5 @@ var contractLifecycles = []lifecycle{
 	}},
 	{"safekeeping-deposits", "religious", religiousBase + "wadiah", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000","compliance_review":` + approved + "}", []step{
 		{"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"grant_hibah", `{"amount":"11","granted_by":"board"}`},
-	}},
-	{"benevolent-loans", "religious", religiousBase + "qard", "{" + loanBody + "}", []step{
-		{"approve", approved}, {"disburse", "{}"}, {"repay", `{"amount":"2500"}`}, {"repay", `{"amount":"97500"}`},
 	}},
 }

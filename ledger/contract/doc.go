@@ -40,7 +40,7 @@
 // Callers: actors/contract (Open, Act, OnDue, the codec of columns), api (columns, to show
 // them), snapshots (machines and Holdings).
 //
-// Rejected: a Go struct per product. That reads well for one product. With eight, validation,
-// storage, two formats of amounts and the omission of empty fields would be written eight times,
+// Rejected: a Go struct per product. That reads well for one product. With seven, validation,
+// storage, two formats of amounts and the omission of empty fields would be written seven times,
 // each a little differently.
 package contract

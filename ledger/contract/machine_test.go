@@ -86,7 +86,6 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	want := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"investment-deposits": "", "instalment-sales": "murabaha", "safekeeping-deposits": "wadiah",
-		"benevolent-loans": "qard",
 	}
 	if len(Products) != len(want) {
 		t.Errorf("there are %d products; want %d", len(Products), len(want))
@@ -211,7 +210,7 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 func TestTheSecularReviewIsOptional(t *testing.T) {
 	for name, first := range map[string]Action{
 		"certificate-issues": Offer, "managed-investments": Fund, "leases": Acquire, "partnerships": Fund, "instalment-sales": OrderAsset,
-		"investment-deposits": Activate, "safekeeping-deposits": Activate, "benevolent-loans": Disburse,
+		"investment-deposits": Activate, "safekeeping-deposits": Activate,
 	} {
 		p := Find(Secular, name)
 		machine := p.Machine(Secular)

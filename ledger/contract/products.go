@@ -4,7 +4,7 @@ import "slices"
 
 // Products lists all products, and Readings lists all readings.
 var (
-	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping, Loan}
+	Products = []*Product{Certificate, Partnership, Lease, Managed, Deposit, InstalmentSale, Safekeeping}
 	Readings = []*Reading{Secular, Religious}
 )
 

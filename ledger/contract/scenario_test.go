@@ -362,19 +362,3 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 		})
 	}
 }
-
-func TestEveryLifeOfALoanBalances(t *testing.T) {
-	for _, reading := range Readings {
-		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: Loan, reading: reading, sums: loanSums, ends: []Status{Active, Overdue, Completed, Forgiven}, rare: []Action{Submit, Reject, Forgive}}
-			l.body = func(d *dice) schema.Input {
-				return withChanges(loanBody(), "amount", d.sum(money.FromUint64(2000)), "due_date", d.day())
-			}
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned, Repay: amountsOf("amount", lnOutstanding.Get),
-				Forgive: func(d *dice, _ schema.Row) schema.Input { return input("forgiven_by", d.text("the board", "")) },
-			}
-			l.lived(t)
-		})
-	}
-}

@@ -169,13 +169,11 @@ func (w *contractStore) createContracts(t testing.TB) {
 		s.createInvestments(reading)
 		s.createSales(reading)
 		s.createSafekeepings(reading)
-		s.createLoans(reading)
 	}
 	s.createDeposits()
 	h.Advance(100 * 24 * time.Hour)
 	s.wantStatus("venture secular", contract.BuyingOut, "rental_paid_total", "21") // 3 × floor(9 × 69 ÷ 80)
 	s.wantStatus("lease secular", contract.Active, "rent_receivable", "110")       // three rows and the advance, minus the payments
-	s.wantStatus("loan secular", contract.Overdue, "outstanding", "700")
 	s.wantStatus("deposit", contract.Active, "renewals", "3")
 	s.actMonthsLater()
 	w.at = h.Clock.Now()
@@ -347,20 +345,6 @@ func (s *contractMaker) createSafekeepings(reading *contract.Reading) {
 	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
-func (s *contractMaker) createLoans(reading *contract.Reading) {
-	open := func(name string) string {
-		name = within(name, reading)
-		s.create(name, contract.Loan, reading, fmt.Sprintf(`{"customer_id":%q,"region":"EG","amount":"1000","due_date":"2026-09-20"}`, s.store.customer))
-		s.review(name, reading)
-		s.do(name, contract.Disburse, "", contract.Active)
-		s.do(name, contract.Repay, `{"amount":"300"}`, contract.Active)
-		return name
-	}
-	open("loan")
-	open("forgiven loan")
-	s.do(open("repaid loan"), contract.Repay, `{"amount":"700"}`, contract.Completed)
-}
-
 func (s *contractMaker) createDeposits() {
 	open := func(name string) {
 		s.create(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
@@ -382,7 +366,6 @@ func (s *contractMaker) createDeposits() {
 func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
 		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)
-		s.do(within("forgiven loan", reading), contract.Forgive, `{"forgiven_by":"the board"}`, contract.Forgiven)
 		s.do(within("issue", reading), contract.Mature, "", contract.Matured)
 	}
 	s.do("issue religious", contract.Redeem, `{"redemption_date":"2026-12-01"}`, contract.Redeemed)

@@ -56,9 +56,6 @@ var columnFaults = []contractFault{
 	{"a hidden column that was changed", []int{3}, "and by its entries that is", setColumn("venture secular", "carried", money.FromUint64(1))},
 	{"a column that was taken away", []int{3}, "and by its entries that is", setColumn("deposit", "initial_amount", nil)},
 	{"a sum that was changed", []int{3}, "other sums than its entries", setColumn("venture secular", "rental_paid_total", money.FromUint64(1))},
-	{"a repaid sum that was changed", []int{3}, "other sums than its entries", setColumn("loan secular", "total_paid", money.FromUint64(299))},
-	{"a forgiven sum that was changed", []int{3}, "other sums than its entries", setColumn("forgiven loan religious", "forgiven_amount", money.FromUint64(701))},
-	{"a loan of which more is owed", []int{3}, "and by its entries that is", setColumn("loan secular", "outstanding", money.FromUint64(701))},
 	{"a row that was taken away", []int{3}, "other sums than its entries", setColumn("deposit", "profit_distributions", nil)},
 	{"a contract in another status", []int{3}, "events lead to", corruptColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {

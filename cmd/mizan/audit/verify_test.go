@@ -152,7 +152,6 @@ var alwaysComparedFields = map[string][]string{
 	"managed-investments":  {"capital_amount", "term_months", "bank_profit_share", "total_loss"},
 	"investment-deposits":  {"customer_id", "currency"},
 	"safekeeping-deposits": {"custody_type", "initial_amount", "hibah_total"},
-	"benevolent-loans":     {"customer_id", "amount", "due_date", "total_paid", "forgiven_amount"},
 	"murabaha":             {"asset_cost", "markup_rate", "product_type", "organization_id", "profit_recognised"},
 	"musharaka":            {"total_value", "bank_contribution", "product_type"},
 	"wadiah":               {"initial_amount", "hibah_total"},

@@ -139,7 +139,6 @@ func recordSecularContracts(c recorder, customer string) {
 		[2]string{"activate", `{}`}, [2]string{"profit", `{"gross_profit":"31"}`}, [2]string{"profit", `{"gross_profit":"17"}`})
 	c.requestSigned(pfp+"safekeeping-deposits", `{`+who+`,"custody_type":"guaranteed","initial_amount":"1000"}`,
 		[2]string{"activate", `{"compliance_review":` + ruling + `}`}, [2]string{"grant_hibah", `{"amount":"7","granted_by":"the board"}`})
-	c.requestSigned(pfp+"benevolent-loans", `{`+who+`,"amount":"1000","due_date":"2099-09-30"}`, [2]string{"disburse", `{}`}, [2]string{"repay", `{"amount":"77"}`})
 	c.ask("", "GET", pfp+"leases", "", 200)
 }
 
