@@ -113,7 +113,7 @@ func TestActionChecksRunInTheSpecifiedOrder(t *testing.T) {
 func TestUnknownActionIsNamedInTheError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for product, unknown := range map[string][]string{
+	table := map[string][]string{
 		"certificate-issues":   {"fund", "cancel", "continue"},
 		"managed-investments":  {"liquidate", "liquidation", "dissolve"},
 		"leases":               {"rent_due", "record_rental", "ACTIVATE", "create"},
@@ -121,7 +121,9 @@ func TestUnknownActionIsNamedInTheError(t *testing.T) {
 		"investment-deposits":  {"submit", "review", "reject"},
 		"instalment-sales":     {"pay_off", "payment"},
 		"safekeeping-deposits": {"submit", "review", "hibah"},
-	} {
+	}
+	wantEveryProduct(t, table)
+	for product, unknown := range table {
 		contract := f.createSecular(product)
 		for _, action := range append(unknown, "fly", "x%2Fy") {
 			name := strings.ReplaceAll(action, "%2F", "/")

@@ -242,6 +242,7 @@ func TestOmittedContractFieldsHaveTheirDefaults(t *testing.T) {
 		"safekeeping-deposits": {},
 		"instalment-sales":     {},
 	}
+	wantEveryProduct(t, defaults)
 	for _, product := range products {
 		r := f.session().post(secularPath+product, forms[product].json()).want(201, "")
 		r.wantData("currency", "AED", "env", "prod", "region", "AE")
@@ -283,7 +284,7 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	common := []string{"id", "contract_number", "status", "inserted_at", "updated_at", "compliance_review"}
-	for product, derived := range map[string]string{
+	table := map[string]string{
 		"certificate-issues":   "certificates_total certificates_outstanding profit_distributions total_profit_distributed actual_yield next_distribution_date isin subscriptions maturity_date",
 		"managed-investments":  "current_value actual_end_date profit_distributions",
 		"leases":               "total_rentals_due total_rentals_paid payment_schedule total_owner_expenses owner_expenses return_date transfer_date purchase_option",
@@ -291,7 +292,9 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 		"investment-deposits":  "current_value customer_profit_share bank_profit_share profit_distributions closed_at maturity_date",
 		"instalment-sales":     "markup_amount sale_price instalment_amount payment_schedule total_paid outstanding profit_recognised deferred_profit delinquent_amount days_past_due completed_at",
 		"safekeeping-deposits": "balance hibah_total hibah_history closed_at",
-	} {
+	}
+	wantEveryProduct(t, table)
+	for product, derived := range table {
 		plain := f.session().post(secularPath+product, forms[product].json()).want(201, "")
 		for _, name := range append(strings.Fields(derived), common...) {
 			if plain.at("data."+name) == "(absent)" {
@@ -312,10 +315,12 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 func TestContractNumbersAreGapFreePerProduct(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for product, want := range map[string]string{
+	table := map[string]string{
 		"certificate-issues": "CI", "managed-investments": "MI", "leases": "LS", "partnerships": "PN", "investment-deposits": "ID",
 		"instalment-sales": "IS", "safekeeping-deposits": "SD",
-	} {
+	}
+	wantEveryProduct(t, table)
+	for product, want := range table {
 		for i := range 3 {
 			if i == 1 {
 				f.session().post(secularPath+product, `{}`).want(422, "") // a refusal takes no number

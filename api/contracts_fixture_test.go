@@ -78,6 +78,17 @@ var forms = map[string]members{
 // products are the products' names in alphabetical order.
 var products = slices.Sorted(maps.Keys(forms))
 
+// wantEveryProduct checks that a test's table has a row for each product, so that the test does not
+// pass over one.
+func wantEveryProduct[V any](t *testing.T, table map[string]V) {
+	t.Helper()
+	for _, product := range products {
+		if _, has := table[product]; !has {
+			t.Errorf("the table of this test has no row for %s", product)
+		}
+	}
+}
+
 // contractFixture is one contract, with a caller.
 type contractFixture struct {
 	caller

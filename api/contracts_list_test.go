@@ -38,7 +38,7 @@ func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for product, c := range map[string]struct{ field, one, other, step, moved string }{
+	table := map[string]struct{ field, one, other, step, moved string }{
 		"certificate-issues":   {"backing_type", "lease", "manufacturing", "submit", "under_review"},
 		"managed-investments":  {"mandate_type", "restricted", "unrestricted", "submit", "under_review"},
 		"leases":               {"lease_type", "operating", "finance", "submit", "under_review"},
@@ -46,7 +46,9 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 		"investment-deposits":  {"investment_type", "general", "restricted", "activate", "active"},
 		"instalment-sales":     {"asset_type", "mill", "lathe", "submit", "under_review"},
 		"safekeeping-deposits": {"custody_type", "guaranteed", "trust", "activate", "active"},
-	} {
+	}
+	wantEveryProduct(t, table)
+	for product, c := range table {
 		more := []string{"term_months", `12`, "purchase_option_price", `"1"`}
 		first := f.createSecular(product, append(more, c.field, `"`+c.one+`"`)...)
 		other := f.createSecular(product, append(more, c.field, `"`+c.other+`"`, "region", `"MY"`)...)

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"mizan/ledger/contract"
 )
 
 // religiousPath is the prefix of the religious reading's paths.
@@ -17,6 +19,20 @@ var counterparts = map[string]string{
 }
 
 var productTypes = slices.Sorted(maps.Keys(counterparts))
+
+// Most tests of contracts run over the tables forms, counterparts and religiousActions. A product that
+// is missing there would not be tested over HTTP.
+func TestTablesOfContractTestsHaveEveryProduct(t *testing.T) {
+	for _, p := range contract.Products {
+		secular := p.Variants[contract.Secular].Name
+		if forms[secular] == nil {
+			t.Errorf("%s are not in forms", secular)
+		}
+		if religious := p.Variants[contract.Religious]; religious != nil && (counterparts[religious.Name] != secular || religiousActions[religious.Name] == nil) {
+			t.Errorf("%s is not in counterparts or not in religiousActions", religious.Name)
+		}
+	}
+}
 
 // The specification's table of actions, each with a valid body.
 var religiousActions = map[string]map[string]members{

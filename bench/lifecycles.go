@@ -1,5 +1,7 @@
 package bench
 
+import "mizan/ledger/contract"
+
 // lifecycle is a sequence of requests that takes a contract from its creation to its end.
 type lifecycle struct {
 	product string // the product's name in secular paths
@@ -11,10 +13,12 @@ type lifecycle struct {
 
 type step struct{ action, body string }
 
-const (
-	secularBase   = "/api/v1/pfp/"
-	religiousBase = "/api/v1/baas/islamic-banking/"
-	approved      = `{"approved_by":"board","fatwa_reference":"F-1"}`
+const approved = `{"approved_by":"board","fatwa_reference":"F-1"}`
+
+// The prefixes of the paths of the two readings.
+var (
+	secularBase   = "/api/v1" + contract.Secular.Path + "/"
+	religiousBase = "/api/v1" + contract.Religious.Path + "/"
 )
 
 const (

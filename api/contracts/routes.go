@@ -37,11 +37,8 @@ func New(cfg Config) *Handlers {
 	return &Handlers{cfg: cfg, keys: web.IdempotencyKeys{Fingerprint: cfg.Fingerprint}}
 }
 
-// The prefixes of the paths of the two readings.
-const (
-	secularPath   = "/api/v1/pfp/"
-	religiousPath = "/api/v1/baas/islamic-banking"
-)
+// v1 is the prefix of the API's version.
+const v1 = "/api/v1"
 
 // contractors may create contracts and act on them; contractReaders may read them.
 var (
@@ -87,11 +84,10 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 	}
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	for _, product := range contract.Products {
-		variant := product.Variants[contract.Secular]
-		if variant == nil {
+		if product.Variants[contract.Secular] == nil {
 			continue
 		}
-		base := secularPath + variant.Name
+		base := v1 + product.Path(contract.Secular)
 		add(get, base, h.listContracts, product)
 		add(post, base, h.createContract, product)
 		add(get, base+"/:id", h.readContract, product)
@@ -110,7 +106,7 @@ func (h *Handlers) secularRoutes() (routes []web.Route) {
 func (h *Handlers) religiousRoutes() []web.Route {
 	const get, post = fiber.MethodGet, fiber.MethodPost
 	gated := func(method, path string, command bool, handle handler) web.Route {
-		r := h.route(religiousFamily, method, religiousPath+path, contractors, handle, nil)
+		r := h.route(religiousFamily, method, v1+contract.Religious.Path+path, contractors, handle, nil)
 		r.Command = command
 		return r
 	}

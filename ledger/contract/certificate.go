@@ -41,19 +41,22 @@ var Certificate = define(&Product{
 		steps(Default, Defaulted, "the issuer does not pay", Active, Matured),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Offer, Moves: true, Body: schema.NewTable(nil, ciInFrom, ciInUntil), Do: ciOffer},
-		&ActionHandler{Name: Subscribe, Moves: true, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
+		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInFrom, ciInUntil), Do: ciOffer},
+		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
 		&ActionHandler{Name: CloseSubscription, Do: ciNeedsSubscriptions},
-		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, ciInIssued), Do: ciActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
+		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssued), Do: ciActivate},
+		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
 		&ActionHandler{Name: Mature, Do: ciMature},
-		&ActionHandler{Name: Redeem, Moves: true, Body: schema.NewTable(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: true, Body: schema.NewTable(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
-		&ActionHandler{Name: Default, Moves: true, Body: reasons, Do: ciGiveUp},
-		&ActionHandler{Name: Batch, Moves: true, Timer: true, Do: ciBatch},
+		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
+		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciGiveUp},
+		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
 	Open: ciOpen, Due: ciDue, RegisterExtract: ciReads, Holdings: ciHoldings,
+	Totals:       []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciDistributed.Column}},
+	OpenAfterEnd: []string{"A:underlying_impaired", "Q:holders_defaulted"}, // after a default
+	SetAgain:     []*schema.Column{ciFrom.Column, ciUntil.Column},
 })
 
 // States and actions that only this product has.

@@ -75,6 +75,7 @@ func Open(d Proposal) (Decision, error) {
 	madeOn.Set(r.Values, c.Today)
 	if faults.Empty() {
 		d.Product.Open(c)
+		assert.That(len(c.lines) == 0 && len(c.entries) == 0, "contract: the creation of a contract books an entry")
 	}
 	variant := d.Product.Variants[d.Reading]
 	approval := schema.Row(nil)

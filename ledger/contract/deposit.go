@@ -30,16 +30,19 @@ var Deposit = define(&Product{
 		steps(Close, Closed, "the depositor has been paid", Matured, Withdrawn),
 	),
 	Handlers: []*ActionHandler{
-		{Name: Activate, Moves: true, Body: schema.NewTable(nil, dpInReview), Do: dpActivate},
-		{Name: Profit, Moves: true, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
-		{Name: Loss, Moves: true, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
+		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, dpInReview), Do: dpActivate},
+		{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, dpInGross, dpInProfitEnd), Do: dpShareProfit},
+		{Name: Loss, Moves: Possibly, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
 		{Name: Mature, Do: dpMature},
-		{Name: Renew, Moves: true, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Do: dpRenew},
-		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, dpInWithdrawer), Do: dpWithdraw},
-		{Name: Close, Moves: true, Body: schema.NewTable(nil, dpInCloser), Do: dpClose},
+		{Name: Renew, Moves: Possibly, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Do: dpRenew},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawer), Do: dpWithdraw},
+		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, dpInCloser), Do: dpClose},
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
+	Totals:   []ControlTotal{{Account: "I:mudarib_share", Side: ledger.Credit, Column: dpDistributions.Column, RowColumn: dpBankShare.Column}},
+	EmptyIn:  []Status{Withdrawn}, // the withdrawal has paid the depositor
+	SetAgain: []*schema.Column{dpPrincipal.Column, dpTerm.Column, dpRatio.Column},
 })
 
 // States and actions that only this product has.

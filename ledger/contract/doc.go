@@ -36,9 +36,14 @@
 //     extract that it needs and returns the rows that it adds (register.go).
 //  12. An event has the name of its action. Its from and to states tell which of the
 //     action's transitions it was.
+//  13. What other packages must know of a product, the product declares: which events move money
+//     (Moves), which columns are sums of lines (Totals), which accounts stay open (OpenAfterEnd,
+//     EmptyIn), which columns change later (SetAgain, ShownByDay). The checker and the client have
+//     no list of products of their own.
 //
 // Callers: actors/contract (Open, Act, OnDue, the codec of columns), api (columns, to show
-// them), snapshots (machines and Holdings).
+// them), snapshots (machines, Holdings, declarations), cmd/mizan/client/contracts and bench
+// (paths and columns).
 //
 // Rejected: a Go struct per product. That reads well for one product. With seven, validation,
 // storage, two formats of amounts and the omission of empty fields would be written seven times,

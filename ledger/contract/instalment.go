@@ -39,17 +39,19 @@ var InstalmentSale = define(&Product{
 		onlyIn(Secular, steps(SettleEarly, Completed, "the customer has paid all at once", Active)),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: OrderAsset, Moves: true, Body: schema.NewTable(nil, slInAdvance), Do: slOrder},
-		&ActionHandler{Name: PurchaseAsset, Moves: true, Body: schema.NewTable(nil, slInDocuments, slInActual), Do: slPurchase},
-		&ActionHandler{Name: DeliverAsset, Moves: true, Body: schema.NewTable(nil, slInDelivered), Do: slDeliver},
-		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, slInStart), Do: slActivate},
-		&ActionHandler{Name: RecordPayment, Moves: true, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
-		&ActionHandler{Name: RecordDelinquency, Moves: true, Body: schema.NewTable(nil, slInLate), Do: slReportLate},
-		&ActionHandler{Name: Cancel, Moves: true, Do: slCancel},
-		&ActionHandler{Name: SettleEarly, Moves: true, Body: schema.NewTable(nil, slInRebate), Do: slSettle},
+		&ActionHandler{Name: OrderAsset, Moves: Possibly, Body: schema.NewTable(nil, slInAdvance), Do: slOrder},
+		&ActionHandler{Name: PurchaseAsset, Moves: Always, Body: schema.NewTable(nil, slInDocuments, slInActual), Do: slPurchase},
+		&ActionHandler{Name: DeliverAsset, Moves: Always, Body: schema.NewTable(nil, slInDelivered), Do: slDeliver},
+		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, slInStart), Do: slActivate},
+		&ActionHandler{Name: RecordPayment, Moves: Always, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
+		&ActionHandler{Name: RecordDelinquency, Moves: Possibly, Body: schema.NewTable(nil, slInLate), Do: slReportLate},
+		&ActionHandler{Name: Cancel, Moves: Possibly, Do: slCancel},
+		&ActionHandler{Name: SettleEarly, Moves: Always, Body: schema.NewTable(nil, slInRebate), Do: slSettle},
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
+	Totals:     []ControlTotal{{Account: "I:murabaha", Side: ledger.Credit, Column: slRecognised.Column}},
+	ShownByDay: []*schema.Column{slPastDue.Column},
 })
 
 // States and actions that only this product has.

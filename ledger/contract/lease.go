@@ -41,20 +41,26 @@ var Lease = define(&Product{
 		steps(PayRent, Terminated, "rent that was still owed was paid", Terminated),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Acquire, Moves: true, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
-		&ActionHandler{Name: Activate, Moves: true, Body: schema.NewTable(nil, lsInDelivered), Do: lsActivate},
-		&ActionHandler{Name: RentDue, Moves: true, Timer: true, Do: lsRowDue},
-		&ActionHandler{Name: PayRent, Moves: true, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
-		&ActionHandler{Name: RecordArrears, Moves: true, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
-		&ActionHandler{Name: BearExpense, Moves: true, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
-		&ActionHandler{Name: ReturnAsset, Moves: true, Do: lsReturn},
+		&ActionHandler{Name: Acquire, Moves: Always, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
+		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDelivered), Do: lsActivate},
+		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
+		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
+		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
+		&ActionHandler{Name: BearExpense, Moves: Always, Body: schema.NewTable(nil, lsInExpense, lsInDescription, lsInExpenseType), Do: lsBearExpense},
+		&ActionHandler{Name: ReturnAsset, Moves: Always, Do: lsReturn},
 		&ActionHandler{Name: MarkTransfer, Do: lsMarkTransfer},
-		&ActionHandler{Name: TransferAsset, Moves: true, Do: lsTransfer},
-		&ActionHandler{Name: Terminate, Moves: true, Body: reasons, Do: lsTerminate},
+		&ActionHandler{Name: TransferAsset, Moves: Always, Do: lsTransfer},
+		&ActionHandler{Name: Terminate, Moves: Always, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
 	Arrears: lsInDelay, Ends: lsEnds, Schedule: lsSchedule.Column,
 	Open: lsOpen, Due: lsNext, Holdings: lsHoldings,
+	Totals: []ControlTotal{
+		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsPaid.Column},
+		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsExpenses.Column},
+	},
+	OpenAfterEnd: []string{"A:rent_receivable"}, // until the lessee has paid
+	SetAgain:     []*schema.Column{lsSerial.Column},
 })
 
 // States and actions that only this product has. RentDue is the timer's action for a row of the

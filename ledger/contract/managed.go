@@ -34,14 +34,18 @@ var Managed = define(&Product{
 		steps(Complete, Completed, "the capital has come back", Funded, Active),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Fund, Moves: true, Do: miFund},
+		&ActionHandler{Name: Fund, Moves: Always, Do: miFund},
 		&ActionHandler{Name: Activate, Do: miActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, miInGross, miInProfitEnd), Do: miShareProfit},
-		&ActionHandler{Name: Loss, Moves: true, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
-		&ActionHandler{Name: Complete, Moves: true, Body: schema.NewTable(nil, miInFinal), Do: miComplete},
+		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, miInGross, miInProfitEnd), Do: miShareProfit},
+		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, miInLoss, miInLossEnd), Transitions: []Action{Loss, Liquidate}, Do: miBearLoss},
+		&ActionHandler{Name: Complete, Moves: Always, Body: schema.NewTable(nil, miInFinal), Do: miComplete},
 	),
 	Type: "mandate_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: miOpen, Holdings: miHoldings,
+	Totals: []ControlTotal{
+		{Account: "I:mudaraba", Side: ledger.Credit, Column: miBankProfit.Column},
+		{Account: "E:mudaraba_loss", Side: ledger.Debit, Column: miLost.Column},
+	},
 })
 
 // States and actions that only this product has.

@@ -35,16 +35,21 @@ var Partnership = define(&Product{
 		steps(Dissolve, Dissolved, "it was given up", Active, BuyingOut),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Fund, Moves: true, Do: pnFund},
+		&ActionHandler{Name: Fund, Moves: Always, Do: pnFund},
 		&ActionHandler{Name: Activate, Do: pnActivate},
-		&ActionHandler{Name: Profit, Moves: true, Body: schema.NewTable(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
-		&ActionHandler{Name: Loss, Moves: true, Body: schema.NewTable(nil, pnInLoss), Do: pnBearLoss},
-		&ActionHandler{Name: Buyout, Moves: true, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
-		&ActionHandler{Name: Dissolve, Moves: true, Body: reasons, Do: pnDissolve},
-		&ActionHandler{Name: Rent, Moves: true, Timer: true, Do: pnTakeRent},
+		&ActionHandler{Name: Profit, Moves: Possibly, Body: schema.NewTable(nil, pnInGross, pnInPeriodEnd), Do: pnShareProfit},
+		&ActionHandler{Name: Loss, Moves: Always, Body: schema.NewTable(nil, pnInLoss), Do: pnBearLoss},
+		&ActionHandler{Name: Buyout, Moves: Always, Body: schema.NewTable(nil, pnInUnits), Transitions: []Action{Buyout, BuyoutDone}, Do: pnBuyOut},
+		&ActionHandler{Name: Dissolve, Moves: Possibly, Body: reasons, Do: pnDissolve},
+		&ActionHandler{Name: Rent, Moves: Possibly, Timer: true, Do: pnTakeRent},
 	),
 	Type: "partnership_type", Customer: "customer_id", ShortLists: true,
 	Open: pnOpen, Due: pnDue, Holdings: pnHoldings,
+	Totals: []ControlTotal{
+		{Account: Cash, By: Profit, Side: ledger.Debit, Column: pnBankProfit.Column},
+		{Account: "I:musharaka", Side: ledger.Credit, Column: pnBankProfit.Column},
+		{Account: "I:musharaka_rent", Side: ledger.Credit, Column: pnRentPaid.Column},
+	},
 })
 
 // States and actions that only this product has.

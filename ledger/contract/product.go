@@ -60,6 +60,18 @@ func (s Step) Reason() string { return s.Why }
 // Machine is the state machine of a product in a reading.
 type Machine = fsm.Machine[Status, Action, Step]
 
+// Movement tells whether an event moves money, which means that it has an entry.
+type Movement uint8
+
+// The movements.
+const (
+	Never    Movement = iota
+	Possibly          // if an amount to be moved is above zero
+	Always
+)
+
+func (m Movement) String() string { return [...]string{"never", "possibly", "always"}[m] }
+
 // ActionHandler describes how an action is carried out.
 type ActionHandler struct {
 	Name        Action
@@ -67,7 +79,8 @@ type ActionHandler struct {
 	Transitions []Action      // possible transitions; nil: the one with the action's name
 	ChecksState bool          // Do checks the state itself, at its place in the order of checks
 	Timer       bool          // run by a timer only
-	Moves       bool          // may move money: a required review must come first
+	Moves       Movement      // of its event; if it is not Never, a required review must come first
+	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }
 
@@ -83,6 +96,17 @@ type Variant struct {
 
 	// Reviews is the body of a review, if it differs from the reading's.
 	Reviews *schema.Table
+}
+
+// ControlTotal is a column with the sum of what a contract has posted on an account that contracts
+// share. The checker compares the two. So if a contract posts on the account of any ControlTotal,
+// one of its own product must count that line.
+type ControlTotal struct {
+	Account   ledger.Path    // Cash stands for the institution's cash accounts of all regions
+	By        Action         // only entries of this action count; empty: the entries of all actions
+	Side      ledger.Side    // lines on the other side are deducted
+	Column    *schema.Column // an amount, or a list of rows
+	RowColumn *schema.Column // of a list of rows: its column that is added up
 }
 
 // Product is a kind of contract: its columns, machine, arithmetic and entries.
@@ -113,7 +137,8 @@ type Product struct {
 	// Schedule is the column of the payment schedule; nil: none.
 	Schedule *schema.Column
 
-	// Open checks a request for a contract and fills the derived columns.
+	// Open checks a request for a contract and fills the derived columns. It books nothing: a
+	// creation moves money only by the actions in Variant.Opening.
 	Open func(c *Case)
 	// Due returns the next timer and its day; day 0 if no timer is set.
 	Due func(r *Record) (on ledger.Date, what Action)
@@ -123,6 +148,18 @@ type Product struct {
 	// Holdings returns the balances of the contract's own accounts, computed from its columns.
 	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
+
+	// Totals lists the columns that the checker compares with entries on shared accounts.
+	Totals []ControlTotal
+
+	// A contract that has ended has no balance on its own accounts, except on those with a stem in
+	// OpenAfterEnd. EmptyIn lists states that are not the end, but in which this holds too.
+	OpenAfterEnd []string
+	EmptyIn      []Status
+
+	// SetAgain lists columns that a request for a contract sets and that an action may set again.
+	// ShownByDay lists columns whose values depend on the day on which the record is read.
+	SetAgain, ShownByDay []*schema.Column
 
 	handlers map[Action]*ActionHandler
 	machines map[*Reading]*Machine
@@ -138,6 +175,11 @@ func define(p *Product) *Product {
 			d.Transitions = []Action{d.Name}
 		}
 		p.handlers[d.Name] = d
+	}
+	for _, t := range p.Totals {
+		assert.That(p.Columns.ByName(t.Column.Name) == t.Column, "contract: the control total %s is not a column", t.Column.Name)
+		assert.That(t.Column.Place != schema.Hidden && t.Column.Place != schema.Metadata, "contract: responses do not show the control total %s beside the other columns", t.Column.Name)
+		assert.That(t.By == "" || p.handlers[t.By] != nil, "contract: the control total %s counts the unknown action %s", t.Column.Name, t.By)
 	}
 	for reading := range p.Variants {
 		p.machines[reading] = p.compile(reading)
@@ -178,6 +220,18 @@ func (p *Product) reviews(reading *Reading) *schema.Table {
 
 // Machine returns the machine of a reading; nil if the product has no variant in it.
 func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading] }
+
+// HoldsNothing tells whether a contract in the status has no balance on its own accounts, except on
+// those in OpenAfterEnd. This holds if no step leads to another status.
+func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
+	machine := p.Machine(reading)
+	for _, by := range machine.Events() {
+		if step, ok := machine.Next(status, by); ok && step.To != status {
+			return slices.Contains(p.EmptyIn, status)
+		}
+	}
+	return true
+}
 
 // Handler returns the handler of an action; nil if the product has no such action.
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }

@@ -18,6 +18,11 @@ func Find(reading *Reading, name string) *Product {
 	return nil
 }
 
+// Path returns the path of the product's contracts in a reading, after the version's prefix.
+func (p *Product) Path(reading *Reading) string {
+	return reading.Path + "/" + p.Variants[reading].Name
+}
+
 // ActionName returns an action's name in the URLs of a reading.
 func (p *Product) ActionName(reading *Reading, action Action) string {
 	for name, known := range p.Variants[reading].Actions {
@@ -37,6 +42,16 @@ func (p *Product) Event(transition Action) Action {
 		}
 	}
 	return transition
+}
+
+// Moves tells whether the event of a transition moves money. A creation and a review never do.
+func (p *Product) Moves(transition Action) Movement {
+	for _, d := range p.Handlers {
+		if slices.Contains(d.Transitions, transition) {
+			return d.Moves
+		}
+	}
+	return Never
 }
 
 // Action returns the action that has the name in the URLs of a reading; false if the product has

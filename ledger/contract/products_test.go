@@ -17,6 +17,9 @@ type orgFixture struct {
 	debit map[ledger.Path]money.Amount
 	other map[ledger.Path]money.Amount
 	kept  map[ledger.ID]*registered
+
+	latest    map[ledger.ID]latest // by contract
+	decisions int
 }
 
 // registered is an issue's register of holders, as a caller of the package stores it.
@@ -113,6 +116,7 @@ func (w *orgFixture) book(d *Decision) {
 			side[p.Account] = must(side[p.Account].Add(p.Amount))
 		}
 	}
+	w.checkDeclarations(d)
 }
 
 // balance returns an account's balance on its normal side.

@@ -12,6 +12,9 @@ type Reading struct {
 	Name string
 	Code byte // stored
 
+	// Path begins the paths of the reading's contracts in the API, after the version's prefix.
+	Path string
+
 	// ReviewFirst tells whether a review with a conclusion must come before any action that
 	// moves money.
 	ReviewFirst bool
@@ -54,11 +57,11 @@ var (
 // The readings.
 var (
 	Secular = &Reading{
-		Name: "secular", Code: 's', Reviews: reviews, CertificateMark: "CRT",
+		Name: "secular", Code: 's', Path: "/pfp", Reviews: reviews, CertificateMark: "CRT",
 		EarlyPenalty: "I:penalty", WithdrawalPenalty: "I:penalty",
 	}
 	Religious = &Reading{
-		Name: "religious", Code: 'r', ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
+		Name: "religious", Code: 'r', Path: "/baas/islamic-banking", ReviewFirst: true, Reviews: religiousReviews, CertificateMark: "SKK",
 		Requests: schema.Reader{LooseAmounts: true}, Answers: schema.Style{NumericAmounts: true, OmitEmpty: true}, NamesProduct: true,
 		EarlyPenalty: "L:charity", WithdrawalPenalty: "Q:pool_reserve",
 	}

@@ -44,8 +44,11 @@ func (r *Record) accountFor(stem string, whose ledger.ID) ledger.Path {
 	return ledger.Path(stem + ":" + r.ID.String() + ":" + whose.String())
 }
 
+// Cash is the stem of the institution's cash accounts, one for each region.
+const Cash ledger.Path = "A:cash"
+
 // cash returns the institution's cash account in the contract's region.
-func (r *Record) cash() ledger.Path { return ledger.Path("A:cash:" + Region.Get(r.Values)) }
+func (r *Record) cash() ledger.Path { return Cash + ":" + ledger.Path(Region.Get(r.Values)) }
 
 // current returns a person's current account.
 func current(whose ledger.ID) ledger.Path {

@@ -35,14 +35,15 @@ var Safekeeping = define(&Product{
 	),
 	Handlers: []*ActionHandler{
 		overridable(passHandler),
-		{Name: Activate, Moves: true, Body: schema.NewTable(nil, skInReview), Do: skActivate},
-		{Name: PutIn, Moves: true, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skDeposit(c, skInAmount.Get(c.input), skInAmount.Name) }},
-		{Name: Withdraw, Moves: true, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},
-		{Name: GrantHibah, Moves: true, Body: schema.NewTable(nil, skInGift, skInGranted, skInNote), Do: skGrant},
-		{Name: Close, Moves: true, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
+		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, skInReview), Do: skActivate},
+		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skDeposit(c, skInAmount.Get(c.input), skInAmount.Name) }},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},
+		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGranted, skInNote), Do: skGrant},
+		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
 	Open: skOpen, Holdings: skHoldings,
+	Totals: []ControlTotal{{Account: "E:hibah", Side: ledger.Debit, Column: skHibahTotal.Column}},
 })
 
 // Actions that only this product has.

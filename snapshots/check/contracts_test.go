@@ -20,7 +20,7 @@ func TestContractsOfEveryProductBreakNoRule(t *testing.T) {
 				for _, p := range contract.Products {
 					for reading := range p.Variants {
 						if n, err := contractactor.Count(view, w.FirstDemo.Org, p, reading, money.Prod, money.Test); err != nil || n == 0 {
-							t.Errorf("%d contracts of %s, %v", n, p.Variants[reading].Name, err)
+							t.Errorf("the store has %d contracts of %s (%v): contractStore.createContracts has to create some", n, p.Variants[reading].Name, err)
 						}
 					}
 				}

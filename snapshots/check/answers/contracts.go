@@ -26,12 +26,6 @@ import (
 // Otherwise the members that an event may set are not compared, unless the request has a cached
 // reply: then the JSON form of the reply is equal to the response.
 
-// The two path families that create contracts and act on them.
-const (
-	secularContracts   = "/api/v1/pfp/"
-	religiousContracts = "/api/v1/baas/islamic-banking/"
-)
-
 // contractPath is a parsed path, which names a contract or the contracts of a product.
 type contractPath struct {
 	variant contracts.Variant
@@ -39,20 +33,22 @@ type contractPath struct {
 	action  string // an action, or the part of the contract that is read
 }
 
+// contractsPath returns the prefix of the paths of a reading's contracts.
+func contractsPath(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
+
 // parseContractPath parses a contract's path; false if the path is of another kind.
 func parseContractPath(path string) (to contractPath, ok bool) {
-	to.variant.Reading = contract.Secular
-	rest, ok := strings.CutPrefix(path, secularContracts)
-	if !ok {
-		to.variant.Reading = contract.Religious
-		if rest, ok = strings.CutPrefix(path, religiousContracts); !ok {
-			return to, false
+	for _, reading := range contract.Readings {
+		rest, matches := strings.CutPrefix(path, contractsPath(reading))
+		if !matches {
+			continue
 		}
+		name, rest, _ := strings.Cut(rest, "/")
+		to.id, to.action, _ = strings.Cut(rest, "/")
+		to.variant = contracts.Variant{Product: contract.Find(reading, name), Reading: reading}
+		return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
 	}
-	name, rest, _ := strings.Cut(rest, "/")
-	to.id, to.action, _ = strings.Cut(rest, "/")
-	to.variant.Product = contract.Find(to.variant.Reading, name)
-	return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
+	return to, false
 }
 
 // shownContract is a contract as one response showed it.

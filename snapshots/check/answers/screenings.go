@@ -6,6 +6,7 @@ import (
 	"mizan/actors"
 	contractactor "mizan/actors/contract"
 	"mizan/ledger"
+	"mizan/ledger/contract"
 	"mizan/ledger/jsonform"
 	"mizan/ledger/schema"
 	"mizan/snapshots/check/findings"
@@ -13,7 +14,7 @@ import (
 
 // Rule 1, screenings. A screening never changes: its JSON form is equal to every response.
 
-const screeningsPath = religiousContracts + "screen"
+var screeningsPath = contractsPath(contract.Religious) + "screen"
 
 // readScreening compares a response that shows a screening with the store immediately. rest is empty if the
 // request carried out the screening; otherwise rest is the screening's id, and the response shows the input too.

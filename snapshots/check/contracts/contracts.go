@@ -11,8 +11,8 @@ import (
 )
 
 // Rule 3, events of contracts. The events are steps of the machine of the record's product and
-// reading. An event has an entry if and only if it moves money. In the religious reading no
-// entry precedes a review.
+// reading. An event has an entry if and only if it moves money, as the product declares for the
+// action (contract.Movement). In the religious reading no entry precedes a review.
 
 // Variant is a product in a reading. Events do not name their variant: each event excludes the
 // variants whose machines do not have its step.
@@ -25,8 +25,9 @@ type Variant struct {
 type variantSet uint32
 
 // stepVariants has the variants whose machines have a step: possible has all of them, mayPost those in
-// which the step may have an entry, and mustPost those in which it must have one.
-type stepVariants struct{ possible, mayPost, mustPost variantSet }
+// which the step may have an entry, mustPost those in which it must have one, and byTimer those in which
+// only a timer takes the step.
+type stepVariants struct{ possible, mayPost, mustPost, byTimer variantSet }
 
 // stepKey identifies a step as an event names it.
 type stepKey struct {
@@ -34,11 +35,23 @@ type stepKey struct {
 	from, to contract.Status
 }
 
+func stepOf(e *ledger.Event) stepKey {
+	return stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}
+}
+
+// variantStatus is a status of a product's contracts in a reading.
+type variantStatus struct {
+	product *contract.Product
+	reading *contract.Reading
+	status  contract.Status
+}
+
 var (
 	allVariants    []Variant
 	allVariantBits variantSet
 	reviewFirst    variantSet // the variants that move money only after a review
 	variantsByStep = make(map[stepKey]stepVariants)
+	emptyStatuses  = make(map[variantStatus]bool) // those in which the contract's own accounts must be empty
 )
 
 func init() {
@@ -62,23 +75,29 @@ func addVariant(f Variant) {
 	prefixes[f.Product.Variants[f.Reading].Prefix] = true
 	machine := f.Product.Machine(f.Reading)
 	for _, from := range machine.States() {
+		emptyStatuses[variantStatus{f.Product, f.Reading, from}] = f.Product.HoldsNothing(f.Reading, from)
 		for _, name := range machine.Events() {
 			step, ok := machine.Next(from, name)
 			if !ok {
 				continue
 			}
-			at := stepKey{f.Product.Event(name), from, step.To}
+			event := f.Product.Event(name)
+			at := stepKey{event, from, step.To}
 			if from == contract.Absent {
 				at.from = ""
 			}
 			fits := variantsByStep[at]
 			fits.possible |= bit
-			switch contractEntries[f.Product][name] {
-			case scan.MayPost:
+			switch f.Product.Moves(name) {
+			case contract.Never:
+			case contract.Possibly:
 				fits.mayPost |= bit
-			case scan.MustPost:
+			case contract.Always:
 				fits.mayPost |= bit
 				fits.mustPost |= bit
+			}
+			if handler := f.Product.Handler(event); handler != nil && handler.Timer {
+				fits.byTimer |= bit
 			}
 			variantsByStep[at] = fits
 		}
@@ -88,39 +107,6 @@ func addVariant(f Variant) {
 // variantOf returns a record's variant. The codec has checked that it exists.
 func variantOf(r *contract.Record) variantSet {
 	return 1 << slices.Index(allVariants, Variant{r.Product, r.Reading})
-}
-
-// contractEntries is copied by hand from POSTINGS' tables of contracts: the events that always
-// move money, and those that may. All other events never move money.
-var contractEntries = map[*contract.Product]map[contract.Action]scan.EntryRule{
-	contract.Certificate: {
-		contract.Subscribe: scan.MustPost, contract.Activate: scan.MustPost, contract.Profit: scan.MustPost,
-		contract.Redeem: scan.MustPost, contract.RedeemEarly: scan.MustPost, contract.Default: scan.MustPost,
-	},
-	contract.Partnership: {
-		contract.Fund: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MustPost, contract.Rent: scan.MayPost,
-		contract.Buyout: scan.MustPost, contract.BuyoutDone: scan.MustPost, contract.Dissolve: scan.MayPost,
-	},
-	contract.Lease: {
-		contract.Acquire: scan.MustPost, contract.Activate: scan.MayPost, contract.RentDue: scan.MustPost, contract.PayRent: scan.MustPost,
-		contract.RecordArrears: scan.MayPost, contract.BearExpense: scan.MustPost, contract.ReturnAsset: scan.MustPost,
-		contract.TransferAsset: scan.MustPost, contract.Terminate: scan.MustPost,
-	},
-	contract.Managed: {
-		contract.Fund: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MustPost, contract.Liquidate: scan.MustPost, contract.Complete: scan.MustPost,
-	},
-	contract.Deposit: {
-		contract.Activate: scan.MustPost, contract.Profit: scan.MayPost, contract.Loss: scan.MayPost, contract.Renew: scan.MayPost,
-		contract.Withdraw: scan.MustPost, contract.Close: scan.MayPost, // a withdrawn deposit was paid when it was withdrawn
-	},
-	contract.InstalmentSale: {
-		contract.OrderAsset: scan.MayPost, contract.PurchaseAsset: scan.MustPost, contract.DeliverAsset: scan.MustPost, contract.Activate: scan.MustPost,
-		contract.RecordPayment: scan.MustPost, contract.PayOff: scan.MustPost, contract.RecordDelinquency: scan.MayPost,
-		contract.Cancel: scan.MayPost, contract.SettleEarly: scan.MustPost,
-	},
-	contract.Safekeeping: {
-		contract.Activate: scan.MustPost, contract.PutIn: scan.MustPost, contract.Withdraw: scan.MustPost, contract.GrantHibah: scan.MustPost, contract.Close: scan.MayPost,
-	},
 }
 
 // Check compares an organization's stored contracts with their events, and with the
@@ -215,7 +201,7 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 // narrowVariants removes the variants that do not have the event's step. If no variant would be left it
 // returns the reason and removes none; otherwise it returns the empty string.
 func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
-	step := variantsByStep[stepKey{contract.Action(e.Name), contract.Status(e.From), contract.Status(e.To)}]
+	step := variantsByStep[stepOf(e)]
 	fit := l.variants & step.possible
 	if fit == 0 {
 		return "no product's machine has the steps up to it"
@@ -255,7 +241,7 @@ func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
 	case on < firstDay || on > max(lastDay, e.Booked.Date()):
 		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
-	case on > e.Booked.Date() && (e.Name == string(contract.Rent) || e.Name == string(contract.RentDue)):
+	case on > e.Booked.Date() && l.variants&^variantsByStep[stepOf(e)].byTimer == 0:
 		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
 	l.asset = asset

@@ -3,7 +3,6 @@ package contracts
 import (
 	"encoding/json"
 	"math/big"
-	"slices"
 	"strings"
 
 	"mizan/ledger"
@@ -14,72 +13,55 @@ import (
 )
 
 // Rule 3, control totals. Some columns of a contract hold the sum of what the contract has posted
-// on an account that contracts share. Each such column is equal to the sum of the contract's
-// entries on that account.
+// on an account that contracts share (contract.ControlTotal). Each such column is equal to the sum of
+// the contract's entries on that account.
 
-// controlTotal says which column of a contract has the sum of the contract's entries on an account that
-// contracts share.
-type controlTotal struct {
-	Account   ledger.Path
-	Side      ledger.Side
-	Column    string
-	RowColumn string // if Column is a list of rows, the column of those rows to add up; empty: Column is itself an amount
+// countedLines are the lines on an account that a control total counts: those of all actions, or of
+// one action.
+type countedLines struct {
+	account ledger.Path
+	by      contract.Action
 }
 
-// Payments of all kinds post to cash. These pseudo-accounts stand for the part that income
-// distributions and rent payments have posted there.
-const (
-	cashOfProfit  = ledger.Path("A:cash:profit")
-	cashOfPayment = ledger.Path("A:cash:payment")
-)
+func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Account, t.By} }
 
-// controlTotals is copied by hand from POSTINGS' tables and from the specification, which names the
-// columns that have the sums.
-var controlTotals = map[*contract.Product][]controlTotal{
-	contract.Certificate: {{cashOfProfit, ledger.Debit, "total_profit_distributed", ""}},
-	contract.Partnership: {
-		{cashOfProfit, ledger.Debit, "bank_profit_share", ""}, {"I:musharaka", ledger.Credit, "bank_profit_share", ""},
-		{"I:musharaka_rent", ledger.Credit, "rental_paid_total", ""},
-	},
-	contract.Lease:          {{cashOfPayment, ledger.Debit, "total_rentals_paid", ""}, {"E:owner_expense", ledger.Debit, "total_owner_expenses", ""}},
-	contract.Managed:        {{"I:mudaraba", ledger.Credit, "bank_profit_share", ""}, {"E:mudaraba_loss", ledger.Debit, "total_loss", ""}},
-	contract.Deposit:        {{"I:mudarib_share", ledger.Credit, "profit_distributions", "bank_share"}},
-	contract.InstalmentSale: {{"I:murabaha", ledger.Credit, "profit_recognised", ""}},
-	contract.Safekeeping:    {{"E:hibah", ledger.Debit, "hibah_total", ""}},
+// path returns the path under which fingerprints have the lines: lines of one action are on a
+// pseudo-account of their own.
+func (k countedLines) path() ledger.Path {
+	if k.by == "" {
+		return k.account
+	}
+	return k.account + ":" + ledger.Path(k.by)
 }
 
-// controlAccounts are the accounts of all control totals.
-var controlAccounts = func() map[ledger.Path]bool {
-	all := make(map[ledger.Path]bool)
-	for _, list := range controlTotals {
-		for _, t := range list {
-			all[t.Account] = true
+// countedByAny are the lines that control totals of any product count. An event does not name its
+// product, so each contract's sums include all of them.
+var countedByAny = func() map[countedLines]bool {
+	all := make(map[countedLines]bool)
+	for _, p := range contract.Products {
+		for i := range p.Totals {
+			all[linesOf(&p.Totals[i])] = true
 		}
 	}
 	return all
 }()
 
-const cashPrefix = "A:cash:"
-
-// controlAccount returns the account of the control total that a line on the path changes; empty if the
-// line changes none.
-func (l *Lifecycle) controlAccount(path ledger.Path) ledger.Path {
-	switch cash := strings.HasPrefix(string(path), cashPrefix); {
-	case cash && l.LastAction == contract.Profit:
-		return cashOfProfit
-	case cash && l.LastAction == contract.PayRent:
-		return cashOfPayment
-	case !cash && controlAccounts[path]:
-		return path
-	}
-	return ""
-}
-
 // addControlTotals adds an entry to the contract's sums on shared accounts.
 func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Posting) {
-	for _, p := range postings {
-		if p.Account = l.controlAccount(p.Account); p.Account != "" {
+	add := func(p ledger.Posting, lines countedLines) {
+		if countedByAny[lines] {
+			p.Account = lines.path()
 			l.Shared = l.Shared.Plus(h.Fingerprint([]ledger.Posting{p}))
+		}
+	}
+	for _, p := range postings {
+		account := p.Account
+		if strings.HasPrefix(string(account), string(contract.Cash)+":") {
+			account = contract.Cash
+		}
+		add(p, countedLines{account: account})
+		if l.LastAction != "" {
+			add(p, countedLines{account, l.LastAction})
 		}
 	}
 }
@@ -88,20 +70,20 @@ func (l *Lifecycle) addControlTotals(h *scan.Histories, postings []ledger.Postin
 // contract's columns.
 func (c *Check) checkControlTotals(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	h := r.Organization.Histories
-	if l.Shared != totals(h, p.Product, p.Asset, func(t *controlTotal) *big.Int { return t.sum(p) }) {
+	if l.Shared != totals(h, p.Product, p.Asset, func(t *contract.ControlTotal) *big.Int { return storedSum(t, p) }) {
 		c.Fault(r, "says other sums than its entries have moved")
 	}
 }
 
 // totals returns the fingerprint of a product's control totals with the given sums.
-func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*controlTotal) *big.Int) scan.Fingerprint {
+func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(*contract.ControlTotal) *big.Int) scan.Fingerprint {
 	var lines []scan.Line
-	for i := range controlTotals[p] {
-		t := &controlTotals[p][i]
-		if t.Side == ledger.Debit {
-			lines = append(lines, scan.Debit(t.Account, asset, sum(t)))
+	for i := range p.Totals {
+		t := &p.Totals[i]
+		if account := linesOf(t).path(); t.Side == ledger.Debit {
+			lines = append(lines, scan.Debit(account, asset, sum(t)))
 		} else {
-			lines = append(lines, scan.Credit(t.Account, asset, sum(t)))
+			lines = append(lines, scan.Credit(account, asset, sum(t)))
 		}
 	}
 	return h.ExpectedFingerprint(lines)
@@ -115,17 +97,17 @@ func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.F
 	}
 	env, _ := money.ParseEnv(textOf(shown["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
 	asset := money.Asset{Currency: money.Currency(textOf(shown["currency"])), Env: env}
-	return totals(h, p, asset, func(t *controlTotal) *big.Int {
+	return totals(h, p, asset, func(t *contract.ControlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
-		if t.RowColumn == "" {
-			return shownAmount(shown[t.Column])
+		if t.RowColumn == nil {
+			return shownAmount(shown[t.Column.Name])
 		}
-		if json.Unmarshal(shown[t.Column], &rows) != nil {
+		if json.Unmarshal(shown[t.Column.Name], &rows) != nil {
 			rows = nil // the column has no rows
 		}
 		sum := new(big.Int)
 		for _, row := range rows {
-			sum.Add(sum, shownAmount(row[t.RowColumn]))
+			sum.Add(sum, shownAmount(row[t.RowColumn.Name]))
 		}
 		return sum
 	})
@@ -153,23 +135,17 @@ func textOf(v json.RawMessage) (text string) {
 	return text
 }
 
-// sum returns the sum in the contract's column.
-func (t *controlTotal) sum(p *contract.Record) *big.Int {
-	column := columnNamed(p.Product.Columns, t.Column)
-	if t.RowColumn == "" {
-		amount, _ := column.Value(p.Values).(money.Amount)
+// storedSum returns the sum in the contract's column.
+func storedSum(t *contract.ControlTotal, p *contract.Record) *big.Int {
+	if t.RowColumn == nil {
+		amount, _ := t.Column.Value(p.Values).(money.Amount)
 		return scan.BigAmount(amount)
 	}
-	of, sum := columnNamed(column.Of, t.RowColumn), new(big.Int)
-	rows, _ := column.Value(p.Values).([]schema.Row)
+	sum := new(big.Int)
+	rows, _ := t.Column.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
-		amount, _ := of.Value(row).(money.Amount)
+		amount, _ := t.RowColumn.Value(row).(money.Amount)
 		sum.Add(sum, scan.BigAmount(amount))
 	}
 	return sum
-}
-
-// columnNamed returns a column of the table, which must exist.
-func columnNamed(table *schema.Table, name string) *schema.Column {
-	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
 }

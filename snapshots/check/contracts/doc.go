@@ -3,9 +3,10 @@
 // lists, and the screenings and cached replies that belong to them.
 //
 // Invariants:
-//  1. The package trusts a product's machine and what the product computes from a record
-//     (Holdings, Due). Which events have entries, and which columns are sums of which lines, is
-//     copied by hand from POSTINGS.
+//  1. The package trusts a product's machine, what the product computes from a record (Holdings,
+//     Due), and what it declares: which events move money (Moves), which columns are sums of which
+//     lines (Totals), and which accounts are empty when (OpenAfterEnd, EmptyIn). The tests of
+//     ledger/contract compare all of it with the entries that the products book.
 //  2. An event does not name its product: each event excludes the variants whose machines do not
 //     have its step.
 //  3. Memory holds one Lifecycle for each contract, one bit for each number, and the holders of

@@ -13,8 +13,9 @@ import (
 )
 
 // Rule 3, contracts and their accounts. The balances of a contract's own accounts follow from its
-// columns. An ended contract has no balances, except those that POSTINGS leaves open. Its timer is the
-// one that its product computes, and it is finished when its state has no further transition.
+// columns. An ended contract has no balances, except those that its product leaves open
+// (Product.HoldsNothing). Its timer is the one that its product computes, and it is finished when its
+// state has no further transition.
 
 // CheckContract compares a contract's record with its events and accounts. It calls onRecord with
 // the decoded record, for rule 1.
@@ -64,22 +65,11 @@ func withoutPanic(fn func()) (valid bool) {
 	return true
 }
 
-// endedStatuses are the statuses in which a contract's accounts must be empty. openAfterEnd are the
-// accounts that may have a balance nevertheless (POSTINGS, "Lease", "payment", and "Certificate issue",
-// "default").
-var (
-	endedStatuses = []contract.Status{
-		contract.Refused, contract.Redeemed, contract.Defaulted, contract.Completed, contract.Dissolved, contract.Terminated,
-		contract.Liquidated, contract.Withdrawn, contract.Closed, contract.Cancelled,
-	}
-	openAfterEnd = []string{"A:rent_receivable", "A:underlying_impaired", "Q:holders_defaulted"}
-)
-
 // checkHoldings compares the balances that a contract's columns require with the sums of the entries on
 // its accounts.
 func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) {
 	_, underWay := p.Progress()
-	hasEnded := slices.Contains(endedStatuses, p.Status) && !underWay
+	holdsNothing := emptyStatuses[variantStatus{p.Product, p.Reading, p.Status}] && !underWay
 	holdings := p.Product.Holdings(p)
 	var lines []scan.Line
 	for _, h := range holdings {
@@ -89,7 +79,7 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 			lines = append(lines, scan.Credit(h.Account, p.Asset, balance))
 		}
 		stem, _, _ := strings.Cut(string(h.Account), ":"+r.Source.ID.String())
-		if hasEnded && !h.Amount.IsZero() && !slices.Contains(openAfterEnd, stem) {
+		if holdsNothing && !h.Amount.IsZero() && !slices.Contains(p.Product.OpenAfterEnd, stem) {
 			c.Fault(r, "is %q and still holds %v on account %s", p.Status, h.Amount, h.Account)
 		}
 	}

@@ -43,21 +43,24 @@ func (e *PastEvent) CausedBy(p *contract.Product, action contract.Action) bool {
 	return e.Name == action || handler != nil && slices.Contains(handler.Transitions, e.Name)
 }
 
-// NotStored lists the members of a contract that change from day to day without any event.
-var NotStored = []string{"days_past_due"}
-
-// settableAgain lists the columns that a creation may set and a later action may set again.
-var settableAgain = map[*contract.Product][]string{
-	contract.Certificate: {"subscription_start", "subscription_end"},
-	contract.Lease:       {"asset_serial_number"},
-	contract.Deposit:     {"initial_amount", "term_months", "profit_sharing_ratio"},
-}
+// NotStored lists the members of contracts that change from day to day without any event.
+var NotStored = func() (names []string) {
+	for _, p := range contract.Products {
+		for _, c := range p.ShownByDay {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}()
 
 // NotStoredBefore returns the members of a contract whose values a later event may have changed, and the
 // members in NotStored. A later event may change members that no creation sets, reviews, and metadata,
 // to which the service adds keys.
 func NotStoredBefore(p *contract.Product) []string {
-	names := slices.Concat(NotStored, settableAgain[p])
+	names := slices.Clone(NotStored)
+	for _, c := range p.SetAgain {
+		names = append(names, c.Name)
+	}
 	for _, c := range p.Columns.Columns {
 		if !c.Settable || c.Kind == contract.KindReview || c == contract.Sent.Column {
 			names = append(names, c.Name)

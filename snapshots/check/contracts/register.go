@@ -3,6 +3,7 @@ package contracts
 import (
 	"hash/maphash"
 	"math/big"
+	"slices"
 	"strings"
 
 	contractactor "mizan/actors/contract"
@@ -346,3 +347,8 @@ func (c *Check) EndRows() {
 
 // isRegister tells whether the key of a key-value row is that of a register's row.
 func isRegister(key []byte) bool { return key[0] == contractactor.RegisterRows }
+
+// columnNamed returns a column of the table, which must exist.
+func columnNamed(table *schema.Table, name string) *schema.Column {
+	return table.Columns[slices.IndexFunc(table.Columns, func(c *schema.Column) bool { return c.Name == name })]
+}

@@ -4,25 +4,35 @@ import (
 	"strings"
 
 	"mizan/cmd/mizan/client"
+	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 )
 
 // amountNames are the members of contracts, and of rows in them, that are amounts in minor units. The
 // response does not tell which members are amounts: in one reading amounts are strings, as texts are,
-// and in the other integers, as counts are.
-var amountNames = set(
-	// terms of the contract
-	"underlying_asset_value total_value certificate_value early_redemption_penalty capital_amount asset_cost monthly_rental",
-	"purchase_option_price advance_rental security_deposit residual_value bank_contribution customer_contribution rental_amount",
-	"initial_amount down_payment earnest_deposit",
-	// derived from the terms
-	"total_profit_distributed current_value total_rentals_due total_rentals_paid total_owner_expenses arrears_amount rent_receivable",
-	"buyout_unit_value total_profit total_loss bank_profit_share customer_profit_share rental_paid_total current_rental_amount markup_amount sale_price",
-	"instalment_amount total_paid outstanding profit_recognised deferred_profit delinquent_amount actual_cost supplier_deposit rebate",
-	"balance hibah_total",
-	// members of rows
-	"amount per_certificate gross_profit bank_share customer_share loss_amount new_value returned_to_bank variance cost_part profit_part",
-	"penalty_amount final_value",
-)
+// and in the other integers, as counts are. So the names are those of the products' columns.
+var amountNames = func() map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range contract.Products {
+		addAmounts(names, p.Columns)
+	}
+	return names
+}()
+
+// addAmounts adds the names of the columns of a table, and of rows in it, that are amounts.
+func addAmounts(names map[string]bool, table *schema.Table) {
+	for _, c := range table.Columns {
+		if c.Place == schema.Hidden {
+			continue
+		}
+		if c.Kind == schema.KindAmount || c.Kind == schema.KindSigned {
+			names[c.Name] = true
+		}
+		if c.Of != nil {
+			addAmounts(names, c.Of)
+		}
+	}
+}
 
 func set(lists ...string) map[string]bool {
 	all := make(map[string]bool)

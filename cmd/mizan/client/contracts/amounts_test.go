@@ -9,8 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// TestStatementKnowsEveryAmount compares the client's lists of amounts and currencies with
-// the contracts' columns.
+// A statement tells amounts by their names, so a name is an amount everywhere or nowhere. The decimals
+// of currencies are the ledger's.
 func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
 	var look func(table *schema.Table)
@@ -34,6 +34,14 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 	}
 	for _, p := range contract.Products {
 		look(p.Columns)
+	}
+	for name, amount := range map[string]bool{
+		"total_value": true, "outstanding": true, "per_certificate": true, "variance": true, "final_value": true,
+		"certificates_total": false, "term_months": false, "customer_id": false, "balance_date": false,
+	} {
+		if contracts.IsAmount(name) != amount {
+			t.Errorf("%s: the statement takes it for an amount: %t", name, !amount)
+		}
 	}
 	if len(seen) < 100 {
 		t.Errorf("only %d columns were looked at", len(seen))

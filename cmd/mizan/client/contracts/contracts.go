@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/cmd/mizan/client"
+	"mizan/ledger/contract"
 )
 
 // Commands are `mizan contracts …` for kong: commands with which an organization's staff read
@@ -44,13 +45,18 @@ type showContract struct {
 	ID client.ID `arg:"" help:"The contract, of either reading."`
 }
 
-// collections are the paths of the collections in which a contract may be; its id does not tell which.
-var collections = []string{
-	"/pfp/certificate-issues/", "/pfp/managed-investments/", "/pfp/leases/", "/pfp/partnerships/", "/pfp/investment-deposits/",
-	"/pfp/instalment-sales/", "/pfp/safekeeping-deposits/",
-	"/baas/islamic-banking/sukuk/", "/baas/islamic-banking/mudaraba/", "/baas/islamic-banking/ijara/", "/baas/islamic-banking/musharaka/",
-	"/baas/islamic-banking/murabaha/", "/baas/islamic-banking/wadiah/",
-}
+// collections are the paths of the collections in which a contract may be, those of each product in each
+// reading; the contract's id does not tell which.
+var collections = func() (paths []string) {
+	for _, reading := range contract.Readings {
+		for _, p := range contract.Products {
+			if p.Variants[reading] != nil {
+				paths = append(paths, p.Path(reading)+"/")
+			}
+		}
+	}
+	return paths
+}()
 
 // Run is called by kong.
 func (c *showContract) Run(e *ContractCommand) error {
@@ -72,7 +78,7 @@ func (c *showContract) Run(e *ContractCommand) error {
 
 // find looks for the contract in each collection. If a collection is not enabled for the
 // organization, or not visible to the session, it tries the others.
-func (e *ContractCommand) find(id string) (place string, contract client.Object, err error) {
+func (e *ContractCommand) find(id string) (place string, found client.Object, err error) {
 	var refusal error
 	for _, base := range collections {
 		a, err := e.Client.Send(client.Request{Method: http.MethodGet, Path: base + id})
@@ -89,11 +95,11 @@ func (e *ContractCommand) find(id string) (place string, contract client.Object,
 		if _, err := e.Check(a); err != nil {
 			return "", client.Object{}, err
 		}
-		contract, err := parseData(a.Body)
+		found, err := parseData(a.Body)
 		if err != nil {
 			return "", client.Object{}, e.Failed("the answer is not the server's: %v", err)
 		}
-		return base + id, contract, nil
+		return base + id, found, nil
 	}
 	if refusal != nil {
 		e.Note("not every collection could be read")

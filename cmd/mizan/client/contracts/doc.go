@@ -2,10 +2,12 @@
 // its contracts with a session's token, above all a statement.
 //
 // Invariants:
-//  1. It is only a client: it imports package client and no other package of the module.
+//  1. It is only a client: it reaches contracts over HTTP. Besides package client it imports the
+//     tables of the products, which say at which paths contracts are and which members are amounts,
+//     so that it knows a new product without a change.
 //  2. A statement is for people: it has amounts in major units, and the exact minor units beside them.
-//     A response does not tell which members are amounts, nor how many decimals a currency has. Both
-//     are lists here, and a test compares them with the contracts' columns.
+//     A response does not tell how many decimals a currency has. That is a list here, and a test
+//     compares it with the ledger's.
 //
 // Callers: cmd/mizan, which includes the flags and commands in its own.
 //

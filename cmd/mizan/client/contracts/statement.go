@@ -10,6 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mizan/cmd/mizan/client"
+	"mizan/ledger/contract"
+	"mizan/ledger/schema"
 )
 
 // textTable is a table of text: its cells, and the columns that are aligned to the right.
@@ -51,16 +53,16 @@ var shownInHead = set("id product_type organization_id contract_number status en
 
 // writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
 // and its entries. An error means that the response is malformed.
-func writeStatement(out *bytes.Buffer, place string, contract client.Object, entries []entry) error {
-	currency := memberText(&contract, "currency")
+func writeStatement(out *bytes.Buffer, place string, found client.Object, entries []entry) error {
+	currency := memberText(&found, "currency")
 	name := strings.Split(strings.Trim(place, "/"), "/")
-	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&contract, "contract_number"), name[len(name)-2], memberText(&contract, "status"))
+	_, _ = fmt.Fprintf(out, "%s  %s  %s\n", memberText(&found, "contract_number"), name[len(name)-2], memberText(&found, "status"))
 	_, _ = fmt.Fprintf(out, "%s  env %s  amounts in %s, and beside them in minor units: 1 %s = %d\n\n",
-		memberText(&contract, "id"), memberText(&contract, "env"), currency, currency, powerOfTen(Decimals(currency)))
+		memberText(&found, "id"), memberText(&found, "env"), currency, currency, powerOfTen(Decimals(currency)))
 	out.WriteString("RECORD\n")
 	record := &textTable{right: map[int]bool{1: true, 2: true}}
 	var tables []client.Member
-	for _, m := range contract.Members {
+	for _, m := range found.Members {
 		if shownInHead[m.Name] {
 			continue
 		}
@@ -147,17 +149,26 @@ type report map[string]map[string]bool
 
 // reports maps the products, by their names in paths, to their reports.
 var reports = func() map[string]report {
-	issue := report{"default_reason": nil}
-	investment := report{
-		"losses":           set("date loss_amount new_value"),
-		"final_settlement": set("returned_to_bank total_profit total_loss variance"),
+	all := make(map[string]report)
+	for _, p := range contract.Products {
+		own := make(report)
+		for _, c := range p.Columns.Columns {
+			switch {
+			case c.Place != schema.Metadata:
+			case c.Of == nil:
+				own[c.Name] = nil
+			default:
+				own[c.Name] = make(map[string]bool)
+				for _, member := range c.Of.Columns {
+					own[c.Name][member.Name] = true
+				}
+			}
+		}
+		for _, variant := range p.Variants {
+			all[variant.Name] = own
+		}
 	}
-	venture := report{"rejection_reason": nil, "last_loss": set("amount bank_share customer_share date")}
-	return map[string]report{
-		"certificate-issues": issue, "sukuk": issue, "managed-investments": investment, "mudaraba": investment,
-		"partnerships": venture, "musharaka": venture,
-		"investment-deposits": {"early_withdrawal": set("penalty_amount penalty_percent final_value")},
-	}
+	return all
 }()
 
 // appendMetadata adds the service's own metadata keys like other members, and keys that clients
@@ -214,7 +225,17 @@ func (own report) isOwn(part client.Member) bool {
 }
 
 // asSent are the members, besides metadata, whose value is arbitrary JSON from a client.
-var asSent = set("ownership_documents asset_specifications")
+var asSent = func() map[string]bool {
+	names := make(map[string]bool)
+	for _, p := range contract.Products {
+		for _, c := range p.Columns.Columns {
+			if (c.Kind == schema.KindObject || c.Kind == schema.KindList) && c != contract.Sent.Column {
+				names[c.Name] = true
+			}
+		}
+	}
+	return names
+}()
 
 // holdsAmounts tells whether the member with this name may contain amounts of the contract.
 func holdsAmounts(of string) bool {

@@ -1,0 +1,175 @@
+package contract
+
+import (
+	"math/big"
+	"reflect"
+	"slices"
+	"strings"
+
+	"mizan/ledger"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// The checker of stores takes some facts from a product's declarations: Moves, Totals, OpenAfterEnd,
+// EmptyIn, SetAgain and ShownByDay. Whatever contract a test of this package makes, checkDeclarations
+// compares them with what the product does.
+
+// checkDeclarations compares a decision on a contract with the declarations of the contract's
+// product.
+func (w *orgFixture) checkDeclarations(d *Decision) {
+	w.t.Helper()
+	r := d.Record
+	was := w.latest[r.ID]
+	if w.latest == nil {
+		w.latest = make(map[ledger.ID]latest)
+	}
+	now := latest{r, was.action}
+	for _, e := range d.Events {
+		if name := Action(e.Name); name != Continue && name != Batch {
+			now.action = name
+		}
+	}
+	w.latest[r.ID] = now
+	w.checkMovements(d)
+	w.checkEmptyAccounts(r)
+	if w.decisions++; w.decisions%16 == 0 { // seldom, because long schedules take time
+		w.checkShownByDay(r)
+	}
+	created := d.Events[0].Name == string(Create)
+	if was.record == nil && !created {
+		return // a record that the test has made without the decisions before
+	}
+	w.checkTotals(was, d)
+	if !created {
+		w.checkSetAgain(was.record, r)
+	}
+}
+
+// latest is the state of a contract after its latest decision.
+type latest struct {
+	record *Record
+	action Action // neither a continuation nor a batch
+}
+
+// checkMovements checks that exactly the events that may move money have entries.
+func (w *orgFixture) checkMovements(d *Decision) {
+	w.t.Helper()
+	p := d.Record.Product
+	for _, e := range d.Events {
+		moves := Always
+		if name := Action(e.Name); name != Continue {
+			moves = p.Moves(name) // all transitions of an action have the handler's declaration
+		}
+		if e.Entry != nil && moves == Never || e.Entry == nil && moves == Always {
+			w.t.Fatalf("%s: %s has the entry %v, and Moves is %q", p.Variants[d.Record.Reading].Name, e.Name, e.Entry, moves)
+		}
+	}
+}
+
+// checkEmptyAccounts checks that the contract's own accounts are empty when they must be.
+func (w *orgFixture) checkEmptyAccounts(r *Record) {
+	w.t.Helper()
+	if _, underWay := r.Progress(); underWay || !r.Product.HoldsNothing(r.Reading, r.Status) {
+		return
+	}
+	for _, h := range w.holdings(r) {
+		stem, _, _ := strings.Cut(string(h.Account), ":"+r.ID.String())
+		if !h.Amount.IsZero() && !slices.Contains(r.Product.OpenAfterEnd, stem) {
+			w.t.Fatalf("%s holds %v, the contract is %s, and OpenAfterEnd does not list %s", h.Account, h.Amount, r.Status, stem)
+		}
+	}
+}
+
+// checkTotals compares the lines of a decision on the accounts of all control totals with the change
+// of the product's own totals.
+func (w *orgFixture) checkTotals(was latest, d *Decision) {
+	w.t.Helper()
+	p := d.Record.Product
+	for _, other := range Products {
+		for _, total := range other.Totals {
+			booked := bookedOn(&total, was.action, d)
+			own := slices.ContainsFunc(p.Totals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
+			if !own && booked.Sign() != 0 {
+				w.t.Fatalf("%s posts on %s, on which %s of %s counts the entries of %q; it needs a control total on that account too",
+					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, other.Variants[Secular].Name, total.By)
+			}
+		}
+	}
+	for i := range p.Totals {
+		total := &p.Totals[i]
+		change, booked := totalIn(total, d.Record), bookedOn(total, was.action, d)
+		if change.Sub(change, totalIn(total, was.record)); change.Cmp(booked) != 0 {
+			w.t.Fatalf("%s: %s changes by %v, and the entries post %v on %s", p.Variants[d.Record.Reading].Name, total.Column.Name, change, booked, total.Account)
+		}
+	}
+}
+
+// bookedOn adds up the lines of a decision that a control total counts.
+func bookedOn(total *ControlTotal, action Action, d *Decision) *big.Int {
+	sum := new(big.Int)
+	for _, e := range d.Events {
+		if name := Action(e.Name); name != Continue && name != Batch {
+			action = name
+		}
+		if e.Entry == nil || total.By != "" && total.By != action {
+			continue
+		}
+		for _, l := range e.Entry.Postings {
+			switch {
+			case l.Account != total.Account && (total.Account != Cash || !strings.HasPrefix(string(l.Account), string(Cash)+":")):
+			case l.Side == total.Side:
+				sum.Add(sum, asBig(l.Amount))
+			default:
+				sum.Sub(sum, asBig(l.Amount))
+			}
+		}
+	}
+	return sum
+}
+
+// totalIn returns the sum in a record; 0 for no record.
+func totalIn(total *ControlTotal, r *Record) *big.Int {
+	sum := new(big.Int)
+	if r == nil {
+		return sum
+	}
+	if total.RowColumn == nil {
+		amount, _ := total.Column.Value(r.Values).(money.Amount)
+		return asBig(amount)
+	}
+	rows, _ := total.Column.Value(r.Values).([]schema.Row)
+	for _, row := range rows {
+		amount, _ := total.RowColumn.Value(row).(money.Amount)
+		sum.Add(sum, asBig(amount))
+	}
+	return sum
+}
+
+func asBig(a money.Amount) *big.Int {
+	n, _ := new(big.Int).SetString(a.String(), 10)
+	return n
+}
+
+// checkSetAgain checks that an action changes no column that the request for the contract set,
+// except those in SetAgain.
+func (w *orgFixture) checkSetAgain(was, r *Record) {
+	w.t.Helper()
+	for _, c := range r.Product.Columns.Columns {
+		if c.Settable && c != Sent.Column && !slices.Contains(r.Product.SetAgain, c) && !reflect.DeepEqual(c.Stored(was.Values), c.Stored(r.Values)) {
+			w.t.Fatalf("an action changes %s, which a request for a contract sets, and SetAgain does not list it", c.Name)
+		}
+	}
+}
+
+// checkShownByDay checks that no column depends on the day of reading, except those in
+// ShownByDay.
+func (w *orgFixture) checkShownByDay(r *Record) {
+	w.t.Helper()
+	first, later := r.AsOf(0, w.now.Date()), r.AsOf(0, w.now.Date()+400)
+	for _, c := range r.Product.Columns.Columns {
+		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(first.Values), c.Value(later.Values)) {
+			w.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
+		}
+	}
+}
