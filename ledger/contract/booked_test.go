@@ -19,8 +19,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// formatEntries formats the entries of a decision, one line each: the effective date and the postings,
-// with {c} for the contract and {p} for the person someone.
+// formatEntries formats the entries of a decision, one line each: the effective date and the postings. {c}
+// stands for the contract's id and {p} for someone's.
 func formatEntries(d Decision) string {
 	names := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
@@ -55,7 +55,7 @@ func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want
 	w.book(&d)
 	w.agrees(d.Record)
 	wanted, got := strings.Join(want, ", "), formatEntries(d)
-	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // without a date: the clock's day
+	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // want has no date: it is today
 		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
 	}
 	if got != wanted {
@@ -64,7 +64,7 @@ func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want
 	return d.Record
 }
 
-// passDays lets days pass.
+// passDays moves the clock by days. It runs no timers.
 func (w *orgFixture) passDays(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
 // faultyFields returns the fields that an error names; nil if it is not a refusal of fields.
@@ -166,30 +166,30 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// row has the transitions out of a state: action → next state. A missing action is a conflict.
+// row has the transitions out of a state: an action's name → the next state. An action that is missing
+// must be a conflict.
 type row map[string]Status
 
-// scenario checks the effect of every action in every state. It reaches a state by the actions
-// listed for its name; bodies are the actions' bodies, by the names of the grid.
+// scenario checks the effect of every action in every state.
 type scenario struct {
-	product *Product
-	reading *Reading
-	open    schema.Input
-	grid    map[Status]row
-	paths   map[Status]string
-	bodies  map[string]schema.Input
-	waits   string // the action before which a year passes
+	product     *Product
+	reading     *Reading
+	open        schema.Input
+	grid        map[Status]row
+	paths       map[Status]string       // the names of the actions that lead to a state
+	bodies      map[string]schema.Input // by an action's name in grid and paths
+	beforeAYear string                  // the action before which a year passes
 }
 
-// do tries one of the grid's actions. The name is the one in the reading's URLs; after a
-// colon there may be a word about the variant of the body.
+// do tries an action by its name in grid and paths. That is the name in the reading's URLs; if an action
+// has several bodies, a colon and a word that tells them apart follow.
 func (l *scenario) do(w *orgFixture, r *Record, name string) (*Record, error) {
 	called, _, _ := strings.Cut(name, ":")
 	action, ok := l.product.Action(l.reading, called)
 	if !ok {
-		action = Action(called) // of the kernel only, to reach a state
+		action = Action(called) // it has no URL and only leads to a state
 	}
-	if called == l.waits {
+	if called == l.beforeAYear {
 		w.passDays(365)
 	}
 	d, err := w.decides(r, action, l.bodies[name], w.now)
@@ -255,8 +255,8 @@ func useSeed(t *testing.T) {
 	}
 }
 
-// sums are small, large, or at the limit. They are made once, because making them takes longer
-// than a whole random life.
+// sums generates amounts that are small, large, or the largest possible. The generator is made once,
+// because making it takes longer than a whole random life.
 var sums = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
@@ -280,7 +280,7 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 
 func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
 
-// wantSum checks a column's sum.
+// wantSum checks a column's amount.
 func wantSum(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Get(r.Values).String(); got != want.String() {

@@ -19,7 +19,7 @@ func issueMoves() map[string]move {
 	}
 }
 
-// issueRoutes lists the actions that lead into each state from the offering on.
+// issueRoutes returns the moves that lead to each state. Start has those that come before the offering.
 func issueRoutes(start ...string) map[Status][]string {
 	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
 	return map[Status][]string{
@@ -31,8 +31,8 @@ func issueRoutes(start ...string) map[Status][]string {
 	}
 }
 
-// Subscribe itself refuses an issue that is not offered (rule 1). Every other wrong state is a
-// conflict.
+// A subscription to an issue that is not offered is refused for the field status. Every other action in a
+// state that does not allow it is a conflict.
 func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	const notOffered = "422 status"
 	body := withChanges(issueBody(), "early_redemption_allowed", "true")
@@ -89,7 +89,7 @@ func issueSums(x *contractFixture) {
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{
+			l := randomLives{
 				product: Certificate, reading: reading, sums: issueSums, ends: []Status{Redeemed, Defaulted},
 				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
@@ -97,21 +97,21 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
-				d.maybe(g, "early_redemption_penalty", quote(d.number(0, 500)))
-				d.maybe(g, "max_subscription", d.whole(1, 300))
-				d.maybe(g, "min_subscription", d.whole(1, 10))
-				d.maybe(g, "profit_distribution_frequency", d.text(frequencies...))
+				d.setSometimes(g, "early_redemption_penalty", quote(d.number(0, 500)))
+				d.setSometimes(g, "max_subscription", d.whole(1, 300))
+				d.setSometimes(g, "min_subscription", d.whole(1, 10))
+				d.setSometimes(g, "profit_distribution_frequency", d.text(frequencies...))
 				return g
 			}
 			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned, Default: reasoned, Redeem: redeemed, RedeemEarly: redeemed,
+				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
 					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
 				},
-				Profit: amountsOf("total_profit", some),
+				Profit: amountsOf("total_profit", defaultBound),
 			}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"mizan/ledger"
 )
 
-// naiveDeposit is a deposit in a naive second implementation.
+// naiveDeposit is a naive second implementation of deposits, which the first must agree with.
 type naiveDeposit struct {
 	status                                             Status
 	principal, value, customerProfit, bankProfit, lost *big.Int
@@ -28,34 +28,34 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
-			dpLive(t)
+			checkDepositLife(t)
 		}
 	})
 }
 
-func dpLive(t *rapid.T) {
+func checkDepositLife(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
 	p := &naiveDeposit{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), lost: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, withChanges(savings, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
+	r := w.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
 		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
 		w.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
 		p.today = w.now.Date()
-		r = w.runTimers(r, p.wake())
+		r = w.runTimers(r, p.runTimers())
 		p.agrees(t, w, r)
 		r = p.step(t, w, r)
-		r = w.runTimers(r, p.wake()) // the step may have made a renewal due
+		r = w.runTimers(r, p.runTimers()) // the step may have made a renewal due
 		p.agrees(t, w, r)
 	}
 }
 
-// wake runs the timers in the plain deposit, and returns how many ran.
-func (p *naiveDeposit) wake() (n int) {
+// runTimers runs the due timers of the naive deposit, and returns their number.
+func (p *naiveDeposit) runTimers() (n int) {
 	for p.renews {
 		switch {
 		case p.status == Active && p.today >= p.maturity:
@@ -77,7 +77,7 @@ func (p *naiveDeposit) renew(from ledger.Date) {
 	p.renewals++
 }
 
-// step tries any action, and repeats it in the plain deposit.
+// step tries any action, and repeats it in the naive deposit.
 func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := anySum(t, "sum")

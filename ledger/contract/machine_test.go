@@ -11,7 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machines' reports")
 
-// Each product's machine in each reading has a report under testdata, which shows every change.
+// Each product's machine in each reading has a report under testdata, so that a change to a machine is
+// seen in its report.
 func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	pages := make(map[string]bool)
 	for _, p := range Products {
@@ -78,16 +79,16 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	}
 }
 
-// walk is a way through a machine: its current state, and whether it has passed a review with a
-// conclusion.
+// walk stands for all paths through a machine that have led to the same state, and of which all or none
+// have passed a review.
 type walk struct {
 	at       Status
 	reviewed bool
 }
 
-// walks visits every path of a product's machine in a reading. Paths that end in the same state,
-// and both or neither with a review, have the same continuations, so only one of them is continued.
-// Thus paths of any length are covered. It calls onStep with each step and the walk before it.
+// walks visits every path of a product's machine in a reading, and calls onStep with each step and the
+// walk before it. All paths of one walk can be continued in the same ways, so walks continues only one of
+// them, and covers paths of any length.
 func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
@@ -109,8 +110,8 @@ func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	}
 }
 
-// In the religious reading no path of the machine reaches a handler that may move money without
-// a review. Handlers declare that they move money; the random scenarios of the products check that
+// In the religious reading, no path of the machine reaches a handler that may move money before it has
+// passed a review. Handlers declare that they move money; the random scenarios of the products check that
 // declaration.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
@@ -120,7 +121,7 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 			}
 			moving := 0
 			walks(p, reading, func(before walk, step Step) {
-				if step.By == Create || !movesOf(p, step.By) {
+				if step.By == Create || !movesMoney(p, step.By) {
 					return
 				}
 				moving++
@@ -135,8 +136,8 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	}
 }
 
-// The oracle of the walk: every path without a repeated status, one by one. A review on the path
-// must come before all handlers that move money.
+// This checks the same as TestNothingMovesMoneyBeforeAReview in a slower and simpler way: it follows every
+// path without a repeated status, one by one.
 func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -152,7 +153,7 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 					if !ok {
 						continue
 					}
-					if movesOf(p, by) && !reviewed {
+					if movesMoney(p, by) && !reviewed {
 						t.Errorf("%s: %v, then %s", variant.Name, path, by)
 					}
 					if !slices.Contains(path, step.To) {
@@ -178,7 +179,7 @@ func TestTheSecularReviewIsOptional(t *testing.T) {
 		if _, ok := machine.Next(p.States[0], first); !ok {
 			t.Errorf("%s: %s is not possible in %s", name, first, p.States[0])
 		}
-		if !movesOf(p, first) {
+		if !movesMoney(p, first) {
 			t.Errorf("%s: %s does not say that it moves money", name, first)
 		}
 		if !machine.Has(ReviewPassed) {

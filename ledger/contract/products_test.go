@@ -9,17 +9,16 @@ import (
 	"mizan/ledger/schema"
 )
 
-// orgFixture is a test's surroundings: contracts of one organization, and the balances of their
-// accounts.
+// orgFixture has the clock of a test, and the accounts and registers of the contracts of one organization.
 type orgFixture struct {
-	t     rapid.TB
-	now   ledger.Micros
-	debit map[ledger.Path]money.Amount
-	other map[ledger.Path]money.Amount
-	kept  map[ledger.ID]*registered
+	t         rapid.TB
+	now       ledger.Micros
+	debit     map[ledger.Path]money.Amount // the total booked on each account's debit side
+	credit    map[ledger.Path]money.Amount
+	registers map[ledger.ID]*registered
 }
 
-// registered is an issue's register of holders, as a caller of the package stores it.
+// registered is the register of an issue's holders, which in the service a caller of this package stores.
 type registered struct {
 	subscriptions []Subscription
 	holders       []Holder
@@ -27,42 +26,42 @@ type registered struct {
 
 // registerOf returns a contract's register.
 func (w *orgFixture) registerOf(r *Record) *registered {
-	if w.kept == nil {
-		w.kept = make(map[ledger.ID]*registered)
+	if w.registers == nil {
+		w.registers = make(map[ledger.ID]*registered)
 	}
-	if w.kept[r.ID] == nil {
-		w.kept[r.ID] = new(registered)
+	if w.registers[r.ID] == nil {
+		w.registers[r.ID] = new(registered)
 	}
-	return w.kept[r.ID]
+	return w.registers[r.ID]
 }
 
-// enter adds the rows of a decision to the register.
+// enter adds to the register what a decision has changed in it.
 func (w *orgFixture) enter(d *Decision) {
 	w.t.Helper()
-	overridable, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
+	register, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
 	if s.Number == 0 {
 		return
 	}
-	if s.Number != int64(len(overridable.subscriptions))+1 || h.Number > int64(len(overridable.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
-		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(overridable.subscriptions), len(overridable.holders))
+	if s.Number != int64(len(register.subscriptions))+1 || h.Number > int64(len(register.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
+		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(register.subscriptions), len(register.holders))
 	}
-	overridable.subscriptions = append(overridable.subscriptions, s)
-	if h.Number > int64(len(overridable.holders)) {
-		overridable.holders = append(overridable.holders, h)
+	register.subscriptions = append(register.subscriptions, s)
+	if h.Number > int64(len(register.holders)) {
+		register.holders = append(register.holders, h)
 	}
-	overridable.holders[h.Number-1] = h
+	register.holders[h.Number-1] = h
 }
 
 // extract returns the extract of a contract's register for an action.
 func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, overridable := r.RegisterExtract(name, sent), w.registerOf(r)
-	for _, h := range overridable.holders {
+	e, register := r.RegisterExtract(name, sent), w.registerOf(r)
+	for _, h := range register.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
 		}
 	}
 	if e.MaxHolders > 0 {
-		part.Holders = overridable.holders[e.From-1 : min(len(overridable.holders), int(e.From)-1+e.MaxHolders)]
+		part.Holders = register.holders[e.From-1 : min(len(register.holders), int(e.From)-1+e.MaxHolders)]
 	}
 	return part
 }
@@ -90,7 +89,7 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	if !ok {
 		t.Fatalf("no date: %s", today)
 	}
-	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
+	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, credit: map[ledger.Path]money.Amount{}}
 }
 
 // book books a decision's entries.
@@ -108,7 +107,7 @@ func (w *orgFixture) book(d *Decision) {
 		for _, p := range e.Postings {
 			side := w.debit
 			if p.Side == ledger.Credit {
-				side = w.other
+				side = w.credit
 			}
 			side[p.Account] = must(side[p.Account].Add(p.Amount))
 		}
@@ -118,9 +117,9 @@ func (w *orgFixture) book(d *Decision) {
 // balance returns an account's balance on its normal side.
 func (w *orgFixture) balance(path ledger.Path) money.Signed {
 	if path.NormalSide() == ledger.Debit {
-		return money.Difference(w.debit[path], w.other[path])
+		return money.Difference(w.debit[path], w.credit[path])
 	}
-	return money.Difference(w.other[path], w.debit[path])
+	return money.Difference(w.credit[path], w.debit[path])
 }
 
 // agrees checks that a contract's columns agree with its accounts.
@@ -163,4 +162,5 @@ func input(pairs ...string) schema.Input {
 	return g
 }
 
+// someone is the id of a person, as JSON.
 const someone = `"5d0d1a52-6f3e-4a43-9d9e-6a4bd8f6c001"`

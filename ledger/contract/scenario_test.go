@@ -17,20 +17,21 @@ import (
 	"mizan/ledger/schema"
 )
 
-// fates configures the random lives of a product.
-type fates struct {
+// randomLives says how a test draws random lives of a product. A life is a new contract and the actions
+// that are tried on it.
+type randomLives struct {
 	product *Product
 	reading *Reading
 	body    func(*dice) schema.Input
-	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: no body
-	sums    func(*contractFixture)                          // how the columns must agree with each other
-	open    []string                                        // stems of its accounts that may stay open at the end
-	ends    []Status                                        // the states in which some lives end
-	rare    []Action                                        // actions that would end most lives early
-	never   []Action                                        // actions that its opening performs already
+	bodies  map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
+	sums    func(*contractFixture)                          // checks that the columns agree with each other
+	open    []string                                        // stems of the contract's accounts that may hold money at its end
+	ends    []Status                                        // states in each of which some life must end
+	rare    []Action                                        // actions that are tried seldom, because they end a life early
+	never   []Action                                        // transitions that no life can have
 }
 
-// dice draws the bodies of a life.
+// dice draws random values, such as those of bodies.
 type dice struct {
 	*rapid.T
 	loose bool // amounts may also be JSON integers
@@ -42,10 +43,10 @@ func (d *dice) text(words ...string) string { return `"` + d.pick(words...) + `"
 func (d *dice) whole(low, high int) string  { return strconv.Itoa(d.number(low, high)) }
 func (d *dice) chance(percent int) bool     { return d.number(1, 100) <= percent }
 
-// sum draws an amount: most often up to a bound, sometimes any amount in range, and sometimes
-// zero.
-func (d *dice) sum(most money.Amount) string {
-	digits := most.String()
+// sum draws an amount, as JSON. It is usually at most the bound; sometimes it is a power of ten, zero or
+// malformed.
+func (d *dice) sum(bound money.Amount) string {
+	digits := bound.String()
 	switch n := d.number(1, 20); {
 	case n == 1:
 		digits = "1" + strings.Repeat("0", d.number(0, 73))
@@ -53,7 +54,7 @@ func (d *dice) sum(most money.Amount) string {
 		digits = d.pick("0", "01", "1.5", "", "-1")
 	case n <= 5:
 	default:
-		if small, fits := most.Uint64(); fits {
+		if small, fits := bound.Uint64(); fits {
 			digits = strconv.Itoa(d.number(1, int(min(max(small, 1), 5000))))
 		}
 	}
@@ -63,13 +64,13 @@ func (d *dice) sum(most money.Amount) string {
 	return `"` + digits + `"`
 }
 
-// day draws a day around an instant.
+// day draws one of the 401 days from 2026-01-02 on.
 func (d *dice) day() string {
 	return startOfDay(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
-// dayFrom draws a day on which a period may end that began on the given day. It may be some days
-// too early, or in the future.
+// dayFrom draws the last day of a period that begins on start. The day may also be invalid: before the
+// start, or in the future.
 func (d *dice) dayFrom(start ledger.Date) string {
 	return startOfDay(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
 }
@@ -79,15 +80,15 @@ func (d *dice) ratio() string {
 	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
 }
 
-// maybe sets a member or leaves it out.
-func (d *dice) maybe(g schema.Input, name, value string) {
+// setSometimes sets a member of a body in half of all cases.
+func (d *dice) setSometimes(g schema.Input, name, value string) {
 	if d.chance(50) {
 		g[name] = []byte(value)
 	}
 }
 
-// livesPerCheck makes thousands of lives from the hundred checks of a run, or the twenty of a
-// short one. With fewer lives, some runs miss the rarest handlers.
+// livesPerCheck returns the number of lives in each of rapid's checks, which are a hundred, or twenty
+// with -short: 2000 lives in both cases. With fewer lives, some runs miss the rarest handlers.
 func livesPerCheck() int {
 	if testing.Short() {
 		return 100
@@ -95,10 +96,10 @@ func livesPerCheck() int {
 	return 20
 }
 
-// lived runs random lives of a product. Whatever is requested in whatever order, entries
-// balance, the accounts agree with the columns, a refused action changes nothing and is refused
-// for the machine's reason, and an ended contract holds nothing.
-func (l fates) lived(t *testing.T) {
+// check runs random lives of a product. Whatever is requested in whatever order, entries balance, the
+// accounts agree with the columns, a refused action changes nothing, an action is refused as a conflict
+// exactly if the state does not allow it, and an ended contract holds nothing.
+func (l randomLives) check(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
@@ -125,7 +126,7 @@ func (l fates) lived(t *testing.T) {
 	t.Logf("lives ended as %v", seen)
 }
 
-func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
+func (l randomLives) live(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
 		Input: l.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
@@ -136,7 +137,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 		}
 		return
 	}
-	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), names: strings.NewReplacer()}
+	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), placeholders: strings.NewReplacer()}
 	reviewed := false
 	for _, e := range opened.Events {
 		done[Action(e.Name)]++
@@ -158,8 +159,8 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 	seen[x.r.Status]++
 }
 
-// wait lets days pass; each timer runs on its day, once.
-func (l fates) wait(x *contractFixture, days int, done map[Action]int) {
+// wait moves the clock by days, and checks that each timer runs once and its entry is dated on its due day.
+func (l randomLives) wait(x *contractFixture, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
 		expected := x.d.Due
@@ -179,9 +180,9 @@ func (l fates) wait(x *contractFixture, days int, done map[Action]int) {
 	}
 }
 
-func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
+func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
 	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
-	if !d.chance(10) { // usually a possible action
+	if !d.chance(10) { // try an action that the state allows
 		handler = l.possible(x, d, handler)
 	}
 	body := schema.Input{}
@@ -214,8 +215,8 @@ func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
 	}
 }
 
-// possible returns a handler that the state allows, or the drawn one.
-func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *ActionHandler {
+// possible returns a handler that the state allows, or the one that was drawn if it allows none.
+func (l randomLives) possible(x *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
 		if !handler.Timer && x.r.allows(handler) {
@@ -225,7 +226,7 @@ func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *
 	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(l.rare, handler.Name) })
 	switch {
 	case len(legal) == 0:
-		return checkGrid
+		return drawn
 	case len(common) > 0 && d.chance(90):
 		return rapid.SampledFrom(common).Draw(d.T, "common action")
 	}
@@ -234,11 +235,11 @@ func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *
 
 // transition returns the action's transition from one state to another; empty if there is none.
 func transition(p *Product, machine *Machine, name Action, from, to Status) Action {
-	leads := []Action{name}
+	transitions := []Action{name}
 	if d := p.Handler(name); d != nil {
-		leads = d.Transitions
+		transitions = d.Transitions
 	}
-	for _, by := range leads {
+	for _, by := range transitions {
 		if step, ok := machine.Next(from, by); ok && step.To == to {
 			return by
 		}
@@ -246,8 +247,9 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 	return ""
 }
 
-// moved takes a decision, and checks its steps and its end.
-func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
+// moved applies a decision. It checks the decision's events, and that a contract which it ends holds
+// nothing.
+func (l randomLives) moved(x *contractFixture, d Decision, done map[Action]int) {
 	from := x.r.Status
 	machine := l.product.Machine(l.reading)
 	for i, e := range d.Events {
@@ -260,7 +262,7 @@ func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
 		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
 			x.t.Fatalf("%s follows in the same decision", e.Name)
 		}
-		if e.Entry != nil && !movesOf(l.product, Action(d.Events[0].Name)) {
+		if e.Entry != nil && !movesMoney(l.product, Action(d.Events[0].Name)) {
 			x.t.Fatalf("%s moves money, and does not say so", d.Events[0].Name)
 		}
 		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Get(d.Record.Values).Concluded() {
@@ -276,21 +278,21 @@ func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
 	}
 }
 
-// holdsNothing checks the accounts of an ended contract.
-func (l fates) holdsNothing(x *contractFixture) {
-	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
+// holdsNothing checks that the accounts of an ended contract are empty, except those in l.open.
+func (l randomLives) holdsNothing(x *contractFixture) {
+	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
 		for path := range side {
-			overridable := strings.Contains(string(path), x.r.ID.String())
+			ofContract := strings.Contains(string(path), x.r.ID.String())
 			stays := slices.ContainsFunc(l.open, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
-			if overridable && !stays && !x.balance(path).IsZero() {
+			if ofContract && !stays && !x.balance(path).IsZero() {
 				x.t.Fatalf("%s holds %v, and the contract is %s", path, x.balance(path), x.r.Status)
 			}
 		}
 	}
 }
 
-// movesOf tells whether the handler of a transition may move money.
-func movesOf(p *Product, by Action) bool {
+// movesMoney tells whether the handler of a transition may move money.
+func movesMoney(p *Product, by Action) bool {
 	for _, d := range p.Handlers {
 		if slices.Contains(d.Transitions, by) {
 			return d.Moves
@@ -299,20 +301,21 @@ func movesOf(p *Product, by Action) bool {
 	return false
 }
 
-// amountsOf returns bodies with one amount, up to the available one.
-func amountsOf(name string, most func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
-	return func(d *dice, v schema.Row) schema.Input { return input(name, d.sum(most(v))) }
+// amountsOf returns a function that draws a body with one amount, usually up to a bound that depends on
+// the contract's values.
+func amountsOf(name string, bound func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
+	return func(d *dice, v schema.Row) schema.Input { return input(name, d.sum(bound(v))) }
 }
 
-// some is a bound for amounts that have no bound of their own.
-func some(schema.Row) money.Amount { return money.FromUint64(1000) }
+// defaultBound is the bound of amounts that the contract's values do not bound.
+func defaultBound(schema.Row) money.Amount { return money.FromUint64(1000) }
 
-func reasoned(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
+func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
 
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: InstalmentSale, reading: reading, sums: saleSums, ends: []Status{Completed, Cancelled, Refused}}
+			l := randomLives{product: InstalmentSale, reading: reading, sums: saleSums, ends: []Status{Completed, Cancelled, Refused}}
 			if reading.ReviewFirst {
 				l.ends = []Status{Completed, Refused}
 			}
@@ -326,15 +329,15 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				return g
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned,
+				Reject: reasonBody,
 				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
-					d.maybe(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
+					d.setSometimes(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
 					return g
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
 					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
-					d.maybe(g, "actual_cost", d.sum(slCost.Get(v)))
+					d.setSometimes(g, "actual_cost", d.sum(slCost.Get(v)))
 					return g
 				},
 				RecordPayment:     amountsOf("amount", slOutstanding.Get),
@@ -342,7 +345,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				SettleEarly:       amountsOf("rebate", slDeferred.Get),
 			}
 			l.rare = []Action{Submit, Reject, Cancel, SettleEarly}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }
@@ -350,13 +353,13 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
+			l := randomLives{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
 			l.body = func(d *dice) schema.Input {
 				return withChanges(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				PutIn:    amountsOf("amount", some),
+				PutIn:    amountsOf("amount", defaultBound),
 				Withdraw: amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
 					return input("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
@@ -364,7 +367,7 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.text("teller 7", "")) },
 			}
 			l.rare = []Action{Close}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }
