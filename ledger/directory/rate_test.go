@@ -57,7 +57,7 @@ func TestTheRequestForARate(t *testing.T) {
 		`{"from":"USD","to":null,"rate":"1"}`:     "to",
 		`{"from":"USD","to":"USD","rate":"1"}`:    "to",
 	} {
-		_, err := requested(t, Rates, body, func(draft Rate) (*Rate, error) {
+		_, err := createByRequest(t, Rates, body, func(draft Rate) (*Rate, error) {
 			r, _, err := NewRate(testID(1), draft)
 			return r, err
 		})

@@ -24,7 +24,7 @@ func refusal(t *testing.T, err error) *ledger.Refusal {
 	return r
 }
 
-// wantField checks that the error is about the field; an empty field: that there is no error.
+// wantField checks that the error is about the field. If field is empty, there must be no error.
 func wantField(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	if field == "" {
@@ -117,10 +117,10 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 		`{"name":"A","allowed_regions":null}`:   "",
 		`{"name":"A","allowed_regions":["AE"]}`: "",
 	} {
-		_, err := requested(t, Organizations, body, newOrganization)
+		_, err := createByRequest(t, Organizations, body, newOrganization)
 		wantField(t, body, err, field)
 	}
-	o, err := requested(t, Organizations, `{"name":"A"}`, newOrganization)
+	o, err := createByRequest(t, Organizations, `{"name":"A"}`, newOrganization)
 	if err != nil || o.Type != Merchant || o.Status != Active {
 		t.Errorf("the defaults are %+v, %v", o, err)
 	}
@@ -149,7 +149,7 @@ func TestTheRequestForAKey(t *testing.T) {
 		`{"name":"k"}`:                {"partner_id", 0},
 		`{"partner_id":0,"name":"k"}`: {"partner_id", 0},
 	} {
-		k, err := requested(t, APIKeys, body, func(draft APIKey) (*APIKey, error) {
+		k, err := createByRequest(t, APIKeys, body, func(draft APIKey) (*APIKey, error) {
 			k, _, err := NewAPIKey(draft, now)
 			return k, err
 		})
@@ -264,10 +264,10 @@ func TestTheRequestForAPartner(t *testing.T) {
 		`{"overdraft_limit":[{"currency":"ETH","amount":"5"},{"currency":"ETH","network":"ethereum","amount":"6"}]}`: "overdraft_limit.1",
 		`{"overdraft_limit":` + entries(MaxOverdraft+1, `{"currency":"USD","amount":"5"}`) + `}`:                     "overdraft_limit",
 	} {
-		_, err := requested(t, Partners, merged(t, plain, changes), newPartner)
+		_, err := createByRequest(t, Partners, merged(t, plain, changes), newPartner)
 		wantField(t, shorten(changes), err, field)
 	}
-	if p, err := requested(t, Partners, plain, newPartner); err != nil || !p.Active {
+	if p, err := createByRequest(t, Partners, plain, newPartner); err != nil || !p.Active {
 		t.Errorf("the defaults are %+v, %v", p, err)
 	}
 }
@@ -450,7 +450,7 @@ func TestOpeningBalances(t *testing.T) {
 			t.Errorf("event %d: %+v", i, events[i])
 		}
 	}
-	want := map[money.Asset]string{ // by hand: 1,000,000 and the scale's zeros
+	want := map[money.Asset]string{ // written by hand: 1,000,000 followed by as many zeros as the currency's scale
 		{Currency: "USD", Env: money.Prod}:                      "100000000",
 		{Currency: "IDR", Env: money.Test}:                      "100000000",
 		{Currency: "USDT", Network: "bsc", Env: money.Prod}:     "1000000000000000000000000",

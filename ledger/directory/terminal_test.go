@@ -31,9 +31,9 @@ func TestTerminalFields(t *testing.T) {
 		"null params":       {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
 		"params a list":     {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
 		"params a string":   {func(d *Terminal) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
-		"params large":      {func(d *Terminal) { d.ProviderParams = large(MaxParams) }, ""},
-		"params too large":  {func(d *Terminal) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
-		"merchant large":    {func(d *Terminal) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
+		"params large":      {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams) }, ""},
+		"params too large":  {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams + 1) }, "provider_params"},
+		"merchant large":    {func(d *Terminal) { d.MerchantParams = objectOfSize(MaxParams + 1) }, "merchant_params"},
 	} {
 		draft := Terminal{ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
@@ -65,16 +65,16 @@ func TestTheRequestForATerminal(t *testing.T) {
 		`{"merchant_adapter":"\u0001"}`: "merchant_adapter",
 		`{"merchant_adapter":null}`:     "",
 	} {
-		_, err := requested(t, Terminals, merged(t, plain, changes), newTerminal)
+		_, err := createByRequest(t, Terminals, merged(t, plain, changes), newTerminal)
 		wantField(t, changes, err, field)
 	}
-	got, err := requested(t, Terminals, plain, newTerminal)
+	got, err := createByRequest(t, Terminals, plain, newTerminal)
 	if err != nil || got.Env != money.Prod || !got.Active || got.Partner != 3 || got.Provider != Simulator || got.Type != PaymentTerminal {
 		t.Errorf("the defaults are %+v, %v", got, err)
 	}
 	full := merged(t, plain,
 		`{"env":"test","is_active":false,"provider_params":{"priority":4},"merchant_params":{"secret":"s"},"merchant_adapter":"a"}`)
-	got, err = requested(t, Terminals, full, newTerminal)
+	got, err = createByRequest(t, Terminals, full, newTerminal)
 	if err != nil || got.Env != money.Test || got.Active || got.Settings.Priority != 4 || got.Notification.Secret != "s" || got.MerchantAdapter != "a" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -109,8 +109,8 @@ func TestWhatNeverChangesOfATerminal(t *testing.T) {
 	}
 }
 
-// large returns an object of n bytes.
-func large(n int) []byte {
+// objectOfSize returns an object of n bytes.
+func objectOfSize(n int) []byte {
 	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
 }
 
@@ -162,7 +162,7 @@ func TestSettings(t *testing.T) {
 		`{"settlement_currency":"EUR"}`:                          "",
 		`{"settlement_currency":"XTS"}`:                          "provider_params.settlement_currency",
 		`{"settlement_currency":"AED"}`:                          "provider_params.settlement_currency",
-		`{"settlement_currency":"USDT"}`:                         "", // checkSettlement asks for the network
+		`{"settlement_currency":"USDT"}`:                         "", // the lack of a network is found later, by checkSettlement
 		`{"settlement_network":{"of":"a provider"}}`:             "provider_params.settlement_network",
 		`{"settlement_network":"No where"}`:                      "provider_params.settlement_network",
 		`{"currencies":[5]}`:                                     "provider_params.currencies",
@@ -245,7 +245,7 @@ func TestNotification(t *testing.T) {
 	}
 }
 
-// A request must have a chat's number or name; stored chats are read unchecked.
+// A chat in a request must be a number or a name. Stored chats are read without this check.
 func TestInvalidChatsAreRefused(t *testing.T) {
 	const field = "merchant_params.tg_ids_to_notify"
 	for list, want := range map[string]string{
