@@ -13,7 +13,7 @@ import (
 
 var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
-// answers maps the names of the grid's columns to answers.
+// answers has the answers of a provider, by the names that the tests use for them.
 var answers = map[string]payment.Answer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
@@ -117,7 +117,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			l := inState(t, c.kind, c.in)
 			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
-			if got := brief(l.onAnswer(answers[name])); got != want {
+			if got := briefly(l.onAnswer(answers[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
 			}
 			wantUnchanged(t, before, decided)
@@ -125,7 +125,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	}
 }
 
-func brief(d payment.Decision) string {
+func briefly(d payment.Decision) string {
 	var names []string
 	phase := ""
 	for _, e := range d.Events {
@@ -210,7 +210,7 @@ func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	for name, l := range map[string]*scenario{
 		"charged":                 newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
-		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
+		"rejected by no terminal": {t: t, c: testContext, r: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
 			if _, ok := l.c.Answered(l.r, a); ok {
@@ -218,7 +218,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 			}
 		}
 	}
-	for answer, a := range answers { // money that moves after all is a late settlement
+	for answer, a := range answers { // but money that moves after all is recorded
 		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(answers["refused"])
 		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
@@ -227,8 +227,8 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	}
 }
 
-// "Its answer decides": an answer about a charge that is being voided, captured or refunded has
-// no effect until the operation's own answer arrives.
+// An answer about a charge that is being voided, captured or refunded has no effect. Only the answer to that operation
+// decides.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	for name, l := range map[string]*scenario{
 		"void":    inState(t, payment.Payment, payment.Charging),
@@ -261,8 +261,8 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	}
 }
 
-// DECISIONS, "Simulator": unknown reference twice, a provider time-out apart, means that the
-// call never arrived: failed, `interrupted`.
+// If the provider answers "unknown reference" twice, a provider time-out apart, the call never arrived, and the charge
+// fails with the code interrupted.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
 		l := inState(t, payment.Payout, in)
@@ -356,12 +356,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := briefly(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	l = inState(t, payment.Payment, payment.ActionRequired)
-	if got, want := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := briefly(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -17,20 +17,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// randomTransaction is a transaction of the random life: its record, its postings, and the headroom of its
+// randomTransaction is a transaction of a random test: its record, what its postings have moved, and the headroom of its
 // refunds.
 type randomTransaction struct {
-	b     *books
-	t     *rapid.T
-	c     payment.DecisionContext
-	r     *payment.Record
-	asks  byte
-	net   map[ledger.Account]*big.Int
-	asked map[string]*big.Int // reserved by the refund under way, by counter
-	kept  map[string]*big.Int // reserved by finished refunds
+	b               *books
+	t               *rapid.T
+	c               payment.DecisionContext
+	r               *payment.Record
+	requests        byte
+	net             map[ledger.Account]*big.Int
+	openRefund      map[string]*big.Int // headroom of the refund under way, by counter
+	finishedRefunds map[string]*big.Int // headroom of finished refunds, by counter
 
-	wants  []payment.Bound // bounds of the terms of a decision
-	bounds []payment.Bound // bounds of the terms with which it was sent to a provider
+	termsBounds []payment.Bound // bounds in the terms of the decision under test
+	bounds      []payment.Bound // bounds with which it was sent to a provider
 }
 
 // Random requests, reports and answers in any order and under any terms: no decision panics or
@@ -48,24 +48,24 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 		b := newBooks(t)
 		var all []*randomTransaction
 		for i := range rapid.IntRange(1, 3).Draw(t, "transactions") {
-			o := &randomTransaction{b: b, t: t, c: cas, net: map[ledger.Account]*big.Int{}, kept: map[string]*big.Int{}}
+			o := &randomTransaction{b: b, t: t, c: testContext, net: map[ledger.Account]*big.Int{}, finishedRefunds: map[string]*big.Int{}}
 			all = append(all, o)
 			o.begin(uuid.UUID{4, byte(i)})
-			reserved(t, b, all)
+			checkHeadroom(t, b, all)
 			for range rapid.IntRange(0, 20).Draw(t, "steps") {
 				o.step()
-				reserved(t, b, all)
+				checkHeadroom(t, b, all)
 			}
 			if rapid.Bool().Draw(t, "ends") {
 				o.end()
-				reserved(t, b, all)
+				checkHeadroom(t, b, all)
 			}
 		}
 		for _, o := range all {
 			o.end()
 		}
-		reserved(t, b, all)
-		for id, held := range b.held {
+		checkHeadroom(t, b, all)
+		for id, held := range b.holds {
 			t.Fatalf("%v still holds %v", id, held)
 		}
 		for a, s := range b.accounts {
@@ -86,7 +86,7 @@ func anyAmount(t *rapid.T, label string) string {
 }
 
 func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
-	on := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{term, next}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
+	on := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{terminalID, otherID}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
 	on.TwoPhase = rapid.Bool().Draw(t, "two-phase")
 	on.Fees.Bps = rapid.SampledFrom([]money.BasisPoints{0, 1, 250, 3333, 9999, 10_000, 25_000, money.MaxBasisPoints}).Draw(t, "bps")
 	fixed := rapid.OneOf(rapid.SampledFrom([]string{"0", "1", "70"}), rapid.Custom(func(t *rapid.T) string { return anyAmount(t, "fee") })).Draw(t, "fixed")
@@ -119,27 +119,27 @@ func (o *randomTransaction) begin(id ledger.ID) {
 		o.b.fund(r.Asset, ledger.MaxAmount) // a fee on top exceeds the first
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
-		o.take(o.c.Host(id, 1, r))
+		o.apply(o.c.Host(id, 1, r))
 		return
 	}
 	on := anyTerms(t, r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d := o.c.Create(id, 1, r, on)
 	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.Reject(id, 1, r, why)
 	}
-	o.take(d)
+	o.apply(d)
 }
 
-// take books a decision and checks the invariants after it.
-func (o *randomTransaction) take(d payment.Decision) {
+// apply books a decision and checks the invariants after it.
+func (o *randomTransaction) apply(d payment.Decision) {
 	t := o.t
 	o.b.apply(&d, o.net)
-	o.room(&d)
+	o.countRefundHeadroom(&d)
 	r := d.Record
 	for i := range d.Events {
 		if payment.Event(d.Events[i].Name) == payment.Authorise {
-			o.bounds = o.wants
+			o.bounds = o.termsBounds
 		}
 	}
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
@@ -148,29 +148,29 @@ func (o *randomTransaction) take(d payment.Decision) {
 	if d.Finish && !r.Status.Final() {
 		t.Fatalf("%s is no end", r.Status)
 	}
-	o.waits(&d)
-	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // booked: later decisions may overwrite them
+	o.checkDue(&d)
+	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
 	o.b.check()
 	if nothing := r.Status == payment.Rejected || r.Status == payment.Failed; nothing && !r.SettledLate {
-		o.netZero(string(r.Status))
+		o.wantNothingMoved(string(r.Status))
 	}
 	if r.Status == payment.Reversed {
-		o.netZero("a reversal")
+		o.wantNothingMoved("a reversal")
 	}
 	if r.Refunded == r.Settled() && r.Fees.Refundable {
-		o.netZero("a refund of everything")
+		o.wantNothingMoved("a refund of everything")
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
 		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
 	}
 }
 
-// waits checks that a transaction that is not over has a due instant, which changes.
-func (o *randomTransaction) waits(d *payment.Decision) {
+// checkDue checks that a transaction that is not over has a due instant in the future, and one that is over has none.
+func (o *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // has to be given back
+	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
 		if d.Due == 0 {
 			o.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
@@ -185,7 +185,7 @@ func (o *randomTransaction) waits(d *payment.Decision) {
 	}
 }
 
-func (o *randomTransaction) netZero(after string) {
+func (o *randomTransaction) wantNothingMoved(after string) {
 	for a, n := range o.net {
 		if n.Sign() != 0 {
 			o.t.Fatalf("after %s %v has moved by %v", after, a, n)
@@ -193,27 +193,27 @@ func (o *randomTransaction) netZero(after string) {
 	}
 }
 
-// room counts the headroom that refunds reserve: the provider's amount, the fee once more, and
+// countRefundHeadroom counts the headroom that refunds reserve: the provider's amount, the fee once more, and
 // the amount at the destination.
-func (o *randomTransaction) room(d *payment.Decision) {
+func (o *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch payment.Event(e.Name) {
 		case payment.Refund:
-			o.asked = map[string]*big.Int{}
+			o.openRefund = map[string]*big.Int{}
 			for _, p := range e.Entry.Postings {
 				source := p.Asset == d.Record.Asset
 				if source && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !source && p.Account == ledger.FXPosition {
-					raise(o.asked, p.Asset, number(p.Amount))
+					raise(o.openRefund, p.Asset, number(p.Amount))
 				}
 			}
 		case payment.RefundDone:
-			for key, n := range o.asked {
-				raiseKey(o.kept, key, n)
+			for key, n := range o.openRefund {
+				raiseKey(o.finishedRefunds, key, n)
 			}
-			o.asked = nil
+			o.openRefund = nil
 		case payment.RefundRefused, payment.FurtherRefundRefused:
-			o.asked = nil
+			o.openRefund = nil
 		}
 	}
 }
@@ -229,8 +229,8 @@ func raiseKey(sums map[string]*big.Int, key string, by *big.Int) {
 	sums[key].Add(sums[key], by)
 }
 
-// reserved checks that the counters equal what the transactions and the funding need.
-func reserved(t *rapid.T, b *books, all []*randomTransaction) {
+// checkHeadroom checks that the counters equal what the transactions and the funding need.
+func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
 		if a.Path == ledger.Bank {
@@ -249,7 +249,7 @@ func reserved(t *rapid.T, b *books, all []*randomTransaction) {
 				raise(want, r.SettlementAsset, number(r.Dest))
 			}
 		}
-		for _, more := range []map[string]*big.Int{o.asked, o.kept} {
+		for _, more := range []map[string]*big.Int{o.openRefund, o.finishedRefunds} {
 			for key, n := range more {
 				raiseKey(want, key, n)
 			}
@@ -269,13 +269,13 @@ func reserved(t *rapid.T, b *books, all []*randomTransaction) {
 	}
 }
 
-func (o *randomTransaction) name() ledger.ID {
-	o.asks++
-	return uuid.UUID{9, byte(len(o.net)), o.asks, o.r.ID[1]}
+func (o *randomTransaction) newRequestID() ledger.ID {
+	o.requests++
+	return uuid.UUID{9, byte(len(o.net)), o.requests, o.r.ID[1]}
 }
 
-// frozen tells whether a record is one that nothing can change any more.
-func frozen(r *payment.Record) payment.Record {
+// deepCopy returns a copy of a record that shares no memory with it that a decision could change.
+func deepCopy(r *payment.Record) payment.Record {
 	f := *r
 	if r.Op != nil {
 		op := *r.Op
@@ -292,7 +292,7 @@ func frozen(r *payment.Record) payment.Record {
 
 // step tries one action, whether it fits the state or not.
 func (o *randomTransaction) step() {
-	before, decided := frozen(o.r), o.r
+	before, decided := deepCopy(o.r), o.r
 	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
 		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
 	d, ok := rapid.SampledFrom(kinds).Draw(o.t, "step")()
@@ -303,7 +303,7 @@ func (o *randomTransaction) step() {
 		o.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *decided)
 	}
 	if ok {
-		o.take(d)
+		o.apply(d)
 	}
 }
 
@@ -326,7 +326,7 @@ func (o *randomTransaction) answer() (payment.Decision, bool) {
 }
 
 func (o *randomTransaction) operation() (payment.Decision, bool) {
-	id := o.name()
+	id := o.newRequestID()
 	if o.r.Op != nil && rapid.IntRange(0, 9).Draw(o.t, "of this operation") > 0 {
 		id = o.r.Op.Request
 	}
@@ -344,7 +344,7 @@ func (o *randomTransaction) wake() (payment.Decision, bool) {
 			o.c.Now = at
 		}
 	}
-	_, d, decided := o.c.OnDue(o.r, early, o.name())
+	_, d, decided := o.c.OnDue(o.r, early, o.newRequestID())
 	return d, decided
 }
 
@@ -377,22 +377,22 @@ func (o *randomTransaction) refund() (payment.Decision, bool) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return unless(o.c.Refund(o.r, o.part(left), o.name()))
+	return unless(o.c.Refund(o.r, o.part(left), o.newRequestID()))
 }
 
 func (o *randomTransaction) commit() (payment.Decision, bool) {
-	return unless(o.c.Commit(o.r, o.part(o.r.Amount), o.name()))
+	return unless(o.c.Commit(o.r, o.part(o.r.Amount), o.newRequestID()))
 }
 
 func (o *randomTransaction) cancel() (payment.Decision, bool) {
-	return unless(o.c.Cancel(o.r, o.name()))
+	return unless(o.c.Cancel(o.r, o.newRequestID()))
 }
 
 func (o *randomTransaction) complete() (payment.Decision, bool) {
 	if rapid.Bool().Draw(o.t, "material") {
-		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.name()))
+		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.newRequestID()))
 	}
-	return unless(o.c.Complete(o.r, o.name()))
+	return unless(o.c.Complete(o.r, o.newRequestID()))
 }
 
 func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
@@ -406,7 +406,7 @@ func (o *randomTransaction) correct() (payment.Decision, bool) {
 }
 
 func (o *randomTransaction) giveBack() (payment.Decision, bool) {
-	return o.c.DecideSuspenseRefund(o.r, o.name())
+	return o.c.DecideSuspenseRefund(o.r, o.newRequestID())
 }
 
 // resume continues a hosted transaction.
@@ -418,7 +418,7 @@ func (o *randomTransaction) resume() (payment.Decision, bool) {
 		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}), true
 	}
 	on := anyTerms(o.t, o.r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d := o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, on)
 	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, why)
@@ -432,7 +432,7 @@ func (o *randomTransaction) reroute() (payment.Decision, bool) {
 		return payment.Decision{}, false
 	}
 	on := anyTerms(o.t, o.r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d, ok := o.c.Reroute(o.r, a, on)
 	return d, ok && o.refusal(&d).IsZero()
 }
@@ -460,7 +460,7 @@ func (o *randomTransaction) end() {
 			d, ok = o.c.Answered(r, answer)
 		}
 		if ok {
-			o.take(d)
+			o.apply(d)
 		}
 	}
 	// A provider that always refuses to capture and to void.
@@ -470,12 +470,12 @@ func (o *randomTransaction) end() {
 	d, ok := o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	if o.r.Op != nil {
 		if d, ok = o.c.OpAnswered(o.r, o.r.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
-			o.take(d)
+			o.apply(d)
 		}
 		d, ok = o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
 		o.t.Fatalf("%s: not decided on", o.r.Status)
 	}
-	o.take(d)
+	o.apply(d)
 }

@@ -33,10 +33,10 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 
 // refusal returns why the writer would refuse a command; zero if it would not.
 func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
-	if i, bears := o.b.countersAccept(d); !bears {
+	if i, accepted := o.b.countersAccept(d); !accepted {
 		g, breach := &d.Counters[i], d.Breach(i)
-		at := slices.IndexFunc(o.wants, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
-		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
+		at := slices.IndexFunc(o.termsBounds, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
+		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.termsBounds[at].Breach {
 			o.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
 		}
 		return breach

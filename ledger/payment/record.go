@@ -109,7 +109,7 @@ type Record struct {
 
 	Token           []byte // the provider's token for the charged card, encrypted; nil: none
 	RRN             string
-	Finished        ledger.Micros // zero: not final; a late field, kept in the store's envelope
+	Finished        ledger.Micros // zero: not final; it is in the store's envelope
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 

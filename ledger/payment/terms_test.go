@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The figures are computed by hand from DECISIONS, "Payments": fee = floor(amount × bps / 10000)
-// + fixed; deducted from what the merchant receives, or on top: the payer pays amount_with_fee.
+// The amounts are computed by hand: fee = floor(amount × bps ÷ 10000) + fixed. The fee is deducted from what the merchant
+// receives, or added to what the payer pays, which is amount_with_fee.
 func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -30,7 +30,7 @@ func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 		"18 digits":           {payment.Payment, "123456789012345678", feeDeducted(250, "0"), "123456789012345678 120370369287037037 120370369287037037 3086419725308641"},
 	} {
 		l := newScenario(t, c.kind, c.amount, terms(c.fees))
-		if got := figures(l.r); got != c.want || l.r.Status != payment.Authorizing {
+		if got := amountsText(l.r); got != c.want || l.r.Status != payment.Authorizing {
 			t.Errorf("%s: %s in %s, want %s", name, got, l.r.Status, c.want)
 		}
 	}
@@ -62,7 +62,7 @@ func TestConversionIsFlooredAtTheDestinationsScale(t *testing.T) {
 		"one conversion, one floor": {"3", feeDeducted(0, "0"), usd, rub, "0.6666", "3 1 3 0"},
 	} {
 		l := newScenario(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
-		if got := figures(l.r); got != c.want || l.r.Status != payment.Authorizing || l.r.DestAsset() != c.to {
+		if got := amountsText(l.r); got != c.want || l.r.Status != payment.Authorizing || l.r.DestAsset() != c.to {
 			t.Errorf("%s: %s of %v in %s, want %s", name, got, l.r.DestAsset(), l.r.Status, c.want)
 		}
 	}
@@ -92,20 +92,20 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		"more would arrive than may":        {payment.Payout, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"more than may, of a payment":       {payment.Payment, "1" + zeros(36), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(36)+".1"), "amount out of range"},
 		"more would arrive than can":        {payment.Payout, "1" + zeros(72), convertingTerms(feeDeducted(0, "0"), usd, rub, "1"+zeros(37)), "amount out of range"},
-		// One unit's worth arrives; a refund of the whole payment would exceed 2^256 there.
+		// After the fee one unit is converted, which fits; but the conversion of the whole payment, for a refund, does not.
 		"a refund would be more than can be": {payment.Payment, "1" + zeros(72), convertingTerms(feeDeducted(0, nines(72)), usd, rub, "1"+zeros(37)), "amount out of range"},
 	} {
 		req := request(c.kind, c.amount)
 		req.Asset = c.on.Asset
-		l := &scenario{t: t, c: cas}
-		d := l.apply(cas.Create(txid, 1, req, c.on))
+		l := &scenario{t: t, c: testContext}
+		d := l.apply(testContext.Create(transactionID, 1, req, c.on))
 		if d.Record.Failure.Describe("en") != c.want {
 			t.Errorf("%s: %s %q, want %q", name, d.Record.Status, d.Record.Failure.Describe("en"), c.want)
 			continue
 		}
 		l.want(d, "create created", "refuse rejected", "final")
-		if r := d.Record; figures(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.on.Asset {
-			t.Errorf("%s: %s on %v, it has no terminal and no price", name, figures(r), r.Terminal)
+		if r := d.Record; amountsText(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.on.Asset {
+			t.Errorf("%s: %s on %v, it has no terminal and no price", name, amountsText(r), r.Terminal)
 		}
 	}
 }
@@ -120,14 +120,14 @@ func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	req.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
 	on := terms(feeDeducted(0, "100"))
 	on.Asset = tron
-	if r := cas.Create(txid, 1, req, on).Record; r.Failure.Describe("en") != "fee exceeds amount" || r.Asset != tron {
+	if r := testContext.Create(transactionID, 1, req, on).Record; r.Failure.Describe("en") != "fee exceeds amount" || r.Asset != tron {
 		t.Errorf("%q of %v", r.Failure.Describe("en"), r.Asset)
 	}
 }
 
 // A payout whose fee leaves one unit is sent.
 func TestAPayoutWhoseFeeLeavesOneUnitGoesOut(t *testing.T) {
-	if l := newScenario(t, payment.Payout, "100", terms(feeDeducted(0, "99"))); figures(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
-		t.Errorf("%s in %s", figures(l.r), l.r.Status)
+	if l := newScenario(t, payment.Payout, "100", terms(feeDeducted(0, "99"))); amountsText(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
+		t.Errorf("%s in %s", amountsText(l.r), l.r.Status)
 	}
 }
