@@ -259,7 +259,7 @@ func TestConvertAgreesWithRat(t *testing.T) {
 		got, err := a.Convert(r, from, to)
 
 		exact.Mul(exact, new(big.Rat).SetInt(toBig(a)))
-		exact.Mul(exact, new(big.Rat).SetFrac(ten(to), ten(from)))
+		exact.Mul(exact, new(big.Rat).SetFrac(powerOfTen(to), powerOfTen(from)))
 		wantExact(t, "convert", got, err, new(big.Int).Quo(exact.Num(), exact.Denom()))
 	})
 }

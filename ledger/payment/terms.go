@@ -65,7 +65,8 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// price computes the amounts that follow from the terminal's fee, which is floor(amount × bps ÷ 10000) + fixed. It returns the reason to reject the transaction; empty if there is none.
+// price computes the amounts that follow from the terminal's fee, which is floor(amount × bps ÷ 10000) + fixed. It
+// returns the reason to reject the transaction; empty if there is none.
 func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {

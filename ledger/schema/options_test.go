@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// optionsRecord is a record with columns of each further option.
+// optionsRecord is a record whose columns have the options that the columns of boundRecord lack.
 type optionsRecord struct {
 	ID     ledger.ID
 	Made   ledger.Micros
@@ -63,7 +63,7 @@ var markets = schema.NewType[optionsRecord]("market",
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refused, message string }{
-		{`{"name":"a","pass":7}`, "", ""}, // who reads a password checks it
+		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks it
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
 		{`{"name":"a","site":""}`, "site", "must not be empty; null takes it away"},
 		{`{"name":"a","site":null}`, "", ""},

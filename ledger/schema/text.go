@@ -255,7 +255,7 @@ func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 // minYear and MaxYear bound dates, so that every term ends in a year of four digits.
 const minYear, MaxYear = 1970, 9000
 
-// ParseDate parses YYYY-MM-DD, a day of the calendar between minYear and maxYear.
+// ParseDate parses YYYY-MM-DD, a day of the calendar from minYear to MaxYear.
 func ParseDate(text string) (ledger.Date, bool) {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil || !validYear(at) {
@@ -264,7 +264,7 @@ func ParseDate(text string) (ledger.Date, bool) {
 	return ledger.DateOf(at), true
 }
 
-// validYear tells whether an instant is between minYear and maxYear.
+// validYear tells whether an instant is in a year from minYear to MaxYear.
 func validYear(at time.Time) bool { return at.Year() >= minYear && at.Year() <= MaxYear }
 
 // isDateOrTime tells whether a text is a date or an RFC 3339 time.

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// size is a named type of texts, and level one of integers.
+// size is a named string type, and level a named integer type.
 type (
 	size  string
 	level uint32
@@ -127,7 +127,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":"a","open":null,"size":null,"gates":null}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{}`, boundRecord{Open: true}, "name"},
 		{`{"name":""}`, boundRecord{Open: true}, "name"},
-		{`{"name":7}`, boundRecord{Open: true}, "name"}, // one fault, not also that it is missing
+		{`{"name":7}`, boundRecord{Open: true}, "name"}, // it has one fault, and is not reported as missing too
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, boundRecord{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
@@ -152,7 +152,7 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*boundRecord) {}},
 		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is not checked again
 		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *boundRecord) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
-		{`{"level":9}`, "", func(*boundRecord) {}}, // no request knows it
+		{`{"level":9}`, "", func(*boundRecord) {}}, // no request can have it
 		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*boundRecord) {}},
 		{`{"id":null,"size":null}`, "id size", func(*boundRecord) {}},
 		{`{"name":null}`, "name", func(*boundRecord) {}},
