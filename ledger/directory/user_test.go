@@ -24,7 +24,7 @@ func TestFieldsOfAUser(t *testing.T) {
 		change func(*User)
 		field  string
 	}{
-		"all is well":              {nil, ""},
+		"valid":                    {nil, ""},
 		"no login":                 {func(d *User) { d.Login = "" }, "login"},
 		"white space in a login":   {func(d *User) { d.Login = "an na" }, "login"},
 		"the longest login":        {func(d *User) { d.Login = strings.Repeat("я", 255) }, ""},

@@ -395,10 +395,10 @@ func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	}
 	l.completes(false)
 	for name, r := range map[string]*payment.Record{
-		"chosen already":    l.r,
-		"offers none":       inState(t, payment.Payment, payment.ActionRequired).r,
-		"asks for nothing":  inState(t, payment.Payout, payment.Charging).r,
-		"is not there long": newHosted(t).r,
+		"chosen already":           l.r,
+		"offers none":              inState(t, payment.Payment, payment.ActionRequired).r,
+		"asks for nothing":         inState(t, payment.Payout, payment.Charging).r,
+		"waits on the hosted page": newHosted(t).r,
 	} {
 		if waiting, _ := r.Destination("b1"); waiting {
 			t.Errorf("what %s waits for a choice", name)

@@ -348,7 +348,7 @@ func (o *randomTransaction) wake() (payment.Decision, bool) {
 	return d, decided
 }
 
-// part returns some of an amount, all, or more.
+// part draws a part of an amount, all of it, or more than it. nil stands for all that is left.
 func (o *randomTransaction) part(all money.Amount) *money.Amount {
 	n := number(all)
 	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
@@ -437,7 +437,7 @@ func (o *randomTransaction) reroute() (payment.Decision, bool) {
 	return d, ok && o.refusal(&d).IsZero()
 }
 
-// end answers every question until none is left, and commits or cancels holds.
+// end lets the provider answer until the transaction is over, and commits or cancels a hold.
 func (o *randomTransaction) end() {
 	for range 40 {
 		var d payment.Decision
@@ -463,7 +463,7 @@ func (o *randomTransaction) end() {
 			o.apply(d)
 		}
 	}
-	// A provider that always refuses to capture and to void.
+	// The provider has refused every capture and every void, so only its own report can end the hold.
 	if !o.r.Status.Held() {
 		o.t.Fatalf("%s has no end", o.r.Status)
 	}

@@ -98,15 +98,15 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 	all.refunds("")
 	all.onOpAnswer(answers["charged"])
 	for name, r := range map[string]*payment.Record{
-		"reversed":          decision.Record,
-		"a return":          decision.Return.Record,
-		"a refund asked":    refunding.r,
-		"refunding":         pending.r,
-		"refunded wholly":   all.r,
-		"a payout":          newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
-		"held":              inState(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":          inState(t, payment.Payment, payment.Charging).r,
-		"never left a page": newHosted(t).r,
+		"reversed":                 decision.Record,
+		"a return":                 decision.Return.Record,
+		"refund requested":         refunding.r,
+		"refunding":                pending.r,
+		"refunded wholly":          all.r,
+		"a payout":                 newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
+		"held":                     inState(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":                 inState(t, payment.Payment, payment.Charging).r,
+		"waits on the hosted page": newHosted(t).r,
 	} {
 		if _, ok := testContext.DecideReversal(r, 7, otherID, payment.Failure{}); ok {
 			t.Errorf("%s was reversed", name)
@@ -114,7 +114,7 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 	}
 }
 
-// rejected → failed: "rail correction, some rails".
+// Some rails correct a refusal into a failure; the transaction then goes from rejected to failed.
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])

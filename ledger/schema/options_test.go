@@ -132,11 +132,11 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		change func(*optionsRecord)
 		read   bool
 	}{
-		"whole":        {func(*optionsRecord) {}, true},
-		"no name":      {func(s *optionsRecord) { s.Name = "" }, false},
-		"no share":     {func(s *optionsRecord) { s.Share = 0 }, false},
-		"unsound":      {func(s *optionsRecord) { s.Share = -1 }, false},
-		"a part empty": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
+		"whole":                   {func(*optionsRecord) {}, true},
+		"no name":                 {func(s *optionsRecord) { s.Name = "" }, false},
+		"no share":                {func(s *optionsRecord) { s.Share = 0 }, false},
+		"violates the invariant":  {func(s *optionsRecord) { s.Share = -1 }, false},
+		"an offer without a name": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
 	} {
 		s := whole
 		c.change(&s)

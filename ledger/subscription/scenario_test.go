@@ -81,8 +81,8 @@ func wake(t *rapid.T, l *scenario, o *naiveSubscription) {
 	o.underWay = true
 }
 
-// reportOutcome reports the outcome of the renewal under way, and returns whether there was one and
-// whether it was paid.
+// reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
+// paid.
 func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) bool {
 	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if ok != o.underWay {

@@ -73,7 +73,7 @@ func TestDamagedVolumesAreAnError(t *testing.T) {
 		"half a subject":            limit + "f99b0f" + "0466",
 		"no window":                 limit + "02",
 		"half a window":             limit + "02" + "0432",
-		"something behind it":       limit + "f89b0f" + "00",
+		"a byte after it":           limit + "f89b0f" + "00",
 	} {
 		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
 		if err != nil {
