@@ -48,12 +48,12 @@ func formatEntries(d Decision) string {
 // wantEntries takes an action and checks the entries that it books.
 func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
-	d, err := w.decides(r, name, sent, w.now)
+	d, err := w.decide(r, name, sent, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	wanted, got := strings.Join(want, ", "), formatEntries(d)
 	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // want has no date: it is today
 		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
@@ -82,9 +82,9 @@ func faultyFields(err error) (fields []string) {
 func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	_, err := w.decides(r, name, sent, w.now)
+	_, err := w.decide(r, name, sent, w.now)
 	if got := faultyFields(err); !slices.Equal(got, fields) {
-		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, spelled(sent), r.Status, err, fields)
+		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(sent), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		w.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
@@ -96,7 +96,7 @@ func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fiel
 func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := w.decide(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		w.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
@@ -104,7 +104,7 @@ func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	}
 }
 
-func spelled(sent schema.Input) string {
+func inputText(sent schema.Input) string {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		texts = append(texts, name+":"+string(sent[name]))
@@ -192,12 +192,12 @@ func (l *scenario) do(w *orgFixture, r *Record, name string) (*Record, error) {
 	if called == l.beforeAYear {
 		w.passDays(365)
 	}
-	d, err := w.decides(r, action, l.bodies[name], w.now)
+	d, err := w.decide(r, action, l.bodies[name], w.now)
 	if err != nil {
 		return nil, err
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record, nil
 }
 
@@ -264,7 +264,7 @@ var sums = rapid.OneOf(
 	rapid.SampledFrom([]string{"1", ledger.MaxAmount.String()}),
 )
 
-func anySum(t *rapid.T, label string) *big.Int {
+func drawSum(t *rapid.T, label string) *big.Int {
 	sum, _ := new(big.Int).SetString(sums.Draw(t, label), 10)
 	return sum
 }
@@ -278,7 +278,7 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 	return product.Quo(product, big.NewInt(100))
 }
 
-func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
+func quoteBig(sum *big.Int) string { return `"` + sum.String() + `"` }
 
 // wantSum checks a column's amount.
 func wantSum(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {

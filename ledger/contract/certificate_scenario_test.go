@@ -8,7 +8,7 @@ import (
 
 func issueMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
 		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
@@ -60,8 +60,8 @@ func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
 }
 
-// issueSums checks that an issue's columns agree with each other.
-func issueSums(x *contractFixture) {
+// checkIssueColumns checks that an issue's columns agree with each other.
+func checkIssueColumns(x *contractFixture) {
 	v := x.r.Values
 	sold, distributed := int64(0), ciDistributed.Get(v)
 	for _, s := range x.registerOf(x.r).subscriptions {
@@ -90,24 +90,24 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
 			l := randomLives{
-				product: Certificate, reading: reading, sums: issueSums, ends: []Status{Redeemed, Defaulted},
+				product: Certificate, reading: reading, checkColumns: checkIssueColumns, ends: []Status{Redeemed, Defaulted},
 				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
 			l.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
-					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
+					"subscription_end", `"2026-06-30"`, "maturity_months", d.numberText(1, 6), "early_redemption_allowed", d.pick("true", "false"))
 				d.setSometimes(g, "early_redemption_penalty", quote(d.number(0, 500)))
-				d.setSometimes(g, "max_subscription", d.whole(1, 300))
-				d.setSometimes(g, "min_subscription", d.whole(1, 10))
-				d.setSometimes(g, "profit_distribution_frequency", d.text(frequencies...))
+				d.setSometimes(g, "max_subscription", d.numberText(1, 300))
+				d.setSometimes(g, "min_subscription", d.numberText(1, 10))
+				d.setSometimes(g, "profit_distribution_frequency", d.quotedWord(frequencies...))
 				return g
 			}
 			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
-					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
+					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.numberText(0, 30))
 				},
 				Profit: amountsOf("total_profit", defaultBound),
 			}

@@ -36,7 +36,7 @@ func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixtu
 	t.Helper()
 	x := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(board())...)
+		x.do(Pass, pairsOf(boardReview())...)
 	}
 	x.do(Offer)
 	x.do(Subscribe, "investor_id", someone, "certificates", "3")
@@ -219,7 +219,7 @@ func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 // message returns the message of the first fault for which an action is refused.
 func (x *contractFixture) message(name Action, pairs ...string) string {
 	x.t.Helper()
-	_, err := x.decides(x.r, name, input(pairs...), x.now)
+	_, err := x.decide(x.r, name, input(pairs...), x.now)
 	var faults *schema.Faults
 	if !errors.As(err, &faults) {
 		x.t.Fatalf("%s: %v", name, err)
@@ -428,7 +428,7 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
-	if got := x.outcomeOf(Pass, board()); got != "409" {
+	if got := x.outcomeOf(Pass, boardReview()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
 	}
 }

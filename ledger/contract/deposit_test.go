@@ -261,7 +261,7 @@ func (w *orgFixture) runTimers(r *Record, want int) *Record {
 			break
 		}
 		w.book(&d)
-		w.agrees(d.Record)
+		w.checkColumns(d.Record)
 		if r = d.Record; !d.MustRecord {
 			w.t.Errorf("what time does may be refused")
 		}

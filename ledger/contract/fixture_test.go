@@ -49,7 +49,7 @@ func (x *contractFixture) apply(d Decision) {
 	x.t.Helper()
 	x.d, x.r = d, d.Record
 	x.book(&d)
-	x.agrees(x.r)
+	x.checkColumns(x.r)
 	holdings := x.holdings(x.r)
 	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
 		for path := range side {
@@ -80,7 +80,7 @@ func (x *contractFixture) checkStoredForm() {
 func (x *contractFixture) outcomeOf(name Action, body schema.Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
-	d, err := x.decides(x.r, name, body, x.now)
+	d, err := x.decide(x.r, name, body, x.now)
 	if !bytes.Equal(before, AppendRecord(nil, was)) {
 		x.t.Fatalf("%s has changed the record that it was decided on", name)
 	}
@@ -134,7 +134,7 @@ func (x *contractFixture) passDays(days int) {
 	x.t.Helper()
 	x.now += ledger.Micros(days) * oneDay
 	for {
-		d, due := x.happens(x.r, x.now)
+		d, due := x.onDue(x.r, x.now)
 		if !due {
 			return
 		}
@@ -176,7 +176,7 @@ func (x *contractFixture) wantEffective(day string) {
 func (x *contractFixture) wantColumns(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := shown(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
+		if got := valueText(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
 			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
 		}
 	}
@@ -201,7 +201,7 @@ func (x *contractFixture) rowsOf(name string) (all []string) {
 	for _, row := range list {
 		var values []string
 		for _, of := range c.Of.Columns {
-			values = append(values, x.placeholders.Replace(shown(of.Value(row))))
+			values = append(values, x.placeholders.Replace(valueText(of.Value(row))))
 		}
 		all = append(all, strings.Join(values, " "))
 	}
@@ -216,7 +216,7 @@ func (x *contractFixture) wantRows(name string, want ...string) {
 	}
 }
 
-func shown(value any) string {
+func valueText(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
@@ -320,11 +320,13 @@ func pairsOf(g schema.Input) (pairs []string) {
 	return pairs
 }
 
-// board is the body of the religious reading's review.
-func board() schema.Input { return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+// boardReview is the body of the religious reading's review.
+func boardReview() schema.Input {
+	return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`)
+}
 
-// everyName returns the names of all actions of all products: those in URLs and the internal ones.
-func everyName() map[string]bool {
+// allActionNames returns the names of all actions of all products: those in URLs and the internal ones.
+func allActionNames() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range Products {
 		for _, variant := range p.Variants {
@@ -349,13 +351,13 @@ func checkNames(t *testing.T, p *Product, reading *Reading, name, prefix string,
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {
 		t.Errorf("it is not %s with the prefix %s", name, prefix)
 	}
-	for action := range everyName() {
+	for action := range allActionNames() {
 		if got, ok := p.Action(reading, action); ok != (want[action] != "") || ok && got != want[action] {
 			t.Errorf("%s: %s is taken: %v (%s); want %q", name, action, ok, got, want[action])
 		}
 	}
 	for action := range want {
-		if !everyName()[action] {
+		if !allActionNames()[action] {
 			t.Errorf("%s: nobody knows %s", name, action)
 		}
 	}

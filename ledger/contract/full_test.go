@@ -92,9 +92,9 @@ func (x *contractFixture) fillList(list string, name Action, body schema.Input, 
 // maxRecord is the size in bytes of the largest record that can be stored (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// endFull takes an action with the largest texts on a contract whose list is full. The record must have
+// endWithFullList takes an action with the largest texts on a contract whose list is full. The record must have
 // room for these texts.
-func (x *contractFixture) endFull(name Action, body schema.Input, to Status) {
+func (x *contractFixture) endWithFullList(name Action, body schema.Input, to Status) {
 	x.t.Helper()
 	input := body
 	if table := x.r.Product.Handler(name).Body; table != nil {
@@ -130,17 +130,17 @@ func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 		}
 		x.do(Withdraw, "amount", `"1"`)
 		x.do(PutIn, "amount", `"1"`)
-		x.endFull(Close, nil, Closed)
+		x.endWithFullList(Close, nil, Closed)
 	}
 	l := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
 	l.do(Submit)
-	l.endFull(Pass, worstBody(reviews, nil), ReviewPassed)
-	l.endFull(Acquire, nil, AssetAcquired)
+	l.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
+	l.endWithFullList(Acquire, nil, AssetAcquired)
 	l.do(Activate)
 	l.fillList("owner_expenses", BearExpense, one, maxExpenses)
 	l.passDays(100) // rows of rent fall due
 	l.do(RecordArrears, "amount", `"1"`)
-	l.endFull(Terminate, nil, Terminated)
+	l.endWithFullList(Terminate, nil, Terminated)
 }
 
 // worstValue returns the value with the longest stored form, for a column that no body sets.

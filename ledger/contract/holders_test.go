@@ -45,11 +45,11 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 	t.Helper()
 	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), certificates: map[ledger.ID]int64{}, currentBalances: map[ledger.ID]*big.Int{}, charity: new(big.Int), undistributed: new(big.Int), penalties: new(big.Int)}
 	total := int64(holders) * 60
-	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
-		"underlying_asset_value", minor(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", minor(c.penalty),
+	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", quoteInt64(c.face), "total_value", quoteInt64(c.face*total),
+		"underlying_asset_value", quoteInt64(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", quoteInt64(c.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
-		c.do(Pass, pairsOf(board())...)
+		c.do(Pass, pairsOf(boardReview())...)
 	}
 	c.do(Offer)
 	var people []ledger.ID
@@ -63,7 +63,7 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 			c.currentBalances[id] = new(big.Int)
 		}
 		n := d.Int64N(20) + 1
-		decision, err := c.decides(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
+		decision, err := c.decide(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
 		if tooMany := c.certificates[id]+n > 40; tooMany != (err != nil) {
 			t.Fatalf("%d certificates beside %d: %v", n, c.certificates[id], err)
 		}
@@ -77,7 +77,7 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 	return c
 }
 
-func minor(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
+func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
 // bookBatches books the batches of the last action. It checks their number, and that each has one entry
 // with the action's date.
@@ -96,7 +96,7 @@ func (c *issueWithHolders) bookBatches(action Action, to Status) {
 		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || c.d.Finish || c.d.Due == 0 || c.d.Due > c.now {
 			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, c.d.Due, c.d.Finish)
 		}
-		d, due := c.happens(c.r, c.now)
+		d, due := c.onDue(c.r, c.now)
 		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
 			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
@@ -161,7 +161,7 @@ func (c *issueWithHolders) checkAccounts(stem string) {
 
 func (c *issueWithHolders) distributeProfit(sum int64) {
 	c.t.Helper()
-	c.do(Profit, "total_profit", minor(sum))
+	c.do(Profit, "total_profit", quoteInt64(sum))
 	if each := sum / c.sold; each > 0 {
 		c.bookBatches(Profit, Active)
 	}
@@ -239,11 +239,11 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	}
 	c.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
 	c.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
-	d, _ := c.happens(c.r, c.now)
+	d, _ := c.onDue(c.r, c.now)
 	c.apply(d)
 	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
 	c.bookRemainingBatches()
-	c.do(Profit, "total_profit", minor(3*c.sold+1))
+	c.do(Profit, "total_profit", quoteInt64(3*c.sold+1))
 	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
 	c.bookRemainingBatches()
 	if c.d.UnderWay != Ends {
@@ -255,7 +255,7 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 // bookRemainingBatches books the remaining batches of the last action.
 func (c *issueWithHolders) bookRemainingBatches() {
 	for {
-		d, due := c.happens(c.r, c.now)
+		d, due := c.onDue(c.r, c.now)
 		if !due {
 			return
 		}

@@ -20,7 +20,7 @@ func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
 	x := openContract(t, InstalmentSale, reading, saleBody())
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(board())...)
+		x.do(Pass, pairsOf(boardReview())...)
 	}
 	x.do(OrderAsset)
 	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
@@ -322,7 +322,7 @@ func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
 func saleMoves() map[string]move {
 	return map[string]move{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)},
-		"review": {name: Pass, input: board()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
+		"review": {name: Pass, input: boardReview()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"order_asset": {name: OrderAsset}, "purchase_asset": {name: PurchaseAsset, input: input("ownership_documents", `["invoice"]`)},
 		"deliver_asset": {name: DeliverAsset}, "activate": {name: Activate},
 		"record_payment": {name: RecordPayment, input: input("amount", `"1"`)}, "the rest": {name: RecordPayment, input: input("amount", `"1100"`)},
@@ -388,8 +388,8 @@ func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// saleSums checks that a sale's columns agree with each other.
-func saleSums(x *contractFixture) {
+// checkSaleColumns checks that a sale's columns agree with each other.
+func checkSaleColumns(x *contractFixture) {
 	v := x.r.Values
 	total := func(list ...money.Amount) (sum money.Amount) {
 		for _, a := range list {

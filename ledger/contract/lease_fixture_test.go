@@ -150,9 +150,9 @@ func (l *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
 	}
 }
 
-// rows returns a letter for the status of each row of the schedule: p for paid, o for pending, c for
+// statusLetters returns a letter for the status of each row of the schedule: p for paid, o for pending, c for
 // cancelled.
-func (l *leaseFixture) rows() string {
+func (l *leaseFixture) statusLetters() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
 	var all strings.Builder

@@ -107,13 +107,13 @@ func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 		{"1", "pppp"},
 	} {
 		l.do(PayRent, "amount", `"`+paid.amount+`"`)
-		if got := l.rows(); got != paid.rows {
+		if got := l.statusLetters(); got != paid.rows {
 			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
 		}
 	}
 	l.wantAmount(lsPaid, "230")
 	l.passUntil("2026-06-01")
-	if got := l.rows(); got != "pppp" {
+	if got := l.statusLetters(); got != "pppp" {
 		t.Errorf("after the last row: %s", got)
 	}
 }
@@ -178,7 +178,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	if l.r.Status != Completed || lsReturned.Get(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
 		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Get(l.r.Values), l.d.Due)
 	}
-	if got := l.rows(); got != "pccc" {
+	if got := l.statusLetters(); got != "pccc" {
 		t.Errorf("rows %s: those that were not due are nobody's", got)
 	}
 	l.passUntil("2027-01-01")
@@ -196,7 +196,7 @@ func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	if v := l.r.Values; l.r.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminated.Get(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
 		t.Errorf("%s: %v", l.r.Status, v)
 	}
-	if got := l.rows(); got != "oocc" {
+	if got := l.statusLetters(); got != "oocc" {
 		t.Errorf("rows %s", got)
 	}
 }
@@ -207,7 +207,7 @@ func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 	l.do(ReturnAsset)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 50", "Cr A:cash:AE 20")
-	if got := l.rows(); got != "pccc" {
+	if got := l.statusLetters(); got != "pccc" {
 		t.Errorf("rows %s: the deposit has paid for the first", got)
 	}
 }
@@ -234,11 +234,11 @@ func TestEndedLeaseAcceptsOwedRentOnly(t *testing.T) {
 		l.wantRefusal("amount", PayRent, "amount", `"96"`)
 		l.do(PayRent, "amount", `"65"`)
 		l.wantLines("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
-		if got := l.rows(); got != "pocc" || l.r.Status != end.status {
+		if got := l.statusLetters(); got != "pocc" || l.r.Status != end.status {
 			t.Errorf("%s, rows %s", l.r.Status, got)
 		}
 		l.do(PayRent, "amount", `"30"`)
-		if got := l.rows(); got != "ppcc" {
+		if got := l.statusLetters(); got != "ppcc" {
 			t.Errorf("rows %s", got)
 		}
 		l.wantAmount(lsPaid, "95")
@@ -273,8 +273,8 @@ func TestTransferMakesTheRemainingRowsDueFirst(t *testing.T) {
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
-		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.rows())
+	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.statusLetters() != "pppp" || l.d.Due != 0 {
+		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.statusLetters())
 	}
 	l.passUntil("2027-01-01")
 	l.wantRefusal("amount", PayRent, "amount", `"1"`)

@@ -65,8 +65,8 @@ func newLeaseLife(t *rapid.T) *leaseLife {
 	if rapid.Bool().Draw(t, "deposits") {
 		l.deposit = draw(1, 500, "deposit")
 	}
-	body := leaseBody("asset_cost", leaseQuote(l.cost), "monthly_rental", leaseQuote(l.rental), "lease_term_months", l.term.String(),
-		"advance_rental", leaseQuote(l.advance), "security_deposit", leaseQuote(l.deposit), "residual_value", "")
+	body := leaseBody("asset_cost", amountMember(l.cost), "monthly_rental", amountMember(l.rental), "lease_term_months", l.term.String(),
+		"advance_rental", amountMember(l.advance), "security_deposit", amountMember(l.deposit), "residual_value", "")
 	field := "residual_value"
 	if rapid.Bool().Draw(t, "finance") {
 		body["lease_type"], field = []byte(`"finance"`), "purchase_option_price"
@@ -75,15 +75,15 @@ func newLeaseLife(t *rapid.T) *leaseLife {
 	if left := draw(1, 5000, "left"); left.Cmp(l.cost) <= 0 {
 		l.residual = left
 	}
-	if body[field] = []byte(leaseQuote(l.residual)); l.residual.Sign() == 0 {
+	if body[field] = []byte(amountMember(l.residual)); l.residual.Sign() == 0 {
 		delete(body, field)
 	}
 	l.leaseFixture = newLease(t, rapid.SampledFrom(Readings).Draw(t, "reading"), body)
 	return l
 }
 
-// leaseQuote formats an amount as in a request; zero is left out.
-func leaseQuote(n *big.Int) string {
+// amountMember returns an amount as in a request; empty for zero, so that the member is left out.
+func amountMember(n *big.Int) string {
 	if n.Sign() == 0 {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	action, body, sum := l.body(t, name)
 	was := l.r
 	refusal := l.try(action, body)
-	if want := l.expects(was, action, sum); refusal != want {
+	if want := l.expectedRefusal(was, action, sum); refusal != want {
 		t.Fatalf("%s of %v in %s: %q; want %q", action, sum, was.Status, refusal, want)
 	}
 	if refusal != "" {
@@ -160,16 +160,16 @@ func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.In
 		if sum = l.largestPayment(l.r); sum.Sign() == 0 {
 			sum = big.NewInt(1)
 		}
-		return PayRent, input("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", amountMember(sum)), sum
 	case "payment":
-		return PayRent, input("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", amountMember(sum)), sum
 	case "arrears":
 		if rapid.Bool().Draw(t, "clear") {
 			return RecordArrears, input("amount", `"0"`), sum
 		}
-		return RecordArrears, input("amount", leaseQuote(sum)), sum
+		return RecordArrears, input("amount", amountMember(sum)), sum
 	case "expense":
-		return BearExpense, input("amount", leaseQuote(sum), "description", `"oil"`), sum
+		return BearExpense, input("amount", amountMember(sum), "description", `"oil"`), sum
 	case "activate":
 		day := l.now.Date() - ledger.Date(rapid.IntRange(0, 90).Draw(t, "delivered"))
 		return Activate, input("delivery_date", `"`+day.String()+`"`), nil
@@ -189,8 +189,8 @@ func (l *leaseLife) totalRent() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(l.rental, l.term), l.advance)
 }
 
-// expects returns the result of an action by the specification, from the hand-written grid.
-func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
+// expectedRefusal returns how an action must be refused according to the hand-written grids; empty if it must be accepted.
+func (l *leaseLife) expectedRefusal(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Get(r.Values)
 	if other, differs := financeGrid[r.Status]; differs && kind == finance {

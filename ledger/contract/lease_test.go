@@ -439,10 +439,10 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 	if again := AppendRecord(nil, record); string(again) != string(stored) {
 		t.Error("it is stored differently when it was read")
 	}
-	before := l.rows()
+	before := l.statusLetters()
 	l.r = record
-	if l.agrees(record); l.rows() != before || before != "pooo" {
-		t.Errorf("rows %s; want %s, which is pooo", l.rows(), before)
+	if l.checkColumns(record); l.statusLetters() != before || before != "pooo" {
+		t.Errorf("rows %s; want %s, which is pooo", l.statusLetters(), before)
 	}
 }
 

@@ -200,7 +200,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
 			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, withChanges(board(), lacking, text), 0)
+				d, err := r.Act(Pass, withChanges(boardReview(), lacking, text), 0)
 				if err == nil || d.Record != nil {
 					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, text)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
@@ -208,7 +208,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 				}
 			}
 		}
-		d, err := r.Act(Pass, board(), 0)
+		d, err := r.Act(Pass, boardReview(), 0)
 		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).Concluded() {
 			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}

@@ -219,7 +219,7 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	if got := formatEntries(d); got != "2026-01-15, Dr E:mudaraba_loss 1000, Cr A:mudaraba:{c} 1000" {
 		t.Error(got)
 	}
@@ -348,12 +348,12 @@ func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 
 // naiveInvestment is a naive second implementation of managed investments, which the first must agree with.
 type naiveInvestment struct {
-	status                                  Status
-	capital                                 *big.Int
-	value, bankProfit, customerProfit, lost *big.Int
-	bankPercent                             int64
-	religious                               bool
-	distributions, lossReports              int
+	status                                       Status
+	capital                                      *big.Int
+	value, bankProfit, customerProfit, totalLoss *big.Int
+	bankPercent                                  int64
+	religious                                    bool
+	distributions, lossReports                   int
 }
 
 // next returns the state to which an action leads in the specification's table; "" if the state does not
@@ -397,7 +397,7 @@ func TestRandomLivesOfManagedInvestments(t *testing.T) {
 
 func checkManagedLife(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	p := &naiveInvestment{status: Draft, capital: anySum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), lost: new(big.Int)}
+	p := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
 	p.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
 	p.religious = rapid.Bool().Draw(t, "religious")
 	reading := Secular
@@ -405,7 +405,7 @@ func checkManagedLife(t *rapid.T) {
 		reading = Religious
 	}
 	customer := strconv.FormatInt(100-p.bankPercent, 10)
-	r := w.open(Managed, reading, withChanges(managedBody, "capital_amount", quoted(p.capital),
+	r := w.open(Managed, reading, withChanges(managedBody, "capital_amount", quoteBig(p.capital),
 		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(p.bankPercent, 10)+`,"customer":`+customer+`}`))
 	for range rapid.IntRange(1, 14).Draw(t, "steps") {
 		w.passDays(rapid.IntRange(0, 40).Draw(t, "days"))
@@ -416,14 +416,14 @@ func checkManagedLife(t *rapid.T) {
 // step tries any action, repeats it in the naive investment, and compares them.
 func (p *naiveInvestment) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
-	sum := anySum(t, "sum")
-	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoted(sum),
-		"gross_profit", quoted(sum), "amount", quoted(sum), "period_end_date", `"`+w.now.Date().String()+`"`)
+	sum := drawSum(t, "sum")
+	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
+		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+w.now.Date().String()+`"`)
 	to := p.next(name)
 	bank := percentOf(sum, p.bankPercent)
-	theirs := new(big.Int).Sub(sum, bank)
+	customerShare := new(big.Int).Sub(sum, bank)
 	if name == Profit && to != "" {
-		for _, total := range [][2]*big.Int{{p.value, bank}, {p.bankProfit, bank}, {p.customerProfit, theirs}} {
+		for _, total := range [][2]*big.Int{{p.value, bank}, {p.bankProfit, bank}, {p.customerProfit, customerShare}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
 				w.wantRefused(r, name, sent, "gross_profit")
 				return r
@@ -445,7 +445,7 @@ func (p *naiveInvestment) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	case Profit:
 		p.value.Add(p.value, bank)
 		p.bankProfit.Add(p.bankProfit, bank)
-		p.customerProfit.Add(p.customerProfit, theirs)
+		p.customerProfit.Add(p.customerProfit, customerShare)
 		p.distributions++
 	case Loss:
 		p.lossReports++
@@ -453,27 +453,27 @@ func (p *naiveInvestment) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 			sum, p.status = new(big.Int).Set(p.value), Liquidated
 		}
 		p.value.Sub(p.value, sum)
-		p.lost.Add(p.lost, sum)
+		p.totalLoss.Add(p.totalLoss, sum)
 	case Complete:
 		returned := new(big.Int).Add(p.capital, p.bankProfit)
-		returned.Sub(returned, p.lost)
+		returned.Sub(returned, p.totalLoss)
 		if got := miReturned.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
-			t.Fatalf("%s is returned of %v + %v − %v", got, p.capital, p.bankProfit, p.lost)
+			t.Fatalf("%s is returned of %v + %v − %v", got, p.capital, p.bankProfit, p.totalLoss)
 		}
 		p.value = sum
 	}
-	p.agrees(t, w, next)
+	p.compare(t, w, next)
 	return next
 }
 
-func (p *naiveInvestment) agrees(t *rapid.T, w *orgFixture, r *Record) {
+func (p *naiveInvestment) compare(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status {
 		t.Fatalf("the contract is %s, want %s", r.Status, p.status)
 	}
 	wantSum(t, r, miValue, p.value)
 	wantSum(t, r, miBankProfit, p.bankProfit)
 	wantSum(t, r, miTheirProfit, p.customerProfit)
-	wantSum(t, r, miLost, p.lost)
+	wantSum(t, r, miLost, p.totalLoss)
 	if len(miDistributions.Get(r.Values)) != p.distributions || len(miLosses.Get(r.Values)) != p.lossReports {
 		t.Fatalf("%d distributions and %d losses", p.distributions, p.lossReports)
 	}

@@ -14,7 +14,7 @@ import (
 func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 	datedAmounts := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {
-			return input(name, d.sum(most), "period_end_date", d.dayFrom(miStart.Get(v)))
+			return input(name, d.amountText(most), "period_end_date", d.dayFrom(miStart.Get(v)))
 		}
 	}
 	thousand := money.FromUint64(1000)
@@ -35,7 +35,7 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 				product: Lease, reading: reading, ends: []Status{Completed, Terminated}, open: []string{"A:rent_receivable"},
 				rare: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
 				body: func(d *dice) schema.Input {
-					g := leaseBody("lease_term_months", d.whole(1, 12), "monthly_rental", quote(d.number(1, 200)))
+					g := leaseBody("lease_term_months", d.numberText(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
 						g = withChanges(g, financeChanges...)
 					}
@@ -47,7 +47,7 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return minusOrZero(lsDue.Get(v), lsPaid.Get(v)) }),
 					RecordArrears: amountsOf("amount", defaultBound),
 					BearExpense: func(d *dice, _ schema.Row) schema.Input {
-						return input("amount", d.sum(thousand), "description", `"tyres"`)
+						return input("amount", d.amountText(thousand), "description", `"tyres"`)
 					},
 				},
 			}.check(t)

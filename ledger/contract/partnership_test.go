@@ -266,7 +266,7 @@ func TestReviewNamesTheReviewer(t *testing.T) {
 
 func shareMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"fund": {name: Fund}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
 		"loss":   {name: Loss, input: input("amount", `"1"`)},
@@ -370,8 +370,8 @@ func TestAPartnershipsShortForm(t *testing.T) {
 	}
 }
 
-// shareSums checks that a partnership's columns agree with each other.
-func shareSums(x *contractFixture) {
+// checkShareColumns checks that a partnership's columns agree with each other.
+func checkShareColumns(x *contractFixture) {
 	v := x.r.Values
 	if pnBankPercent.Get(v)+pnTheirPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
 		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnTheirPercent.Get(v))
@@ -397,27 +397,27 @@ func shareSums(x *contractFixture) {
 func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: Partnership, reading: reading, sums: shareSums, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
+			l := randomLives{product: Partnership, reading: reading, checkColumns: checkShareColumns, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
 			if reading.ReviewFirst {
 				l.never = []Action{Submit, Reject}
 			}
 			l.body = func(d *dice) schema.Input {
-				bank, theirs := d.number(1, 5000), d.number(1, 5000)
-				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
-					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
+				bank, customer := d.number(1, 5000), d.number(1, 5000)
+				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(customer), "total_value", quote(bank+customer),
+					"partnership_type", d.quotedWord("diminishing", "diminishing", "permanent"), "term_months", d.numberText(1, 40), "profit_sharing_ratio", d.ratio(),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 				d.setSometimes(g, "rental_amount", quote(d.number(1, 200)))
-				d.setSometimes(g, "buyout_schedule", d.text(frequencies...))
+				d.setSometimes(g, "buyout_schedule", d.quotedWord(frequencies...))
 				return g
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody, Dissolve: reasonBody, Loss: amountsOf("amount", pnTotal.Get),
 				Profit: func(d *dice, v schema.Row) schema.Input {
-					return input("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
+					return input("gross_profit", d.amountText(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
 				},
 				Buyout: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
-					d.setSometimes(g, "units", d.whole(0, 12))
+					d.setSometimes(g, "units", d.numberText(0, 12))
 					return g
 				},
 			}

@@ -35,8 +35,8 @@ func (w *orgFixture) registerOf(r *Record) *registered {
 	return w.registers[r.ID]
 }
 
-// enter adds to the register what a decision has changed in it.
-func (w *orgFixture) enter(d *Decision) {
+// addToRegister adds to the register what a decision has changed in it.
+func (w *orgFixture) addToRegister(d *Decision) {
 	w.t.Helper()
 	register, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
 	if s.Number == 0 {
@@ -66,14 +66,14 @@ func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Re
 	return part
 }
 
-// decides is Act with the extract of the register that the action needs.
-func (w *orgFixture) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
+// decide calls Act with the extract of the register that the action needs.
+func (w *orgFixture) decide(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
 
-// happens is OnDue with the extract of the register that the timer needs.
-func (w *orgFixture) happens(r *Record, now ledger.Micros) (Decision, bool) {
+// onDue calls OnDue with the extract of the register that the timer needs.
+func (w *orgFixture) onDue(r *Record, now ledger.Micros) (Decision, bool) {
 	r.Register = w.extract(r, Batch, nil)
 	return r.OnDue(now)
 }
@@ -95,7 +95,7 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 // book books a decision's entries.
 func (w *orgFixture) book(d *Decision) {
 	w.t.Helper()
-	w.enter(d)
+	w.addToRegister(d)
 	for i := range d.Events {
 		e := d.Events[i].Entry
 		if e == nil {
@@ -122,8 +122,8 @@ func (w *orgFixture) balance(path ledger.Path) money.Signed {
 	return money.Difference(w.credit[path], w.debit[path])
 }
 
-// agrees checks that a contract's columns agree with its accounts.
-func (w *orgFixture) agrees(r *Record) {
+// checkColumns checks that a contract's columns agree with its accounts.
+func (w *orgFixture) checkColumns(r *Record) {
 	w.t.Helper()
 	for _, h := range w.holdings(r) {
 		if got := w.balance(h.Account); got != h.Balance() {
@@ -139,18 +139,18 @@ func (w *orgFixture) open(p *Product, reading *Reading, input schema.Input) *Rec
 		w.t.Fatal(err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record
 }
 
 func (w *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
 	w.t.Helper()
-	d, err := w.decides(r, name, input, w.now)
+	d, err := w.decide(r, name, input, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record
 }
 

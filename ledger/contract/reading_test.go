@@ -103,7 +103,7 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	if r.Status != Completed {
 		t.Errorf("it is %s", r.Status)
 	}
-	x.agrees(r)
+	x.checkColumns(r)
 }
 
 // The reading alone determines the account to which an issue's penalties go.
@@ -126,7 +126,7 @@ func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 	if got := x.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
 		t.Errorf("the fund has %v", got)
 	}
-	x.agrees(r)
+	x.checkColumns(r)
 }
 
 // A reading without variants has no products.

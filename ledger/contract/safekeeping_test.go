@@ -159,7 +159,7 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 
 func keepingMoves() map[string]move {
 	return map[string]move{
-		"review": {name: Pass, input: board()}, "activate": {name: Activate},
+		"review": {name: Pass, input: boardReview()}, "activate": {name: Activate},
 		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
 		"grant_hibah": {name: GrantHibah, input: input("amount", `"1"`, "granted_by", `"the board"`)},
 		"close":       {name: Close, input: input("closed_by", `"teller 7"`)},
@@ -207,8 +207,8 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// keepingSums checks that the gifts add up.
-func keepingSums(x *contractFixture) {
+// checkSafekeepingColumns checks that the total of the gifts is the sum of their history.
+func checkSafekeepingColumns(x *contractFixture) {
 	v := x.r.Values
 	sum := skHibahTotal.Get(v)
 	for _, row := range skHibahs.Get(v) {

@@ -20,15 +20,15 @@ import (
 // randomLives says how a test draws random lives of a product. A life is a new contract and the actions
 // that are tried on it.
 type randomLives struct {
-	product *Product
-	reading *Reading
-	body    func(*dice) schema.Input
-	bodies  map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
-	sums    func(*contractFixture)                          // checks that the columns agree with each other
-	open    []string                                        // stems of the contract's accounts that may hold money at its end
-	ends    []Status                                        // states in each of which some life must end
-	rare    []Action                                        // actions that are tried seldom, because they end a life early
-	never   []Action                                        // transitions that no life can have
+	product      *Product
+	reading      *Reading
+	body         func(*dice) schema.Input
+	bodies       map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
+	checkColumns func(*contractFixture)                          // checks that the columns agree with each other
+	open         []string                                        // stems of the contract's accounts that may hold money at its end
+	ends         []Status                                        // states in each of which some life must end
+	rare         []Action                                        // actions that are tried seldom, because they end a life early
+	never        []Action                                        // transitions that no life can have
 }
 
 // dice draws random values, such as those of bodies.
@@ -37,15 +37,15 @@ type dice struct {
 	loose bool // amounts may also be JSON integers
 }
 
-func (d *dice) pick(words ...string) string { return rapid.SampledFrom(words).Draw(d.T, "word") }
-func (d *dice) number(low, high int) int    { return rapid.IntRange(low, high).Draw(d.T, "number") }
-func (d *dice) text(words ...string) string { return `"` + d.pick(words...) + `"` }
-func (d *dice) whole(low, high int) string  { return strconv.Itoa(d.number(low, high)) }
-func (d *dice) chance(percent int) bool     { return d.number(1, 100) <= percent }
+func (d *dice) pick(words ...string) string       { return rapid.SampledFrom(words).Draw(d.T, "word") }
+func (d *dice) number(low, high int) int          { return rapid.IntRange(low, high).Draw(d.T, "number") }
+func (d *dice) quotedWord(words ...string) string { return `"` + d.pick(words...) + `"` }
+func (d *dice) numberText(low, high int) string   { return strconv.Itoa(d.number(low, high)) }
+func (d *dice) chance(percent int) bool           { return d.number(1, 100) <= percent }
 
-// sum draws an amount, as JSON. It is usually at most the bound; sometimes it is a power of ten, zero or
+// amountText draws an amount, as JSON. It is usually at most the bound; sometimes it is a power of ten, zero or
 // malformed.
-func (d *dice) sum(bound money.Amount) string {
+func (d *dice) amountText(bound money.Amount) string {
 	digits := bound.String()
 	switch n := d.number(1, 20); {
 	case n == 1:
@@ -108,7 +108,7 @@ func (l randomLives) check(t *testing.T) {
 	seen, done := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			l.live(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
+			l.runLife(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
 		}
 	})
 	for _, status := range l.ends {
@@ -126,7 +126,7 @@ func (l randomLives) check(t *testing.T) {
 	t.Logf("lives ended as %v", seen)
 }
 
-func (l randomLives) live(d *dice, seen map[Status]int, done map[Action]int) {
+func (l randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
 		Input: l.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
@@ -152,8 +152,8 @@ func (l randomLives) live(d *dice, seen map[Status]int, done map[Action]int) {
 			l.wait(x, d.number(1, 60), done)
 		}
 		l.step(x, d, done)
-		if l.sums != nil {
-			l.sums(x)
+		if l.checkColumns != nil {
+			l.checkColumns(x)
 		}
 	}
 	seen[x.r.Status]++
@@ -164,14 +164,14 @@ func (l randomLives) wait(x *contractFixture, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
 		expected := x.d.Due
-		d, due := x.happens(x.r, x.now)
+		d, due := x.onDue(x.r, x.now)
 		if due != (expected != 0 && expected <= x.now) {
 			x.t.Fatalf("what was due at %v has happened: %v", expected, due)
 		}
 		if !due {
 			return
 		}
-		l.moved(x, d, done)
+		l.applyAndCheck(x, d, done)
 		for _, e := range d.Events {
 			if e.Entry != nil && e.Entry.Effective != expected.Date() {
 				x.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
@@ -183,22 +183,22 @@ func (l randomLives) wait(x *contractFixture, days int, done map[Action]int) {
 func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
 	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
 	if !d.chance(10) { // try an action that the state allows
-		handler = l.possible(x, d, handler)
+		handler = l.allowedHandler(x, d, handler)
 	}
 	body := schema.Input{}
 	if handler.Name == Pass {
-		body = board()
+		body = boardReview()
 	}
 	if make := l.bodies[handler.Name]; make != nil {
 		body = make(d, x.r.Values)
 	}
 	before := AppendRecord(nil, x.r)
-	decision, err := x.decides(x.r, handler.Name, body, x.now)
+	decision, err := x.decide(x.r, handler.Name, body, x.now)
 	if string(before) != string(AppendRecord(nil, x.r)) {
 		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
 	}
 	if err == nil {
-		l.moved(x, decision, done)
+		l.applyAndCheck(x, decision, done)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
@@ -215,8 +215,8 @@ func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
 	}
 }
 
-// possible returns a handler that the state allows, or the one that was drawn if it allows none.
-func (l randomLives) possible(x *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
+// allowedHandler returns a handler that the state allows, or the one that was drawn if it allows none.
+func (l randomLives) allowedHandler(x *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
 		if !handler.Timer && x.r.allows(handler) {
@@ -247,9 +247,9 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 	return ""
 }
 
-// moved applies a decision. It checks the decision's events, and that a contract which it ends holds
+// applyAndCheck applies a decision. It checks the decision's events, and that a contract which it ends holds
 // nothing.
-func (l randomLives) moved(x *contractFixture, d Decision, done map[Action]int) {
+func (l randomLives) applyAndCheck(x *contractFixture, d Decision, done map[Action]int) {
 	from := x.r.Status
 	machine := l.product.Machine(l.reading)
 	for i, e := range d.Events {
@@ -304,7 +304,7 @@ func movesMoney(p *Product, by Action) bool {
 // amountsOf returns a function that draws a body with one amount, usually up to a bound that depends on
 // the contract's values.
 func amountsOf(name string, bound func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
-	return func(d *dice, v schema.Row) schema.Input { return input(name, d.sum(bound(v))) }
+	return func(d *dice, v schema.Row) schema.Input { return input(name, d.amountText(bound(v))) }
 }
 
 // defaultBound is the bound of amounts that the contract's values do not bound.
@@ -315,15 +315,15 @@ func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enoug
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: InstalmentSale, reading: reading, sums: saleSums, ends: []Status{Completed, Cancelled, Refused}}
+			l := randomLives{product: InstalmentSale, reading: reading, checkColumns: checkSaleColumns, ends: []Status{Completed, Cancelled, Refused}}
 			if reading.ReviewFirst {
 				l.ends = []Status{Completed, Refused}
 			}
 			l.body = func(d *dice) schema.Input {
-				g := withChanges(saleBody(), "asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
+				g := withChanges(saleBody(), "asset_cost", d.amountText(money.FromUint64(5000)), "markup_rate", d.numberText(0, 100), "instalments", d.numberText(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
-						g[name] = []byte(`"` + d.whole(0, 300) + `"`)
+						g[name] = []byte(`"` + d.numberText(0, 300) + `"`)
 					}
 				}
 				return g
@@ -332,12 +332,12 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				Reject: reasonBody,
 				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
-					d.setSometimes(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
+					d.setSometimes(g, "supplier_deposit", d.amountText(money.FromUint64(2000)))
 					return g
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
 					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
-					d.setSometimes(g, "actual_cost", d.sum(slCost.Get(v)))
+					d.setSometimes(g, "actual_cost", d.amountText(slCost.Get(v)))
 					return g
 				},
 				RecordPayment:     amountsOf("amount", slOutstanding.Get),
@@ -353,18 +353,18 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
+			l := randomLives{product: Safekeeping, reading: reading, checkColumns: checkSafekeepingColumns, ends: []Status{Active, Closed}}
 			l.body = func(d *dice) schema.Input {
-				return withChanges(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
+				return withChanges(keepingBody(), "custody_type", d.quotedWord("guaranteed", "trust"), "initial_amount", d.amountText(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				PutIn:    amountsOf("amount", defaultBound),
 				Withdraw: amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
-					return input("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
+					return input("amount", d.amountText(money.FromUint64(50)), "granted_by", d.quotedWord("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.text("teller 7", "")) },
+				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.quotedWord("teller 7", "")) },
 			}
 			l.rare = []Action{Close}
 			l.check(t)

@@ -106,8 +106,8 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 		if reading == Secular {
 			x.do(Submit)
 		}
-		x.do(Pass, pairsOf(board())...)
-		if _, err := x.r.Act(Pass, board(), x.now); err == nil || !strings.Contains(err.Error(), want) {
+		x.do(Pass, pairsOf(boardReview())...)
+		if _, err := x.r.Act(Pass, boardReview(), x.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", reading.Name, err, want)
 		}
 	}

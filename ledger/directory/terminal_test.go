@@ -86,7 +86,7 @@ func newTerminal(draft Terminal) (*Terminal, error) {
 }
 
 func TestWhatNeverChangesOfATerminal(t *testing.T) {
-	stored := terminal(t, 1, PaymentTerminal, `{"priority":3}`)
+	stored := testTerminal(t, 1, PaymentTerminal, `{"priority":3}`)
 	for body, field := range map[string]string{
 		`{"partner_id":3,"provider":"simulator","type":"payment","env":"prod"}`: "",
 		`{"partner_id":4}`:       "partner_id",
@@ -177,11 +177,11 @@ func TestSettings(t *testing.T) {
 		`{"description":"` + strings.Repeat("é", MaxDescription+1) + `"}`: "provider_params.description",
 	} {
 		_, err := ParseSettings([]byte(text))
-		wantField(t, shorten(text), err, field)
+		wantField(t, beginningOf(text), err, field)
 	}
 }
 
-func shorten(s string) string { return s[:min(len(s), 60)] }
+func beginningOf(s string) string { return s[:min(len(s), 60)] }
 
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
@@ -260,7 +260,7 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 			MerchantParams: params, Env: money.Prod, Active: true,
 		}, false)
 		wantField(t, list, err, want)
-		_, _, err = terminal(t, 1, PaymentTerminal, "").Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
+		_, _, err = testTerminal(t, 1, PaymentTerminal, "").Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, list, err, want)
 	}
 	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
@@ -308,7 +308,7 @@ func TestTerminalPatch(t *testing.T) {
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
-func terminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
+func testTerminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
 	term, _, err := NewTerminal(Terminal{
 		ID: testID(id), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: kind,
@@ -324,10 +324,10 @@ func TestServes(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	five := money.FromUint64(5)
-	plain := terminal(t, 1, PaymentTerminal, ``)
-	narrow := terminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
-	elsewhere := terminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
-	off := terminal(t, 3, PaymentTerminal, ``)
+	plain := testTerminal(t, 1, PaymentTerminal, ``)
+	narrow := testTerminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
+	elsewhere := testTerminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
+	off := testTerminal(t, 3, PaymentTerminal, ``)
 	off.Active = false
 	for name, c := range map[string]struct {
 		terminal *Terminal
@@ -341,7 +341,7 @@ func TestServes(t *testing.T) {
 		"another type":                         {plain, PayoutTerminal, usd, "bank_card", 1, false},
 		"another env":                          {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
 		"switched off":                         {off, PaymentTerminal, usd, "bank_card", 1, false},
-		"notification only":                    {terminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
+		"notification only":                    {testTerminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
 		"fits":                                 {narrow, PaymentTerminal, tron, "bank_card", 6, true},
 		"at the minimum":                       {narrow, PaymentTerminal, tron, "bank_card", 5, true},
 		"below the minimum":                    {narrow, PaymentTerminal, tron, "bank_card", 4, false},
@@ -369,11 +369,11 @@ func TestServes(t *testing.T) {
 func TestCandidatesByPriorityThenID(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	terminals := []*Terminal{
-		terminal(t, 4, PaymentTerminal, `{"priority":1}`),
-		terminal(t, 3, PaymentTerminal, ``),
-		terminal(t, 2, PayoutTerminal, ``),
-		terminal(t, 1, PaymentTerminal, ``),
-		terminal(t, 5, PaymentTerminal, `{"priority":-1}`),
+		testTerminal(t, 4, PaymentTerminal, `{"priority":1}`),
+		testTerminal(t, 3, PaymentTerminal, ``),
+		testTerminal(t, 2, PayoutTerminal, ``),
+		testTerminal(t, 1, PaymentTerminal, ``),
+		testTerminal(t, 5, PaymentTerminal, `{"priority":-1}`),
 	}
 	before := fmt.Sprint(terminals[0].ID, terminals[4].ID)
 	var order bytes.Buffer
@@ -389,9 +389,9 @@ func TestCandidatesByPriorityThenID(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	plain := terminal(t, 1, PaymentTerminal, ``)
-	tron := terminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
-	both := terminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
+	plain := testTerminal(t, 1, PaymentTerminal, ``)
+	tron := testTerminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
+	both := testTerminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
 	for _, c := range []struct {
 		terminal      *Terminal
 		currency      money.Currency
@@ -470,7 +470,7 @@ func TestSettlementAsset(t *testing.T) {
 			money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, false,
 		},
 	} {
-		got, other := terminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
+		got, other := testTerminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
 		if got != c.want || other != c.other {
 			t.Errorf("%s for %v: %v %v, want %v %v", c.params, c.source, got, other, c.want, c.other)
 		}

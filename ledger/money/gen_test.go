@@ -83,7 +83,7 @@ func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 
 func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func noAllocation(t *testing.T, what string, f func()) {
+func wantNoAllocation(t *testing.T, what string, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, f); n != 0 {
 		t.Errorf("%s allocates %v times", what, n)

@@ -77,7 +77,7 @@ func TestPortionRoundsDown(t *testing.T) {
 		{max256, 9999, "115780510028392463804028627910187039062484657667173999983053638249512338326971"},
 		{max256, 10001, ErrOverflow.Error()},
 	} {
-		if got := result(MustParse(c.amount).Portion(c.bps)); got != c.want {
+		if got := resultText(MustParse(c.amount).Portion(c.bps)); got != c.want {
 			t.Errorf("%s at %v bps = %s, want %s", c.amount, c.bps, got, c.want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestConvertEdges(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ParseRate(%s): %v", c.rate, err)
 		}
-		if got := result(MustParse(c.amount).Convert(rate, c.from, c.to)); got != c.want {
+		if got := resultText(MustParse(c.amount).Convert(rate, c.from, c.to)); got != c.want {
 			t.Errorf("%s × %s, scale %d to %d = %s, want %s", c.amount, c.rate, c.from, c.to, got, c.want)
 		}
 	}

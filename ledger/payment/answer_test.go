@@ -54,8 +54,8 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 // the specification's. A time-out never fails a charge, and a held or waiting charge stays so
 // until its time is over.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
-	rail := func(self, holds, settles, voids string) map[string]string {
-		wait := "await: " + self + ", due 10s"
+	atRail := func(status, holds, settles, voids string) map[string]string {
+		wait := "await: " + status + ", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "fail: failed" + voids + ", release 100, final", "held": holds + ", due 168h0m0s",
@@ -63,8 +63,8 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
 		}
 	}
-	held := func(self, voids string) map[string]string {
-		wait, again := "await: "+self+", due 168h0m0s", "await: "+self+", due 10s"
+	held := func(status, voids string) map[string]string {
+		wait, again := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
@@ -97,17 +97,17 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	}{
 		{payment.Payment, payment.Authorizing, first(in, "posted", "")},
 		{payment.Payment, payment.ActionRequired, payer(in, "posted", "")},
-		{payment.Payment, payment.Charging, rail("charging", in, "posted", "")},
-		{payment.Payment, payment.PreAuthorized3DS, rail("pre_authorized_3ds", in, "posted", "")},
-		{payment.Payment, payment.AuthRequired, rail("auth_required", in, "posted", "")},
-		{payment.Payment, payment.Unknown, rail("unknown", in, "posted", "")},
-		{payment.Payment, payment.Cancelled, rail("cancelled", in, "posted", "")},
+		{payment.Payment, payment.Charging, atRail("charging", in, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", in, "posted", "")},
+		{payment.Payment, payment.AuthRequired, atRail("auth_required", in, "posted", "")},
+		{payment.Payment, payment.Unknown, atRail("unknown", in, "posted", "")},
+		{payment.Payment, payment.Cancelled, atRail("cancelled", in, "posted", "")},
 		{payment.Payment, payment.PaymentHeld, held("payment_suspended", ", void")},
 		{payment.Payout, payment.Authorizing, first(out, "capture", ", void")},
 		{payment.Payout, payment.ActionRequired, payer(out, "capture", ", void")},
-		{payment.Payout, payment.Charging, rail("charging", out, "capture", ", void")},
-		{payment.Payout, payment.PreAuthorized3DS, rail("pre_authorized_3ds", out, "capture", ", void")},
-		{payment.Payout, payment.Cancelled, rail("cancelled", out, "capture", ", void")},
+		{payment.Payout, payment.Charging, atRail("charging", out, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", out, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, atRail("cancelled", out, "capture", ", void")},
 		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
 	} {
 		if len(c.want) != len(answers) {
@@ -117,7 +117,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			l := inState(t, c.kind, c.in)
 			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
-			if got := briefly(l.onAnswer(answers[name])); got != want {
+			if got := summaryOf(l.onAnswer(answers[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
 			}
 			wantUnchanged(t, before, decided)
@@ -125,7 +125,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	}
 }
 
-func briefly(d payment.Decision) string {
+func summaryOf(d payment.Decision) string {
 	var names []string
 	phase := ""
 	for _, e := range d.Events {
@@ -356,12 +356,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := briefly(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	l = inState(t, payment.Payment, payment.ActionRequired)
-	if got, want := briefly(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -86,7 +86,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 		}}, usd, rub, "92.5"},
 	} {
 		l := newCharged(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
-		l.refundsAs(c.name, "charged", c.parts)
+		l.checkRefunds(c.name, "charged", c.parts)
 	}
 }
 

@@ -145,7 +145,7 @@ func (l *scenario) newRequestID() ledger.ID {
 	return uuid.UUID{9, l.requests}
 }
 
-func part(amount string) *money.Amount {
+func amountPointer(amount string) *money.Amount {
 	if amount == "" {
 		return nil
 	}
@@ -156,12 +156,12 @@ func part(amount string) *money.Amount {
 // refunds requests a refund of an amount, or of all that is left if the amount is empty.
 func (l *scenario) refunds(amount string) payment.Decision {
 	l.t.Helper()
-	return l.onRequest(l.c.Refund(l.r, part(amount), l.newRequestID()))
+	return l.onRequest(l.c.Refund(l.r, amountPointer(amount), l.newRequestID()))
 }
 
 func (l *scenario) commits(amount string) payment.Decision {
 	l.t.Helper()
-	return l.onRequest(l.c.Commit(l.r, part(amount), l.newRequestID()))
+	return l.onRequest(l.c.Commit(l.r, amountPointer(amount), l.newRequestID()))
 }
 
 func (l *scenario) cancels() payment.Decision {

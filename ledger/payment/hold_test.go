@@ -106,16 +106,16 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 func TestWhatCanBeCommitted(t *testing.T) {
 	held := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
-		_, err := held.c.Commit(held.r, part(amount), held.newRequestID())
+		_, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID())
 		wantRefused(t, err, code)
 	}
 	for _, amount := range []string{"1", "1000"} {
-		if _, err := held.c.Commit(held.r, part(amount), held.newRequestID()); err != nil {
+		if _, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID()); err != nil {
 			t.Errorf("%s: %v", amount, err)
 		}
 	}
 	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	_, err := payout.c.Commit(payout.r, part("10"), payout.newRequestID())
+	_, err := payout.c.Commit(payout.r, amountPointer("10"), payout.newRequestID())
 	wantRefused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
 	for name, l := range map[string]*scenario{
 		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),

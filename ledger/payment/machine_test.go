@@ -50,8 +50,8 @@ var grid = map[payment.Status]steps{
 	"unknown":            atRailSteps("unknown", steps{"process": "charging"}),
 	"cancelled":          atRailSteps("cancelled", steps{"process": "charging"}),
 	// held, two-phase → charged by commit, failed by cancel or expiry.
-	"payment_suspended": suspended("payment_suspended"),
-	"payout_suspended":  suspended("payout_suspended"),
+	"payment_suspended": suspendedSteps("payment_suspended"),
+	"payout_suspended":  suspendedSteps("payout_suspended"),
 	// charged → refunded, refunding, reversed.
 	"charged": {
 		"refund": "charged", "refund_pending": "refunding", "refund_done": "refunded", "refund_refused": "charged",
@@ -78,22 +78,22 @@ var grid = map[payment.Status]steps{
 }
 
 // atRailSteps returns the steps out of a status in which the rail has the charge, with the given ones added.
-func atRailSteps(self payment.Status, more steps) steps {
+func atRailSteps(status payment.Status, more steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
 		"hold_payment": "payment_suspended", "hold_payout": "payout_suspended",
-		"await": self, "submit": self, "cancel": self, "void": "failed", "void_failed": self,
+		"await": status, "submit": status, "cancel": status, "void": "failed", "void_failed": status,
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
-	delete(row, "pass_"+payment.Event(self)) // it is the status already
+	delete(row, "pass_"+payment.Event(status)) // it is the status already
 	maps.Copy(row, more)
 	return row
 }
 
-func suspended(self payment.Status) steps {
+func suspendedSteps(status payment.Status) steps {
 	return steps{
-		"commit": self, "capture": "charged", "commit_refused": self, "cancel": self, "lapse": self, "void": "failed", "void_failed": self,
-		"await": self, "settle": "charged", "fail": "failed",
+		"commit": status, "capture": "charged", "commit_refused": status, "cancel": status, "lapse": status, "void": "failed", "void_failed": status,
+		"await": status, "settle": "charged", "fail": "failed",
 	}
 }
 

@@ -204,12 +204,12 @@ func (o *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 			for _, p := range e.Entry.Postings {
 				source := p.Asset == d.Record.Asset
 				if source && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !source && p.Account == ledger.FXPosition {
-					raise(o.openRefund, p.Asset, number(p.Amount))
+					addHeadroom(o.openRefund, p.Asset, number(p.Amount))
 				}
 			}
 		case payment.RefundDone:
 			for key, n := range o.openRefund {
-				raiseKey(o.finishedRefunds, key, n)
+				addToCounter(o.finishedRefunds, key, n)
 			}
 			o.openRefund = nil
 		case payment.RefundRefused, payment.FurtherRefundRefused:
@@ -218,11 +218,11 @@ func (o *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 	}
 }
 
-func raise(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
-	raiseKey(sums, "headroom/"+asset.String(), by)
+func addHeadroom(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
+	addToCounter(sums, "headroom/"+asset.String(), by)
 }
 
-func raiseKey(sums map[string]*big.Int, key string, by *big.Int) {
+func addToCounter(sums map[string]*big.Int, key string, by *big.Int) {
 	if sums[key] == nil {
 		sums[key] = new(big.Int)
 	}
@@ -234,29 +234,29 @@ func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
 		if a.Path == ledger.Bank {
-			raise(want, a.Asset, &s.posted[ledger.Debit])
+			addHeadroom(want, a.Asset, &s.posted[ledger.Debit])
 		}
 	}
 	for _, o := range all {
 		r := o.r
 		closed := r.Status == payment.Rejected || r.Status == payment.Failed
 		if o.bounds != nil && !closed {
-			raiseVolumes(want, o)
+			addVolumes(want, o)
 		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
-			raise(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
+			addHeadroom(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
-				raise(want, r.SettlementAsset, number(r.Dest))
+				addHeadroom(want, r.SettlementAsset, number(r.Dest))
 			}
 		}
 		for _, more := range []map[string]*big.Int{o.openRefund, o.finishedRefunds} {
 			for key, n := range more {
-				raiseKey(want, key, n)
+				addToCounter(want, key, n)
 			}
 		}
 	}
 	for key := range b.counters {
-		raiseKey(want, key, new(big.Int))
+		addToCounter(want, key, new(big.Int))
 	}
 	for key, n := range want {
 		have := b.counters[key]
@@ -293,7 +293,7 @@ func deepCopy(r *payment.Record) payment.Record {
 // step tries one action, whether it fits the state or not.
 func (o *randomTransaction) step() {
 	before, decided := deepCopy(o.r), o.r
-	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
+	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.onDue, o.refund, o.refund, o.cancel, o.commit, o.complete,
 		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
 	d, ok := rapid.SampledFrom(kinds).Draw(o.t, "step")()
 	if len(before.Attempts) == 0 {
@@ -336,8 +336,8 @@ func (o *randomTransaction) operation() (payment.Decision, bool) {
 	return o.c.OpAnswered(o.r, id, o.anyAnswer())
 }
 
-// wake decides at the due instant of the record, or at an earlier one, as after a restart.
-func (o *randomTransaction) wake() (payment.Decision, bool) {
+// onDue decides at the due instant of the record, or at an earlier one, as after a restart.
+func (o *randomTransaction) onDue() (payment.Decision, bool) {
 	early := rapid.Bool().Draw(o.t, "early")
 	if !early && o.c.Due != 0 {
 		if at := o.c.Due.Time(); at.After(o.c.Now) {
@@ -348,8 +348,8 @@ func (o *randomTransaction) wake() (payment.Decision, bool) {
 	return d, decided
 }
 
-// part draws a part of an amount, all of it, or more than it. nil stands for all that is left.
-func (o *randomTransaction) part(all money.Amount) *money.Amount {
+// drawAmount draws a part of an amount, all of it, or more than it. nil stands for all that is left.
+func (o *randomTransaction) drawAmount(all money.Amount) *money.Amount {
 	n := number(all)
 	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
 	case 0:
@@ -377,25 +377,25 @@ func (o *randomTransaction) refund() (payment.Decision, bool) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return unless(o.c.Refund(o.r, o.part(left), o.newRequestID()))
+	return acceptedDecision(o.c.Refund(o.r, o.drawAmount(left), o.newRequestID()))
 }
 
 func (o *randomTransaction) commit() (payment.Decision, bool) {
-	return unless(o.c.Commit(o.r, o.part(o.r.Amount), o.newRequestID()))
+	return acceptedDecision(o.c.Commit(o.r, o.drawAmount(o.r.Amount), o.newRequestID()))
 }
 
 func (o *randomTransaction) cancel() (payment.Decision, bool) {
-	return unless(o.c.Cancel(o.r, o.newRequestID()))
+	return acceptedDecision(o.c.Cancel(o.r, o.newRequestID()))
 }
 
 func (o *randomTransaction) complete() (payment.Decision, bool) {
 	if rapid.Bool().Draw(o.t, "material") {
-		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.newRequestID()))
+		return acceptedDecision(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.newRequestID()))
 	}
-	return unless(o.c.Complete(o.r, o.newRequestID()))
+	return acceptedDecision(o.c.Complete(o.r, o.newRequestID()))
 }
 
-func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
+func acceptedDecision(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (o *randomTransaction) reverse() (payment.Decision, bool) {
 	return o.c.DecideReversal(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})

@@ -47,9 +47,9 @@ func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	return payment.Failure{}
 }
 
-// raiseVolumes adds a pending or settled transaction to its volumes: its amount, or the part
+// addVolumes adds a pending or settled transaction to its volumes: its amount, or the part
 // that was captured.
-func raiseVolumes(want map[string]*big.Int, o *randomTransaction) {
+func addVolumes(want map[string]*big.Int, o *randomTransaction) {
 	amount := number(o.r.Amount)
 	if !o.r.Captured.IsZero() {
 		amount = number(o.r.Captured)
@@ -57,9 +57,9 @@ func raiseVolumes(want map[string]*big.Int, o *randomTransaction) {
 	settled := o.r.Status == payment.Charged || o.r.Status == payment.Refunding || o.r.Status == payment.Refunded || o.r.Status == payment.Reversed
 	for _, b := range o.bounds {
 		tail := b.Limit.String() + "/" + b.Window + "/" + b.Subject
-		raiseKey(want, "volume/"+tail, amount)
+		addToCounter(want, "volume/"+tail, amount)
 		if settled {
-			raiseKey(want, "settled/"+tail, amount)
+			addToCounter(want, "settled/"+tail, amount)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
 	} {
 		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
-		l.refundsAs(c.name, "charged", c.parts)
+		l.checkRefunds(c.name, "charged", c.parts)
 		if l.r.Refunded != l.r.Amount {
 			continue
 		}
@@ -93,8 +93,8 @@ func TestRefundsInParts(t *testing.T) {
 	}
 }
 
-// refundsAs runs refunds that the provider carries out at once, and checks their entries.
-func (l *scenario) refundsAs(name, status string, parts []refundPart) {
+// checkRefunds runs refunds that the provider carries out at once, and checks their entries.
+func (l *scenario) checkRefunds(name, status string, parts []refundPart) {
 	l.t.Helper()
 	for _, p := range parts {
 		d := l.refunds(p.amount)
@@ -120,9 +120,9 @@ func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
 	l.commits("400")
 	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, part("401"), l.newRequestID())
+	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
-	l.refundsAs("captured", "charged", []refundPart{ // 13 × 100 ÷ 400 = 3.25
+	l.checkRefunds("captured", "charged", []refundPart{ // 13 × 100 ÷ 400 = 3.25
 		{"100", "100", "Cr A:provider 100, Dr L:partner:1:available 97, Dr I:fees 3", "Cr A:provider 100, Dr L:partner:1:available 97*, Dr I:fees 3", "103"},
 		{"", "300", "Cr A:provider 300, Dr L:partner:1:available 290, Dr I:fees 10", "Cr A:provider 300, Dr L:partner:1:available 290*, Dr I:fees 10", "310"}})
 }
@@ -130,12 +130,12 @@ func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
 func TestRefundAboveTheRestIsRefused(t *testing.T) {
 	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
-		_, err := l.c.Refund(l.r, part(amount), l.newRequestID())
+		_, err := l.c.Refund(l.r, amountPointer(amount), l.newRequestID())
 		wantRefused(t, err, ledger.InvalidRefundAmount)
 	}
 	l.refunds("600")
 	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, part("401"), l.newRequestID())
+	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
 	l.refunds("400")
 }
@@ -160,7 +160,7 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 		"reversed":     decision.Record,
 		"a return":     decision.Return.Record,
 	} {
-		_, err := testContext.Refund(r, part("0"), otherID) // refused for its status, not for the amount
+		_, err := testContext.Refund(r, amountPointer("0"), otherID) // refused for its status, not for the amount
 		if err == nil {
 			t.Errorf("%s was refunded", name)
 			continue
@@ -174,7 +174,7 @@ func TestOneRefundAtATime(t *testing.T) {
 	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("1")
 	for _, answer := range []string{"nothing", "pending", "pending"} {
-		_, err := l.c.Refund(l.r, part("1"), l.newRequestID())
+		_, err := l.c.Refund(l.r, amountPointer("1"), l.newRequestID())
 		wantRefused(t, err, ledger.Conflict)
 		_, err = l.c.Cancel(l.r, l.newRequestID())
 		wantRefused(t, err, ledger.NotReversible)

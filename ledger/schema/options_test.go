@@ -127,7 +127,7 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	whole := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	complete := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
 		change func(*optionsRecord)
 		read   bool
@@ -138,7 +138,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		"violates the invariant":  {func(s *optionsRecord) { s.Share = -1 }, false},
 		"an offer without a name": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
 	} {
-		s := whole
+		s := complete
 		c.change(&s)
 		stored, err := markets.AppendStored(nil, &s, nil)
 		if err != nil {
@@ -148,7 +148,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		if c.read != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.read && !markets.Equal(got, &whole) {
+		if c.read && !markets.Equal(got, &complete) {
 			t.Errorf("%s: read is %+v", name, got)
 		}
 	}

@@ -43,8 +43,8 @@ var stalls = schema.NewType[narrowRecord]("stall",
 	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *narrowRecord) *string { return &s.Note }),
 )
 
-// sorted sorts the words of a text.
-func sorted(text string) string {
+// sortedWords returns the words of a text in alphabetical order.
+func sortedWords(text string) string {
 	words := strings.Fields(text)
 	slices.Sort(words)
 	return strings.Join(words, " ")
@@ -78,7 +78,7 @@ func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	} {
 		var faults schema.Faults
 		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
-		if got := sorted(faultyFields(&faults)); got != sorted(refused) {
+		if got := sortedWords(faultyFields(&faults)); got != sortedWords(refused) {
 			t.Errorf("%s: refused are %q, want %q", body, got, refused)
 		}
 	}
