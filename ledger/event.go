@@ -92,8 +92,8 @@ type Event struct {
 type Hash [32]byte
 
 // Stored has the hashes of what was stored with an event, so that a holder of a head of the
-// journal can verify the stored bytes too. The writer fills it. Package
-// posting/store defines the hashed bytes (HashRecord, HashNotices, HashClaim).
+// journal can verify the stored bytes too. The writer fills it. Package posting/store defines the
+// hashed bytes (HashRecord, HashNotices, HashClaim).
 type Stored struct {
 	// Record is the hash of the record after the event's step. Only the last event of a step has
 	// it, because a step stores its record once. A record that consists only of its event

@@ -92,8 +92,8 @@ func (s *SpikeDetector) count(failed bool) {
 	}
 }
 
-// advance moves the end of the window to an instant and drops the buckets that leave it. Until each
-// of them left, the share of failures may have been high, so it checks the share before it drops one.
+// advance moves the end of the window to an instant and drops the buckets that leave it. Before
+// it drops a bucket, it checks the share of failures, which may have been high until then.
 func (s *SpikeDetector) advance(to ledger.Micros) {
 	gone := 0
 	for ; gone < len(s.buckets); gone++ {

@@ -178,8 +178,9 @@ func (c *issueWithHolders) giveAwayRemainder() {
 	c.undistributed = new(big.Int)
 }
 
-// Each holder gets the exact amount even if there are too many holders to pay them all at once. The numbers
-// of holders are the largest without batches, one more, one that fills the last batch, and one that does not.
+// Each holder gets the exact amount even if there are too many holders to pay them all at once. The tested
+// numbers of holders are the largest that needs no batches, this number plus one, a number that fills the last
+// batch, and a random number.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	d := newRandom(t)
 	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + d.IntN(900), maxAtOnce}

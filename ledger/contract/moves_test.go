@@ -7,10 +7,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A handler that moves money must declare it, because the proof that no money moves before a
-// review uses these declarations. Random lives of a product find
-// a handler that books an entry without the declaration. Managed investments and leases are covered here,
-// the other products beside their own tests.
+// A handler that moves money must declare it, because the proof that no money moves before a review uses these
+// declarations. Random lives of a product find a handler that books an entry without the declaration. Managed
+// investments and leases are covered here, the other products beside their own tests.
 func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 	datedAmounts := func(name string, most money.Amount) func(*dice, schema.Row) schema.Input {
 		return func(d *dice, v schema.Row) schema.Input {

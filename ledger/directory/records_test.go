@@ -106,7 +106,7 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 		`{}`:                                    "name",
 		`{"name":"A","type":"shop"}`:            "type",
 		`{"name":"A","type":7}`:                 "type",
-		`{"name":"A","type":""}`:                "", // as if there were none
+		`{"name":"A","type":""}`:                "", // an empty text counts as absent
 		`{"name":"A","status":"closed"}`:        "status",
 		`{"name":"A","status":null}`:            "",
 		`{"name":"A","modules":"lending"}`:      "modules",

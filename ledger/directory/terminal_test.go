@@ -49,7 +49,7 @@ func TestTheRequestForATerminal(t *testing.T) {
 		`{"env":"test"}`:                "",
 		`{"env":"live"}`:                "env",
 		`{"env":7}`:                     "env",
-		`{"env":""}`:                    "", // as if there were none
+		`{"env":""}`:                    "", // an empty text counts as absent
 		`{"type":"refund"}`:             "type",
 		`{"type":null}`:                 "type",
 		`{"name":null}`:                 "name",

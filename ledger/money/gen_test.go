@@ -26,7 +26,7 @@ var edges = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// amounts draws edges frequently, and else every bit length with the same probability. So small and huge values
+// amounts often draws an edge; otherwise it draws every bit length with the same probability. So small and huge values
 // occur, and pairs of which one or both can take a fast path.
 func amounts() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {

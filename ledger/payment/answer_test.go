@@ -49,10 +49,9 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	return l
 }
 
-// The effect of every answer in every state in which the rail has the charge, after an inquiry
-// at the due instant: the events, the state, the entries and the next inquiry. The states are
-// the specification's. A time-out never fails a charge, and a held or waiting charge stays so
-// until its time is over.
+// The table has the effect of every answer in every state in which the rail has the charge: the events, the state, the
+// entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a charge, and a charge that
+// is held or waits for its payer stays so until its time is over.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	atRail := func(status, holds, settles, voids string) map[string]string {
 		wait := "await: " + status + ", due 10s"

@@ -76,7 +76,7 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	})
 }
 
-// anyAmount is small, large, or at the limit.
+// anyAmount draws an amount that is small, large, or the largest possible.
 func anyAmount(t *rapid.T, label string) string {
 	return rapid.OneOf(
 		rapid.StringMatching(`[1-9][0-9]{0,3}`),
@@ -116,7 +116,7 @@ func (o *randomTransaction) begin(id ledger.ID) {
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
 	if r.Type == payment.Payout && rapid.Bool().Draw(t, "funded") {
 		o.b.fund(r.Asset, ledger.MaxAmount)
-		o.b.fund(r.Asset, ledger.MaxAmount) // a fee on top exceeds the first
+		o.b.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
 		o.apply(o.c.Host(id, 1, r))
@@ -165,7 +165,8 @@ func (o *randomTransaction) apply(d payment.Decision) {
 	}
 }
 
-// checkDue checks that a transaction that is not over has a due instant in the future, and one that is over has none.
+// checkDue checks that a transaction which still waits for something has a due instant, and that one which is over has
+// none.
 func (o *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
@@ -179,7 +180,7 @@ func (o *randomTransaction) checkDue(d *payment.Decision) {
 			o.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
 	case d.Due > now:
-	case r.Status.Held() && d.Due == r.HoldUntil: // lapses at once
+	case r.Status.Held() && d.Due == r.HoldUntil: // the hold lapses at once
 	default:
 		o.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
 	}
@@ -274,7 +275,7 @@ func (o *randomTransaction) newRequestID() ledger.ID {
 	return uuid.UUID{9, byte(len(o.net)), o.requests, o.r.ID[1]}
 }
 
-// deepCopy returns a copy of a record that shares no memory with it that a decision could change.
+// deepCopy returns a copy of a record, which stays as it is if a decision changes the record by mistake.
 func deepCopy(r *payment.Record) payment.Record {
 	f := *r
 	if r.Op != nil {

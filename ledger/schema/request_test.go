@@ -54,7 +54,7 @@ func sortedWords(text string) string {
 func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	for body, refused := range map[string]string{
 		`{}`:                                    "",
-		`{"kind":""}`:                           "", // as if there were none
+		`{"kind":""}`:                           "", // an empty text counts as absent
 		`{"kind":"shoes"}`:                      "kind",
 		`{"open":"hour"}`:                       "",
 		`{"open":"day"}`:                        "open",
