@@ -125,8 +125,8 @@ func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
-// The internal code: the region, the reading's mark, ten random hexadecimal digits, and a check
-// digit. A letter counts as two digits, and every second digit from the right is doubled.
+// The internal code consists of the region, the reading's mark, ten random hexadecimal digits, and a check
+// digit. For the check digit, a letter counts as two digits, and every second digit from the right is doubled.
 func TestAnIssuesInternalCode(t *testing.T) {
 	id := uuid.MustParse("0123456789ab4cdef0123456789abcde"[:32])
 	for _, c := range []struct{ region, mark, want string }{

@@ -21,9 +21,9 @@ type naiveDeposit struct {
 	term, renewals, distributions                           int64
 }
 
-// Random actions and times: every accepted action balances and agrees with the accounts, a
-// refused action changes nothing, deposits with automatic renewal renew on their dates, and the
-// accounts of an ended deposit are empty.
+// Random actions are tried at random times. The entries of an accepted action balance and the columns agree
+// with the accounts. A refused action changes nothing, deposits with automatic renewal renew on their dates,
+// and the accounts of an ended deposit are empty.
 func TestRandomLivesOfDeposits(t *testing.T) {
 	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {

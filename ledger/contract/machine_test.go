@@ -42,8 +42,8 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 	}
 }
 
-// The specification's counterparts: the names of each product in both readings. The investment
-// deposit has no URL in the religious reading.
+// The table has the specification's names of each product in both readings. The investment deposit has no
+// URL in the religious reading.
 func TestEveryProductHasItsCounterpart(t *testing.T) {
 	want := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",

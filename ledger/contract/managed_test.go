@@ -384,8 +384,8 @@ func (p *naiveInvestment) next(name Action) Status {
 	return ""
 }
 
-// Random actions in both readings: every accepted action balances and agrees with the accounts,
-// a refused action changes nothing, and the accounts of an ended contract are empty.
+// Random actions are tried in both readings. The entries of an accepted action balance and the columns agree
+// with the accounts. A refused action changes nothing, and the accounts of an ended contract are empty.
 func TestRandomLivesOfManagedInvestments(t *testing.T) {
 	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -317,7 +317,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 	}
 }
 
-// A musharaka is reviewed, funded and active in one step: its creation.
+// The request that creates a musharaka also reviews, funds and activates it.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	body := withChanges(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	openWithChanges(t, Partnership, Religious, body, []fieldCase{

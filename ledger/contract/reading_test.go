@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A third reading, to prove that a reading is data: an ethical one, in which a committee
-// concludes under a charter, amounts may be integers, penalties go to a fund, and a contract is
-// approved from draft. The kernel and the products' arithmetic are unchanged.
+// ethical is a third reading, which proves that a reading is only data: neither the kernel nor the products'
+// arithmetic has to be changed for it. In this reading a committee concludes under a charter, amounts may be
+// integers, penalties go to a fund, and a draft can be approved.
 var (
 	committee = schema.Text(7, "committee", schema.Required)
 	charter   = schema.Text(8, "charter", schema.Required)

@@ -174,7 +174,7 @@ func TestActionsOfSafekeepingInEveryState(t *testing.T) {
 	})
 }
 
-// A wadiah is reviewed and active in one step: its creation.
+// The request that creates a wadiah also reviews and activates it.
 func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	body := keepingBody()
 	openWithChanges(t, Safekeeping, Religious, body, []fieldCase{

@@ -278,7 +278,7 @@ func TestSubjectsAreDistinctAndHashed(t *testing.T) {
 	for scope, want := range map[Scope]string{
 		ScopePartner: "",
 		ScopeCard:    p.Card,
-		// echo -n a@example.com | sha256sum | cut -c1-32; the address likewise.
+		// Computed with: echo -n a@example.com | sha256sum | cut -c1-32. The IP address is hashed in the same way.
 		ScopeEmail: "08168cd80dfd534ab0f10af10f1303fe",
 		ScopeIP:    "37fcff24bf62035b2b08020afc08b4fe",
 	} {

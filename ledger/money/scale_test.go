@@ -74,7 +74,7 @@ func TestUnresolvedScales(t *testing.T) {
 		{"USD", "tron", Prod},   // fiat lives on no chain
 		{"JPY", "", Prod},       // not in the table
 		{"usd", "", Prod},       // case matters
-		{"USD", "", 0},          // a row for both environments does not apply to none
+		{"USD", "", 0},          // an asset without an environment has no scale
 		{"USD", "", 3},          //
 		{"USDT", "TRON", Prod},  //
 		{"USDT ", "tron", Prod}, //

@@ -12,7 +12,7 @@ type Action struct {
 	Method       string        // "get" or "post"
 	URL          string        // where Params are sent; empty: nowhere
 	Params       []byte        // JSON object of strings (ActionParams); nil: none
-	Page         string        // where the service's hosted page sends the payer; empty: to URL
+	Page         string        // where the service's hosted page sends the payer; empty: it sends the payer to URL
 	PageUntil    ledger.Micros // when Page expires; 0: not before Until
 	Code         string        // the content of the QR code on the hosted page; empty: no code
 	Deposit      string        // the blockchain address for the payment, which the hosted page shows; empty: none

@@ -327,8 +327,8 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	}
 }
 
-// A rail that chooses the next inquiry is asked then, but never at the same instant again: a
-// manual clock would stay there forever.
+// If a rail chooses the time of the next inquiry, it is asked then, but never twice at the same instant: a manual clock
+// would stay at that instant forever.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		l := inState(t, payment.Payment, payment.Charging)
@@ -339,7 +339,7 @@ func TestRailChoosesTheNextInquiry(t *testing.T) {
 	}
 }
 
-// The specification: "rails pass through further non-final states".
+// In the specification's words: "rails pass through further non-final states".
 func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct {

@@ -33,11 +33,10 @@ type randomTransaction struct {
 	bounds      []payment.Bound // bounds with which it was sent to a provider
 }
 
-// Random requests, reports and answers in any order and under any terms: no decision panics or
-// changes the old record, entries balance and close exactly what was held, no refund exceeds
-// what settled, the headroom equals what live and settled transactions need, volumes equal their
-// amounts, and a transaction that is not settled, was reversed or fully refunded has moved
-// nothing.
+// Requests, reports and answers come in random order and under random terms. No decision panics or changes the old
+// record. Entries balance and close exactly what was held, and no refund exceeds what settled. The headroom is what
+// live and settled transactions need, and volumes are the sums of their amounts. A transaction that was rejected,
+// failed, was reversed, or was refunded with its fee has moved nothing in total.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {

@@ -77,7 +77,7 @@ func TestRefundsInParts(t *testing.T) {
 			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
 		{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refundPart{
 			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
-		// The smallest parts: the fee is returned once a whole unit of it is due.
+		// With the smallest parts, a unit of the fee is returned as soon as a whole one is due.
 		{"unit by unit", "3", refundable(feeDeducted(0, "2")), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},

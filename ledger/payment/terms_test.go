@@ -72,8 +72,8 @@ func zeros(n int) string {
 	return "000000000000000000000000000000000000000000000000000000000000000000000000"[:n]
 }
 
-// A transaction that the terms exclude is created rejected and without a terminal: no money is
-// held or reserved, and no inquiry is due.
+// A transaction that the terms exclude is created in status rejected and without a terminal. No money is held, nothing is
+// reserved, and no inquiry is due.
 func TestTermsThatRejectATransaction(t *testing.T) {
 	unscaled := money.Asset{Currency: "USDT", Env: money.Prod}
 	for name, c := range map[string]struct {

@@ -245,8 +245,7 @@ func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
 	}
 }
 
-// The keys of counters are not stored: a record from the store counts like one that never left
-// memory.
+// The keys of counters are not stored. Nevertheless a record from the store counts like one that never left memory.
 func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		says payment.Verdict

@@ -101,8 +101,8 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	}
 }
 
-// Invariants 1 and 3: each reason to refuse a closing is tested alone, and is the one that is reported if
-// later reasons apply too.
+// Invariants 1 and 3: months are closed in order and after their end. Of several reasons to refuse a closing, the first is
+// reported.
 func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	now := func(text string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, text)

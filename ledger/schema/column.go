@@ -42,7 +42,7 @@ type Column struct {
 	Of            *Table   // the columns of its rows, or of its review
 	Single        bool     // rows have at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all
-	RefuseEmpty   string   // the message that refuses an empty text in a request; empty: an empty text counts as null
+	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
 	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
 	Flag          string   // its flag on the command line; empty: as its name
 	InputOnly     bool     // it is only in requests, and neither stored nor shown

@@ -22,7 +22,7 @@ const MaxText = 255
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
-	KindWord Kind = wordKind{} // likewise; a refusal lists the words as a sentence
+	KindWord Kind = wordKind{} // string, one of Column.Words; a refusal lists the words as a sentence
 	KindID   Kind = idKind{}   // ledger.ID
 	KindDate Kind = dateKind{} // ledger.Date
 )

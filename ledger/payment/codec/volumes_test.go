@@ -22,10 +22,10 @@ func recordWithVolumes() *payment.Record {
 }
 
 const (
-	// A map of two pairs: the record's id, and its volumes.
+	// The beginning: a map of two pairs, of which the first is the record's id.
 	volumesHead = "02de0002" + "00c410" + "01000000000000000000000000000000"
 
-	// The heads are 4*3*20778 and 4*(3*682+1)+1 for windows with a number, and 2 for the one that follows as a text.
+	// The heads of the volumes are 4*3*20778 and 4*(3*682+1)+1 for windows with a number, and 2 for the one that follows as a text.
 	volumesForm = volumesHead + "31c444" +
 		"02000000000000000000000000000000" + "f89b0f" +
 		"03000000000000000000000000000000" + "fd3f" + "0466303064" +
