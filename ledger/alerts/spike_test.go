@@ -76,8 +76,8 @@ func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
 		s.Record(at(time.Duration(n)*gap), false)
-		least := min(n+1, int(SpikeWindow/gap))
-		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(least) || s.all > uint64(least)+uint64(bucketWidth/gap) {
+		wantOutcomes := min(n+1, int(SpikeWindow/gap))
+		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(wantOutcomes) || s.all > uint64(wantOutcomes)+uint64(bucketWidth/gap) {
 			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.buckets), s.all)
 		}
 	}

@@ -80,8 +80,8 @@ func checkIssueColumns(x *contractFixture) {
 		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, x.r.Status)
 	}
 	for _, h := range x.registerOf(x.r).holders {
-		if most := ciMost.Get(v); most > 0 && h.Certificates > most {
-			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, most)
+		if allowed := ciMost.Get(v); allowed > 0 && h.Certificates > allowed {
+			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
 		}
 	}
 }

@@ -295,11 +295,11 @@ func TestDistributionsAreBounded(t *testing.T) {
 	x := activeIssue(t, Secular)
 	x.do(Profit, "total_profit", `"1"`)
 	x.r = x.r.next()
-	full := make([]schema.Row, maxRows)
-	for i := range full {
-		full[i] = ciDistributions.Get(x.r.Values)[0]
+	fullList := make([]schema.Row, maxRows)
+	for i := range fullList {
+		fullList[i] = ciDistributions.Get(x.r.Values)[0]
 	}
-	ciDistributions.Set(x.r.Values, full)
+	ciDistributions.Set(x.r.Values, fullList)
 	x.wantRefused("total_profit", Profit, "total_profit", `"1"`)
 }
 

@@ -380,13 +380,13 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 
 func TestNumberOfDistributionsOfADepositIsBounded(t *testing.T) {
 	w, r := runningDeposit(t, depositBody)
-	full, all := r.next(), make([]schema.Row, maxRows)
+	fullRecord, all := r.next(), make([]schema.Row, maxRows)
 	for i := range all {
 		all[i] = dpDistribution.New()
 	}
-	dpDistributions.Set(full.Values, all[:maxRows-1])
-	full = w.act(full, Profit, input("gross_profit", `"0"`))
-	w.wantRefused(full, Profit, input("gross_profit", `"0"`), "gross_profit")
+	dpDistributions.Set(fullRecord.Values, all[:maxRows-1])
+	fullRecord = w.act(fullRecord, Profit, input("gross_profit", `"0"`))
+	w.wantRefused(fullRecord, Profit, input("gross_profit", `"0"`), "gross_profit")
 }
 
 // A reported period must end between the day on which the money was put in and today.

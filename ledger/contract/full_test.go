@@ -33,14 +33,14 @@ func worstBody(t *schema.Table, keep schema.Input) schema.Input {
 		if !c.Settable {
 			continue
 		}
-		most := c.MaxLength
-		if most == 0 {
-			most = schema.MaxText
+		maxLength := c.MaxLength
+		if maxLength == 0 {
+			maxLength = schema.MaxText
 		}
 		value := ""
 		switch c.Kind {
 		case schema.KindText:
-			value = worstText(most)
+			value = worstText(maxLength)
 			if c.DateOrTime {
 				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", schema.MaxText-21) + `Z"`
 			}

@@ -212,12 +212,12 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				}
 				c.bookBatches(end, Redeemed)
 				for id, n := range c.certificates {
-					less := int64(0)
+					penalty := int64(0)
 					if end == RedeemEarly {
-						less = min(c.penalty*n/c.sold, c.face*n)
+						penalty = min(c.penalty*n/c.sold, c.face*n)
 					}
-					c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(c.face*n-less))
-					c.penalties.Add(c.penalties, big.NewInt(less))
+					c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(c.face*n-penalty))
+					c.penalties.Add(c.penalties, big.NewInt(penalty))
 				}
 				c.giveAwayRemainder()
 				c.checkAccounts("")

@@ -312,17 +312,17 @@ func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
 
 func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
 	w, r := runningManaged(t, managedBody)
-	full := r.next()
-	miDistributions.Set(full.Values, make([]schema.Row, maxRows-1))
-	miLosses.Set(full.Values, make([]schema.Row, maxRows-1))
-	for i := range miDistributions.Stored(full.Values).([]schema.Row) {
-		miDistributions.Get(full.Values)[i], miLosses.Get(full.Values)[i] = miDistribution.New(), miLossRow.New()
+	fullRecord := r.next()
+	miDistributions.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
+	miLosses.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
+	for i := range miDistributions.Stored(fullRecord.Values).([]schema.Row) {
+		miDistributions.Get(fullRecord.Values)[i], miLosses.Get(fullRecord.Values)[i] = miDistribution.New(), miLossRow.New()
 	}
 	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
-	full = w.act(w.act(full, Profit, profit), Loss, loss)
-	w.wantRefused(full, Profit, profit, "gross_profit")
-	w.wantRefused(full, Loss, loss, "amount")
-	w.act(full, Complete, input("final_value", `"1"`))
+	fullRecord = w.act(w.act(fullRecord, Profit, profit), Loss, loss)
+	w.wantRefused(fullRecord, Profit, profit, "gross_profit")
+	w.wantRefused(fullRecord, Loss, loss, "amount")
+	w.act(fullRecord, Complete, input("final_value", `"1"`))
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {

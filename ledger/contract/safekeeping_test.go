@@ -121,12 +121,12 @@ func TestHibahsAreBounded(t *testing.T) {
 	x := activeSafekeeping(t)
 	row := skHibah.New()
 	skHibahBy.Set(row, "the board")
-	full := make([]schema.Row, maxRows-1)
-	for i := range full {
-		full[i] = row
+	almostFull := make([]schema.Row, maxRows-1)
+	for i := range almostFull {
+		almostFull[i] = row
 	}
 	x.r = x.r.next()
-	skHibahs.Set(x.r.Values, full)
+	skHibahs.Set(x.r.Values, almostFull)
 	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 	x.wantRefused("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }

@@ -94,13 +94,13 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "another private one", err, "notify_url")
 	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Partner]{
+	for label, patch := range map[string]schema.Change[Partner]{
 		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = same },
 		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = none },
 		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = name },
 	} {
 		_, _, err := inside.Patch(patch, false)
-		wantField(t, what, err, "")
+		wantField(t, label, err, "")
 	}
 }
 
@@ -118,13 +118,13 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "another private one", err, "merchant_params.notify_url")
 	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Terminal]{
+	for label, patch := range map[string]schema.Change[Terminal]{
 		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = same },
 		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = none },
 		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = name },
 	} {
 		_, _, err := inside.Patch(patch, false)
-		wantField(t, what, err, "")
+		wantField(t, label, err, "")
 	}
 }
 

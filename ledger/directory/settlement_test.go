@@ -16,8 +16,8 @@ func validDraft() SettlementDraft {
 }
 
 func TestFieldsOfASettlement(t *testing.T) {
-	most := ledger.MaxAmount
-	more, err := most.Add(money.FromUint64(1))
+	largest := ledger.MaxAmount
+	tooLarge, err := largest.Add(money.FromUint64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestFieldsOfASettlement(t *testing.T) {
 		"no currency":                          {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
 		"no env":                               {func(d *SettlementDraft) { d.Env = 0 }, "env"},
 		"nothing":                              {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
-		"10^72":                                {func(d *SettlementDraft) { d.Amount = most }, ""},
-		"10^72 and 1":                          {func(d *SettlementDraft) { d.Amount = more }, "amount"},
+		"10^72":                                {func(d *SettlementDraft) { d.Amount = largest }, ""},
+		"10^72 and 1":                          {func(d *SettlementDraft) { d.Amount = tooLarge }, "amount"},
 		"no reference":                         {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
 		"a blank reference":                    {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
 		"the longest reference":                {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},

@@ -422,12 +422,12 @@ func TestSecretsAreSealed(t *testing.T) {
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
 			t.Fatalf("stored is %q, %v", stored, err)
 		}
-		whole, err := readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
-		if err != nil || string(whole.ProviderParams) != params || string(whole.MerchantParams) != signs {
-			t.Fatalf("with keys it is %s and %s, %v", whole.ProviderParams, whole.MerchantParams, err)
+		opened, err := readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
+		if err != nil || string(opened.ProviderParams) != params || string(opened.MerchantParams) != signs {
+			t.Fatalf("with keys it is %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
 		}
-		if err := whole.Reparse(); err != nil || whole.Notification.Secret != "canary-2" || whole.Notification.SecretPrevious != "canary-3" {
-			t.Errorf("with keys it signs with %q, %v", whole.Notification.Secret, err)
+		if err := opened.Reparse(); err != nil || opened.Notification.Secret != "canary-2" || opened.Notification.SecretPrevious != "canary-3" {
+			t.Errorf("with keys it signs with %q, %v", opened.Notification.Secret, err)
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {

@@ -72,9 +72,9 @@ func TestTheRequestForATerminal(t *testing.T) {
 	if err != nil || got.Env != money.Prod || !got.Active || got.Partner != 3 || got.Provider != Simulator || got.Type != PaymentTerminal {
 		t.Errorf("the defaults are %+v, %v", got, err)
 	}
-	full := merged(t, plain,
+	allMembers := merged(t, plain,
 		`{"env":"test","is_active":false,"provider_params":{"priority":4},"merchant_params":{"secret":"s"},"merchant_adapter":"a"}`)
-	got, err = createByRequest(t, Terminals, full, newTerminal)
+	got, err = createByRequest(t, Terminals, allMembers, newTerminal)
 	if err != nil || got.Env != money.Test || got.Active || got.Settings.Priority != 4 || got.Notification.Secret != "s" || got.MerchantAdapter != "a" {
 		t.Errorf("%+v, %v", got, err)
 	}

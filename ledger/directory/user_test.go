@@ -20,7 +20,7 @@ func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 }
 
 func TestFieldsOfAUser(t *testing.T) {
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		change func(*User)
 		field  string
 	}{
@@ -43,9 +43,9 @@ func TestFieldsOfAUser(t *testing.T) {
 		"a partner without a role": {func(d *User) { d.Partner = 7 }, "partner_id"},
 	} {
 		u, event, err := newUser(t, c.change)
-		wantField(t, what, err, c.field)
+		wantField(t, name, err, c.field)
 		if err == nil && (event.Name != "create" || event.To != "active" || !u.Active || !u.Roles.Valid()) {
-			t.Errorf("%s: %+v %+v", what, u, event)
+			t.Errorf("%s: %+v %+v", name, u, event)
 		}
 	}
 	u, _, err := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner", "client", "auditor", "admin"}, 7 })
@@ -111,7 +111,7 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	}
 	text, off, on, eight := "other", false, true, int64(8)
 	both, auditor := Roles{"partner", "auditor"}, Roles{"auditor"}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		patch schema.Change[User]
 		event string
 		ends  bool
@@ -129,11 +129,11 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 		session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
 		next, event, err := anna.Patch(c.patch)
 		if err != nil || event.Name != c.event || (event.Name == "") != (next == anna) {
-			t.Errorf("%s: %+v %v", what, event, err)
+			t.Errorf("%s: %+v %v", name, event, err)
 			continue
 		}
 		if ended := !next.AllowsSession(session); ended != c.ends {
-			t.Errorf("%s: ended %v, want %v", what, ended, c.ends)
+			t.Errorf("%s: ended %v, want %v", name, ended, c.ends)
 		}
 	}
 	inactive, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })

@@ -137,18 +137,18 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	}
 	net[at].Add(net[at], change) // net does not tell a partner's two accounts apart
 
-	own := b.account(p.Account, p.Asset)
+	account := b.account(p.Account, p.Asset)
 	spilt := new(big.Int)
 	if p.Spill != "" {
 		other := b.account(p.Spill, p.Asset)
 		if p.Side == ledger.Credit {
 			spilt = coveredPart(other.owed(), amount)
 		} else {
-			spilt.Sub(amount, coveredPart(own.available(), amount))
+			spilt.Sub(amount, coveredPart(account.available(), amount))
 		}
 		other.posted[p.Side].Add(&other.posted[p.Side], spilt)
 	}
-	own.posted[p.Side].Add(&own.posted[p.Side], amount.Sub(amount, spilt))
+	account.posted[p.Side].Add(&account.posted[p.Side], amount.Sub(amount, spilt))
 }
 
 // coveredPart returns the part of an amount that the available sum covers; zero if that sum is negative.
@@ -253,15 +253,15 @@ func (b *books) check() {
 			assets[a.Asset] = new(balance)
 		}
 		total := assets[a.Asset]
-		room := b.counters["headroom/"+a.Asset.String()]
+		reserved := b.counters["headroom/"+a.Asset.String()]
 		for side, sign := range map[ledger.Side]int64{ledger.Debit: 1, ledger.Credit: -1} {
 			total.posted.Add(&total.posted, new(big.Int).Mul(&s.posted[side], big.NewInt(sign)))
 			total.pending.Add(&total.pending, new(big.Int).Mul(&s.pending[side], big.NewInt(sign)))
-			if s.posted[side].Sign() != 0 && (room == nil || s.posted[side].Cmp(room) > 0) {
-				b.t.Fatalf("%v: %v posted on %v, %v is reserved", a, &s.posted[side], side, room)
+			if s.posted[side].Sign() != 0 && (reserved == nil || s.posted[side].Cmp(reserved) > 0) {
+				b.t.Fatalf("%v: %v posted on %v, %v is reserved", a, &s.posted[side], side, reserved)
 			}
-			if s.pending[side].Sign() != 0 && (room == nil || s.pending[side].Cmp(room) > 0) {
-				b.t.Fatalf("%v: %v pending on %v, %v is reserved", a, &s.pending[side], side, room)
+			if s.pending[side].Sign() != 0 && (reserved == nil || s.pending[side].Cmp(reserved) > 0) {
+				b.t.Fatalf("%v: %v pending on %v, %v is reserved", a, &s.pending[side], side, reserved)
 			}
 		}
 		if strings.HasSuffix(string(a.Path), ":receivable") && s.owed().Sign() < 0 {

@@ -338,9 +338,9 @@ func (d *Decision) undecided() {
 func (c DecisionContext) done(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
-		held, whole := r.hold().Postings, *r
+		held, original := r.hold().Postings, *r
 		assertPriced(r.price(o.Amount))
-		d.Counters = r.releaseSurplus(&whole, c.Org)
+		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
 		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
 		d.move(Capture, r.capture(held))

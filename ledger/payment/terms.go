@@ -101,8 +101,8 @@ func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crosses() {
 		return true
 	}
-	most, err := r.converted(money.Signed{Abs: amount})
-	return err == nil && !ledger.MaxAmount.Less(most)
+	largestReturn, err := r.converted(money.Signed{Abs: amount})
+	return err == nil && !ledger.MaxAmount.Less(largestReturn)
 }
 
 // converted returns a part of the amount in the destination's asset, rounded down; zero for a negative part.

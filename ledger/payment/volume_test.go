@@ -60,8 +60,8 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 	l := &scenario{t: t, c: testContext}
 	d := l.apply(l.c.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
 	l.wantVolumes(d, reserves, true) // the amount, without the fee
-	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
-		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
+	for i, maxVolume := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
+		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
 		}
 	}
@@ -284,7 +284,7 @@ func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
 				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
 			}
-			if room := l.c.Room; size > len(d.Counters) && &room[0] != &d.Counters[0] {
+			if memory := l.c.Room; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
 				t.Errorf("room for %d is not used", size)
 			}
 		}

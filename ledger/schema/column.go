@@ -37,7 +37,7 @@ type Column struct {
 	AllowZero     bool     // an amount may be zero
 	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
-	MaxLength     int      // the most characters of a text, or entries of a list
+	MaxLength     int      // the largest number of characters of a text, or of entries of a list
 	Words         []string // of an enumeration
 	Of            *Table   // the columns of its rows, or of its review
 	Single        bool     // rows have at most one row, shown as an object

@@ -16,7 +16,7 @@ type narrowRecord struct {
 	Kind   string
 	Open   time.Duration
 	Ends   ledger.Micros
-	Most   int64
+	Max    int64
 	Rules  []byte
 	Note   string
 }
@@ -38,7 +38,7 @@ var stalls = schema.NewType[narrowRecord]("stall",
 		},
 		func(s *narrowRecord, name string) { s.Open = hours[name] }),
 	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *narrowRecord) *ledger.Micros { return &s.Ends }),
-	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Most }),
+	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Max }),
 	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *narrowRecord) *[]byte { return &s.Rules }),
 	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *narrowRecord) *string { return &s.Note }),
 )
@@ -97,14 +97,14 @@ func TestInstantIsParsedFromText(t *testing.T) {
 
 // A change can remove the value of a column whose type has an empty value, whether the column is shown or not.
 func TestNullRemovesAValue(t *testing.T) {
-	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Most: 3, Rules: []byte(`{"a":1}`), Note: "n"}
+	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Max: 3, Rules: []byte(`{"a":1}`), Note: "n"}
 	for body, c := range map[string]struct {
 		refused string
 		want    func(*narrowRecord)
 	}{
 		`{"open":null}`:    {"", func(s *narrowRecord) { s.Open = 0 }},
 		`{"ends_at":null}`: {"", func(s *narrowRecord) { s.Ends = 0 }},
-		`{"most":null}`:    {"", func(s *narrowRecord) { s.Most = 0 }},
+		`{"most":null}`:    {"", func(s *narrowRecord) { s.Max = 0 }},
 		`{"rules":null}`:   {"", func(s *narrowRecord) { s.Rules = nil }},
 		`{"note":null}`:    {"", func(s *narrowRecord) { s.Note = "" }},
 		`{"kind":null}`:    {"kind", nil},

@@ -81,9 +81,9 @@ func (textKind) Check(c *Column, value any) string {
 	if c.DateOrTime && !isDateOrTime(text) {
 		return "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
 	}
-	most := c.MaxLength
-	if most == 0 {
-		most = MaxText
+	maxLength := c.MaxLength
+	if maxLength == 0 {
+		maxLength = MaxText
 	}
 	if problem := textProblem(text); problem != "" {
 		return problem
@@ -93,8 +93,8 @@ func (textKind) Check(c *Column, value any) string {
 		return "must not hold control characters"
 	case c.LongerThan > 0 && utf8.RuneCountInString(trimInvisible(text)) <= c.LongerThan:
 		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
-	case utf8.RuneCountInString(text) > most:
-		return "must be at most " + strconv.Itoa(most) + " characters"
+	case utf8.RuneCountInString(text) > maxLength:
+		return "must be at most " + strconv.Itoa(maxLength) + " characters"
 	}
 	return ""
 }

@@ -212,8 +212,8 @@ func inverted(b []byte) []byte {
 }
 
 func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
-	full := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
-	stored, err := shops.AppendStored(nil, &full, vault{})
+	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	stored, err := shops.AppendStored(nil, &original, vault{})
 	if err != nil || strings.Contains(string(stored), "hidden") {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
@@ -221,7 +221,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if err := shops.ReadStored(stored, &got, vault{}); err != nil {
 		t.Fatal(err)
 	}
-	want := full
+	want := original
 	want.Made = 0 // it is transient
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read is %+v, want %+v", got, want)
@@ -230,7 +230,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if err := shops.ReadStored(stored, &got, vault{locked: true}); err != nil || got.Secret != "" || got.Name != "a" {
 		t.Errorf("without keys %+v, %v is read", got, err)
 	}
-	if _, err := shops.AppendStored(nil, &full, vault{locked: true}); err == nil {
+	if _, err := shops.AppendStored(nil, &original, vault{locked: true}); err == nil {
 		t.Error("a secret is stored that cannot be sealed")
 	}
 	for _, bad := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {

@@ -67,9 +67,9 @@ func (l *scenario) onOutcome(paid bool) *scenario {
 	return l
 }
 
-func (l *scenario) request(what func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
+func (l *scenario) request(request func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
 	l.t.Helper()
-	d, err := what(l.r, l.now)
+	d, err := request(l.r, l.now)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -252,10 +252,10 @@ func TestPauseAndCancelDoNotWaitForARenewal(t *testing.T) {
 
 func TestCancelIsFinal(t *testing.T) {
 	l := newSubscription(t, 30).request(cancel).want("cancelled", -1).wantNotified("cancelled cancelled")
-	for name, what := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
+	for name, request := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	} {
-		if _, err := what(l.r, l.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		if _, err := request(l.r, l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

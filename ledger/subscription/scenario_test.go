@@ -43,7 +43,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
-			switch what := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); what {
+			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
 			case "wake":
 				wake(t, l, &o)
 			case "hear":
@@ -61,7 +61,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 					l.apply(l.r.ContinueWaiting(false, l.now))
 				}
 			default:
-				ask(t, l, &o, what)
+				ask(t, l, &o, action)
 			}
 			agrees(t, l, &o)
 		}
@@ -103,19 +103,19 @@ func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) boo
 	return false
 }
 
-func ask(t *rapid.T, l *scenario, o *naiveSubscription, what string) {
+func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
-	}[what](l.r, l.now)
-	may := !o.cancelled && (what == "cancel" || o.paused == (what == "resume"))
+	}[action](l.r, l.now)
+	may := !o.cancelled && (action == "cancel" || o.paused == (action == "resume"))
 	if (err == nil) != may {
-		t.Fatalf("%s while %s: %v", what, o.status(), err)
+		t.Fatalf("%s while %s: %v", action, o.status(), err)
 	}
 	if err != nil {
 		return
 	}
 	l.apply(d)
-	switch what {
+	switch action {
 	case "pause":
 		o.paused = true
 	case "resume":

@@ -135,8 +135,8 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 func TestAnySubsetOfFieldsIsStored(t *testing.T) {
 	d := newRandom(t)
 	for range 2_000 {
-		few := 1 + d.IntN(6)
-		want := recordWith(d, func() bool { return d.IntN(few) == 0 })
+		oneIn := 1 + d.IntN(6)
+		want := recordWith(d, func() bool { return d.IntN(oneIn) == 0 })
 		if got, err := paymentcodec.Decode(paymentcodec.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
 		}
@@ -164,19 +164,19 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{2, 0x80})
 	f.Add(paymentcodec.Encode(new(payment.Record)))
 	f.Add(paymentcodec.Encode(recordWith(d, func() bool { return true })))
-	for few := range 6 {
-		f.Add(paymentcodec.Encode(recordWith(d, func() bool { return d.IntN(1+few) == 0 })))
+	for oneIn := range 6 {
+		f.Add(paymentcodec.Encode(recordWith(d, func() bool { return d.IntN(1+oneIn) == 0 })))
 	}
-	many := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	larger := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
-		many.Volumes = append(many.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
+		larger.Volumes = append(larger.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
 	}
 	for i := range 32 {
-		many.Attempts = append(many.Attempts, payment.Attempt{
+		larger.Attempts = append(larger.Attempts, payment.Attempt{
 			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
 		})
 	}
-	f.Add(paymentcodec.Encode(many))
+	f.Add(paymentcodec.Encode(larger))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := paymentcodec.Decode(payload)
 		if err != nil {
