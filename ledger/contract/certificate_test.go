@@ -187,23 +187,23 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
 	x := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1: checked before the status
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
 	x.wantRefused("certificates", Subscribe, "investor_id", someone)
 	x.wantRefused("investor_id", Subscribe, "certificates", "1")
-	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
+	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2: not offered yet
 	x.do(Offer, "subscription_start", `"2026-01-02"`)
-	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
+	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: subscription begins tomorrow
 	x.passDays(30)
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: below the minimum of two
 	x.do(Subscribe, "investor_id", someone, "certificates", "50")
 	x.wantColumns("certificates_outstanding", "0")
-	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5, before the remainder of 50
+	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the remainder of 50
 	if !strings.Contains(name, "60") || !strings.Contains(name, "50 already held") {
 		t.Errorf("the ceiling's message is %q", name)
 	}
-	if name = x.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6
+	if name = x.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6: the remainder
 		t.Errorf("the remainder's message is %q", name)
 	}
 	x.do(Subscribe, "investor_id", someone, "certificates", "10")

@@ -252,7 +252,7 @@ func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
 	x := activeSale(t)
 	x.passDays(35)
 	x.do(RecordDelinquency, "amount", `"150"`)
-	x.do(RecordPayment, "amount", `"365"`) // of 366
+	x.do(RecordPayment, "amount", `"365"`) // one less than the row's 366
 	x.wantColumns("total_paid", "515", "days_past_due", "5")
 	x.do(RecordPayment, "amount", `"1"`)
 	x.wantColumns("days_past_due", "0")
@@ -290,7 +290,7 @@ func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
 	x.do(RecordPayment, "amount", `"366"`)
 	x.do(RecordDelinquency, "amount", `"10"`)
 	x.wantRefused("rebate", SettleEarly)
-	x.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // 147 are deferred
+	x.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 are deferred
 	x.do(SettleEarly, "rebate", `"100"`)
 	x.wantPostings("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
 		"Dr M:arrears_control 10", "Cr M:arrears:{c} 10")

@@ -168,7 +168,7 @@ func TestOwnerBearsAnExpense(t *testing.T) {
 
 func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l := runningLease(t)
-	l.do(PayRent, "amount", `"95"`) // 30 due, 65 ahead
+	l.do(PayRent, "amount", `"95"`) // 30 are due, 65 are paid in advance
 	l.do(RecordArrears, "amount", `"9"`)
 	l.passUntil("2026-02-10") // one row has fallen due: depreciation 225, 15 prepaid, 23 of the advance unearned
 	l.do(ReturnAsset)
@@ -216,7 +216,7 @@ func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 func TestUnearnedRentIsOffsetBeforeTheDeposit(t *testing.T) {
 	l := runningLease(t)
 	l.passUntil("2026-01-31")
-	l.do(PayRent, "amount", `"50"`) // of the 80 that are owed
+	l.do(PayRent, "amount", `"50"`) // 80 are owed
 	l.do(ReturnAsset)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 23", "Cr A:rent_receivable:{c} 23", "Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 7", "Cr A:cash:AE 63")

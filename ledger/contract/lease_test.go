@@ -22,8 +22,8 @@ func leaseOpeningRefusal(body schema.Input) string {
 }
 
 func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
-	const most = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
-	const over = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
+	const largestAmount = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
+	const tooLarge = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	for _, c := range []struct{ field, value, refused string }{
 		{"customer_id", "", "customer_id"},
@@ -47,8 +47,8 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"asset_cost", `"0100"`, "asset_cost"},
 		{"asset_cost", `"10.0"`, "asset_cost"},
 		{"asset_cost", "1000", "asset_cost"},
-		{"asset_cost", most, ""},
-		{"asset_cost", over, "asset_cost"},
+		{"asset_cost", largestAmount, ""},
+		{"asset_cost", tooLarge, "asset_cost"},
 		{"lease_term_months", "", "lease_term_months"},
 		{"lease_term_months", "0", "lease_term_months"},
 		{"lease_term_months", "1", ""},
@@ -60,13 +60,13 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_term_months", "9223372036854775808", "lease_term_months"},
 		{"monthly_rental", "", "monthly_rental"},
 		{"monthly_rental", `"0"`, "monthly_rental"},
-		{"monthly_rental", most, "monthly_rental"}, // four rents are out of range
+		{"monthly_rental", largestAmount, "monthly_rental"}, // four rents are out of range
 		{"advance_rental", "", ""},
 		{"advance_rental", `"0"`, "advance_rental"},
-		{"advance_rental", most, "advance_rental"}, // with the rent it is out of range
+		{"advance_rental", largestAmount, "advance_rental"}, // with the rent it is out of range
 		{"security_deposit", "", ""},
 		{"security_deposit", `"0"`, "security_deposit"},
-		{"security_deposit", most, ""},
+		{"security_deposit", largestAmount, ""},
 		{"residual_value", "", ""},
 		{"residual_value", `"0"`, "residual_value"},
 		{"residual_value", `"1000"`, ""},

@@ -184,7 +184,7 @@ func TestABuyoutMovesUnits(t *testing.T) {
 
 func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
 	x := activePartnership(t)
-	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
+	x.do(Loss, "amount", `"105"`) // the institution bears 84 of it
 	x.do(Buyout)
 	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
 	// With three units of 266, the last one takes the whole carrying amount that is left.
@@ -276,27 +276,27 @@ func shareMoves() map[string]move {
 }
 
 func TestActionsOfAPartnershipInEveryState(t *testing.T) {
-	const unapproved = "422 action" // only a timer takes rent
+	const notRequestable = "422 action" // rent is taken by a timer only
 	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
 		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
 	}, grid{
-		Draft:        {"submit": "under_review", "fund": "funded", "rent": unapproved},
-		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": unapproved},
-		ReviewPassed: {"fund": "funded", "rent": unapproved},
-		Refused:      {"rent": unapproved},
-		Funded:       {"activate": "active", "rent": unapproved},
+		Draft:        {"submit": "under_review", "fund": "funded", "rent": notRequestable},
+		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": notRequestable},
+		ReviewPassed: {"fund": "funded", "rent": notRequestable},
+		Refused:      {"rent": notRequestable},
+		Funded:       {"activate": "active", "rent": notRequestable},
 		Active: {
 			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "the others": "buyout_in_progress", "all units": "completed",
-			"dissolve": "dissolved", "rent": unapproved,
+			"dissolve": "dissolved", "rent": notRequestable,
 		},
 		BuyingOut: {
 			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "the others": "completed",
-			"all units": "422 units", "dissolve": "dissolved", "rent": unapproved,
+			"all units": "422 units", "dissolve": "dissolved", "rent": notRequestable,
 		},
-		Completed: {"rent": unapproved},
-		Dissolved: {"rent": unapproved},
+		Completed: {"rent": notRequestable},
+		Dissolved: {"rent": notRequestable},
 	})
 }
 
