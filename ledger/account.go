@@ -122,13 +122,13 @@ func (p Path) Valid() bool {
 	return last != ':'
 }
 
-// The chart of accounts. Only these two variables list the contra and memorandum accounts whose
-// normal side differs from their class's.
+// The accounts whose normal side is not that of their class: a contra asset account, and the
+// memorandum accounts that are positive on the credit side. They are listed nowhere else.
 const contraAsset = "A:accumulated_depreciation"
 
 var memoCredit = map[string]bool{"M:partner_capital": true, "M:arrears_control": true}
 
-// Fixed accounts of the payment chart (POSTINGS, "Payments").
+// Accounts for payments that an organization has once in each asset.
 const (
 	Bank         Path = "A:bank"
 	Fees         Path = "I:fees"

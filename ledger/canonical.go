@@ -27,7 +27,7 @@ const MaxClaimHashes = 64
 var ErrCanonical = errors.New("not a canonical event")
 
 // AppendCanonical appends the event's leaf bytes. They begin with the version, the flags of optional parts, and the
-// hash of the record, which can thus be read without parsing the rest. These follow: seq, record version, previous
+// hash of the record, which can thus be read without parsing the rest. Then come seq, record version, previous
 // and booked as unsigned varints; the source's kind and id; name, from and to, each after its length; the entry;
 // and the hashes of notices and claims. Two different events never have the same form, and an event has exactly one
 // form.

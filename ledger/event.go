@@ -74,8 +74,8 @@ func (d Date) Time() time.Time { return time.Unix(int64(d-1)*24*60*60, 0).UTC() 
 // String returns the ISO 8601 calendar date.
 func (d Date) String() string { return d.Time().Format(time.DateOnly) }
 
-// Event is one transition of one record. Seq, Version, Previous, Booked and Stored are late
-// fields: the writer fills them when it orders the event.
+// Event is one transition of one record. A decision leaves Seq, Version, Previous, Booked and Stored
+// empty; the writer fills them when it orders the event.
 type Event struct {
 	Seq      uint64 // position in the organization's journal, from 1, gap-free
 	Source   Source
@@ -92,8 +92,8 @@ type Event struct {
 type Hash [32]byte
 
 // Stored has the hashes of what was stored with an event, so that a holder of a head of the
-// journal can verify the stored bytes too. It is a late field: the writer fills it.
-// posting/store defines the hashed bytes (HashRecord, HashNotices, HashClaim).
+// journal can verify the stored bytes too. The writer fills it. Package posting/store defines the
+// hashed bytes (HashRecord, HashNotices, HashClaim).
 type Stored struct {
 	// Record is the hash of the record after the event's step. Only the last event of a step has
 	// it, because a step stores its record once. A record that consists only of its event

@@ -39,7 +39,7 @@ type FundsGuard struct {
 }
 
 // CounterGuard adds to a persisted counter and refuses the Change with Refuse if the counter
-// would exceed Max. A Release subtracts what an earlier Change added and is never refused.
+// would exceed Max. A guard with Release subtracts what an earlier Change added, and never refuses.
 type CounterGuard struct {
 	Org     ID
 	Key     string // for example "headroom/prod/USD/"
@@ -79,17 +79,17 @@ func HeadroomBack(org ID, asset money.Asset, amount money.Amount) CounterGuard {
 // month.
 const UnderWayKey = "contracts/under_way"
 
-// BatchesBegin counts an action in batches when it begins. BatchesEnd removes it again.
+// BatchesBegin returns the guard that counts an action in batches when it begins.
 func BatchesBegin(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Max: money.Max, Refuse: OutOfRange}
 }
 
-// BatchesEnd removes an action in batches from the counter when it ends.
+// BatchesEnd returns the guard that removes an action in batches from the counter when it ends.
 func BatchesEnd(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Add: money.FromUint64(1), Release: true}
 }
 
-// NoBatches refuses a Change with Conflict while an action in batches is under way.
+// NoBatches returns a guard that refuses a Change with Conflict while an action in batches is under way.
 func NoBatches(org ID) CounterGuard {
 	return CounterGuard{Org: org, Key: UnderWayKey, Refuse: Conflict}
 }

@@ -75,8 +75,7 @@ func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 	})
 }
 
-// A day of more than 32 bits that is truncated to a valid day would be a second form of the same
-// event.
+// If a number of more than 32 bits were truncated to a valid day, the same event would have a second form.
 func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
 	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
 	leaf := e.AppendCanonical(nil)

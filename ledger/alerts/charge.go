@@ -13,7 +13,7 @@ type Charge struct {
 	Asset      money.Asset
 	Fee        money.Amount
 	Merchant   money.Signed // what the merchant gets of the amount
-	ReversalOf ledger.ID    // if the charge returns the amount of a transaction that the rail reversed: that transaction
+	ReversalOf ledger.ID    // the transaction that the rail reversed, if the charge returns its amount; else zero
 	At         ledger.Micros
 }
 

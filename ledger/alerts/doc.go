@@ -15,8 +15,8 @@
 //  6. There is a spike while the last SpikeWindow has at least SpikeMinOutcomes outcomes of
 //     which at least half are failures. A spike alerts when it begins, if there was none for
 //     SpikeCalm, and again every SpikeRepeat while it lasts.
-//  7. A SpikeDetector is bounded: 16 bytes for each of 256 outcomes, and beyond those for
-//     each second, which may lengthen the window by a second.
+//  7. The memory of a SpikeDetector is bounded. It takes 16 bytes for each of up to 256 outcomes.
+//     If there are more, it takes 16 bytes for each second, and an outcome may count a second longer.
 //
 // Callers: actors/payment (single transactions), actors/alerts (spikes, summaries),
 // actors/notifier/operators (sends messages).

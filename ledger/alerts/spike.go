@@ -23,7 +23,7 @@ const (
 	bucketWidth     = time.Second
 )
 
-// bucket counts the outcomes of an instant, or of a second up to it.
+// bucket counts the outcomes of an instant, or those of one second up to an instant.
 type bucket struct {
 	at          ledger.Micros
 	all, failed uint32
@@ -92,8 +92,8 @@ func (s *SpikeDetector) count(failed bool) {
 	}
 }
 
-// advance moves the end of the window to an instant and drops the buckets that leave it. The
-// share of failures may have been high between two of them, so it is checked at each.
+// advance moves the end of the window to an instant and drops the buckets that leave it. Before
+// it drops a bucket, it checks the share of failures, which may have been high until then.
 func (s *SpikeDetector) advance(to ledger.Micros) {
 	gone := 0
 	for ; gone < len(s.buckets); gone++ {

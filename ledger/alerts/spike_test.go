@@ -15,20 +15,20 @@ var epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
 func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(epoch.Add(d)) }
 
-// script has one line per instant: the time since the beginning, the numbers of successes and
-// failures, and whether an alarm is raised.
-type step struct {
-	after     time.Duration
-	good, bad int
-	alarmed   bool
+// instant is a line of a test case: the time since the beginning, how many successes and failures happen
+// then, and whether they raise an alarm.
+type instant struct {
+	after               time.Duration
+	successes, failures int
+	alarmed             bool
 }
 
-func (m step) play(s *SpikeDetector) (alarmed bool) {
-	for range m.good {
+func (m instant) play(s *SpikeDetector) (alarmed bool) {
+	for range m.successes {
 		_, raised := s.Record(at(m.after), false)
 		alarmed = alarmed || raised
 	}
-	for range m.bad {
+	for range m.failures {
 		_, raised := s.Record(at(m.after), true)
 		alarmed = alarmed || raised
 	}
@@ -37,7 +37,7 @@ func (m step) play(s *SpikeDetector) (alarmed bool) {
 
 func TestWhenASpikeAlerts(t *testing.T) {
 	const min = time.Minute
-	for name, script := range map[string][]step{
+	for name, script := range map[string][]instant{
 		"nine are too few":                       {{0, 0, 9, false}},
 		"ten that all failed":                    {{0, 0, 10, true}},
 		"half of ten":                            {{0, 5, 5, true}},
@@ -47,14 +47,14 @@ func TestWhenASpikeAlerts(t *testing.T) {
 		"gathered too slowly":                    {{0, 0, 5, false}, {10 * min, 0, 5, false}},
 		"the window is ten minutes":              {{0, 0, 9, false}, {10*min - time.Second, 0, 1, true}},
 		"to the microsecond":                     {{time.Second - time.Microsecond, 0, 9, false}, {time.Second - 2*time.Microsecond + 10*min, 0, 1, true}},
-		"and no longer":                          {{0, 0, 9, false}, {10 * min, 0, 1, false}},
+		"after the window":                       {{0, 0, 9, false}, {10 * min, 0, 1, false}},
 		"half of those that ended, not of ten":   {{0, 10, 9, false}, {min, 0, 1, true}},
 		"successes that are too long ago":        {{0, 100, 0, false}, {10 * min, 0, 10, true}},
 		"successes that still count":             {{0, 100, 0, false}, {9 * min, 0, 10, false}},
 		"once while it goes on":                  {{0, 0, 10, true}, {min, 0, 10, false}, {5 * min, 0, 100, false}, {12 * min, 0, 10, false}, {20 * min, 0, 10, false}},
 		"again after an hour of it":              {{0, 0, 10, true}, {8 * min, 0, 9, false}, {16 * min, 0, 9, false}, {24 * min, 0, 9, false}, {32 * min, 0, 9, false}, {40 * min, 0, 9, false}, {48 * min, 0, 9, false}, {56 * min, 0, 9, false}, {60 * min, 0, 1, true}, {61 * min, 0, 9, false}},
 		"no calm of ten minutes":                 {{0, 0, 10, true}, {min, 30, 0, false}, {9 * min, 0, 20, false}},
-		"what is in the window is not calm":      {{0, 0, 10, true}, {19 * min, 0, 10, false}},
+		"failures in the window are no calm":     {{0, 0, 10, true}, {19 * min, 0, 10, false}},
 		"calm by successes, then again":          {{0, 0, 10, true}, {min, 100, 0, false}, {12 * min, 0, 100, true}},
 		"calm by silence, then again":            {{0, 0, 10, true}, {20 * min, 0, 10, true}, {21 * min, 0, 10, false}},
 		"months later":                           {{0, 0, 10, true}, {100 * 24 * 60 * min, 0, 9, false}, {100*24*60*min + 1, 0, 1, true}},
@@ -69,15 +69,15 @@ func TestWhenASpikeAlerts(t *testing.T) {
 	}
 }
 
-// With very many outcomes, those of one second share a bucket: the window is up to a second
-// longer, and the memory stays bounded.
+// With very many outcomes, those of one second share a bucket. So the memory stays bounded, and an outcome
+// may count a second longer.
 func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 	var s SpikeDetector
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
 		s.Record(at(time.Duration(n)*gap), false)
-		least := min(n+1, int(SpikeWindow/gap))
-		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(least) || s.all > uint64(least)+uint64(bucketWidth/gap) {
+		wantOutcomes := min(n+1, int(SpikeWindow/gap))
+		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(wantOutcomes) || s.all > uint64(wantOutcomes)+uint64(bucketWidth/gap) {
 			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.buckets), s.all)
 		}
 	}
@@ -85,7 +85,7 @@ func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
 
 func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
 	var s SpikeDetector
-	step{0, 0, 10, true}.play(&s)
+	instant{0, 0, 10, true}.play(&s)
 	s.Retract()
 	if _, raised := s.Record(at(time.Minute), true); !raised {
 		t.Error("the next outcome repeats nothing")
@@ -104,7 +104,7 @@ func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
 	if !s.Idle(at(21 * time.Minute)) {
 		t.Error("it never comes to an end")
 	}
-	step{0, 0, 10, true}.play(&s)
+	instant{0, 0, 10, true}.play(&s)
 	if s.Idle(at(59*time.Minute)) || !s.Idle(at(61*time.Minute)) {
 		t.Error("when it was told is forgotten too early, or never")
 	}
@@ -119,13 +119,13 @@ func TestSpikeMessage(t *testing.T) {
 	}
 }
 
-// naiveDetector applies the rule literally: it keeps all outcomes, and counts again at each instant at
-// which one leaves the window.
+// naiveDetector applies the rule literally: it keeps all outcomes, and counts them anew at each instant at
+// which one of them leaves the window.
 type naiveDetector struct {
-	outcomes []outcome
-	newest   ledger.Micros
-	high     ledger.Micros
-	alarmed  ledger.Micros
+	outcomes  []outcome
+	newest    ledger.Micros
+	lastHigh  ledger.Micros
+	lastAlarm ledger.Micros
 }
 
 type outcome struct {
@@ -153,23 +153,23 @@ func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
 	now := max(at, n.newest)
 	for _, o := range n.outcomes {
 		if leaves := o.at + tenMinutes; leaves > n.newest && leaves <= now && n.isHigh(leaves-1) {
-			n.high = leaves
+			n.lastHigh = leaves
 		}
 	}
 	if n.isHigh(now) {
-		n.high = now
+		n.lastHigh = now
 	}
 	n.newest = now
 	n.outcomes = append(n.outcomes, outcome{now, failed})
 	if !n.isHigh(now) {
 		return false
 	}
-	calm := n.high == 0 || now-n.high >= tenMinutes
-	n.high = now
-	if n.alarmed != 0 && !calm && now-n.alarmed < 3600_000_000 {
+	calm := n.lastHigh == 0 || now-n.lastHigh >= tenMinutes
+	n.lastHigh = now
+	if n.lastAlarm != 0 && !calm && now-n.lastAlarm < 3600_000_000 {
 		return false
 	}
-	n.alarmed = now
+	n.lastAlarm = now
 	return true
 }
 

@@ -21,8 +21,8 @@ type SummaryItem struct {
 	Failed   bool         // it was rejected or failed
 }
 
-// Returned is the type of a return in summaries: a return of a transaction that the rail
-// reversed, as opposed to a requested payout.
+// Returned is the type that summaries show for a payout that returns a transaction which the rail
+// reversed. A requested payout has its own type.
 const Returned = "return"
 
 // lineKey is what the transactions of a summary line have in common.

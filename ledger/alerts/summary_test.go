@@ -71,10 +71,10 @@ func TestSummaryOfADayWithoutTransactions(t *testing.T) {
 }
 
 func TestASumThatLeavesTheRangeIsNotShownAsANumber(t *testing.T) {
-	most := money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")
+	largest := money.MustParse("115792089237316195423570985008687907853269984665640564039457584007913129639935")
 	var s Summary
 	for range 2 {
-		s.Add(&SummaryItem{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: most, Fee: most, Refunded: most})
+		s.Add(&SummaryItem{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: largest, Fee: largest, Refunded: largest})
 	}
 	want := "payment, charged: 2, more USD than can be shown, fees more USD than can be shown, refunded more USD than can be shown\n"
 	if m := s.Message(place, today, 0); !strings.HasSuffix(m.Text, want) {

@@ -19,8 +19,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// formatEntries formats the entries of a decision, one line each: the effective date and the postings,
-// with {c} for the contract and {p} for the person someone.
+// formatEntries formats the entries of a decision, one line each: the effective date and the postings. {c}
+// stands for the contract's id and {p} for someone's.
 func formatEntries(d Decision) string {
 	names := strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}")
 	var entries []string
@@ -48,14 +48,14 @@ func formatEntries(d Decision) string {
 // wantEntries takes an action and checks the entries that it books.
 func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want ...string) *Record {
 	w.t.Helper()
-	d, err := w.decides(r, name, sent, w.now)
+	d, err := w.decide(r, name, sent, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	wanted, got := strings.Join(want, ", "), formatEntries(d)
-	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // without a date: the clock's day
+	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // want has no date: it is today
 		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
 	}
 	if got != wanted {
@@ -64,7 +64,7 @@ func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want
 	return d.Record
 }
 
-// passDays lets days pass.
+// passDays moves the clock by days. It runs no timers.
 func (w *orgFixture) passDays(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
 // faultyFields returns the fields that an error names; nil if it is not a refusal of fields.
@@ -82,9 +82,9 @@ func faultyFields(err error) (fields []string) {
 func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fields ...string) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	_, err := w.decides(r, name, sent, w.now)
+	_, err := w.decide(r, name, sent, w.now)
 	if got := faultyFields(err); !slices.Equal(got, fields) {
-		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, spelled(sent), r.Status, err, fields)
+		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(sent), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		w.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
@@ -96,7 +96,7 @@ func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fiel
 func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	w.t.Helper()
 	before := AppendRecord(nil, r)
-	if _, err := w.decides(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := w.decide(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		w.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
@@ -104,7 +104,7 @@ func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	}
 }
 
-func spelled(sent schema.Input) string {
+func inputText(sent schema.Input) string {
 	var texts []string
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		texts = append(texts, name+":"+string(sent[name]))
@@ -166,38 +166,38 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// row has the transitions out of a state: action → next state. A missing action is a conflict.
+// row has the transitions out of a state: an action's name → the next state. An action that is missing
+// must be a conflict.
 type row map[string]Status
 
-// scenario checks the effect of every action in every state. It reaches a state by the actions
-// listed for its name; bodies are the actions' bodies, by the names of the grid.
+// scenario checks the effect of every action in every state.
 type scenario struct {
-	product *Product
-	reading *Reading
-	open    schema.Input
-	grid    map[Status]row
-	paths   map[Status]string
-	bodies  map[string]schema.Input
-	waits   string // the action before which a year passes
+	product     *Product
+	reading     *Reading
+	open        schema.Input
+	grid        map[Status]row
+	paths       map[Status]string       // the names of the actions that lead to a state
+	bodies      map[string]schema.Input // by an action's name in grid and paths
+	beforeAYear string                  // the action before which a year passes
 }
 
-// do tries one of the grid's actions. The name is the one in the reading's URLs; after a
-// colon there may be a word about the variant of the body.
+// do tries an action by its name in grid and paths. That is the name in the reading's URLs; if an action
+// has several bodies, a colon and a word that tells them apart follow.
 func (l *scenario) do(w *orgFixture, r *Record, name string) (*Record, error) {
 	called, _, _ := strings.Cut(name, ":")
 	action, ok := l.product.Action(l.reading, called)
 	if !ok {
-		action = Action(called) // of the kernel only, to reach a state
+		action = Action(called) // it has no URL and only leads to a state
 	}
-	if called == l.waits {
+	if called == l.beforeAYear {
 		w.passDays(365)
 	}
-	d, err := w.decides(r, action, l.bodies[name], w.now)
+	d, err := w.decide(r, action, l.bodies[name], w.now)
 	if err != nil {
 		return nil, err
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record, nil
 }
 
@@ -255,8 +255,8 @@ func useSeed(t *testing.T) {
 	}
 }
 
-// sums are small, large, or at the limit. They are made once, because making them takes longer
-// than a whole random life.
+// sums generates amounts that are small, large, or the largest possible. The generator is made once,
+// because making it takes longer than a whole random life.
 var sums = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
@@ -264,7 +264,7 @@ var sums = rapid.OneOf(
 	rapid.SampledFrom([]string{"1", ledger.MaxAmount.String()}),
 )
 
-func anySum(t *rapid.T, label string) *big.Int {
+func drawSum(t *rapid.T, label string) *big.Int {
 	sum, _ := new(big.Int).SetString(sums.Draw(t, label), 10)
 	return sum
 }
@@ -278,9 +278,9 @@ func percentOf(sum *big.Int, percent int64) *big.Int {
 	return product.Quo(product, big.NewInt(100))
 }
 
-func quoted(sum *big.Int) string { return `"` + sum.String() + `"` }
+func quoteBig(sum *big.Int) string { return `"` + sum.String() + `"` }
 
-// wantSum checks a column's sum.
+// wantSum checks a column's amount.
 func wantSum(t rapid.TB, r *Record, column schema.Cell[money.Amount], want *big.Int) {
 	t.Helper()
 	if got := column.Get(r.Values).String(); got != want.String() {

@@ -8,7 +8,7 @@ import (
 
 func issueMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
 		"close_subscription": {name: CloseSubscription}, "activate": {name: Activate},
@@ -19,7 +19,7 @@ func issueMoves() map[string]move {
 	}
 }
 
-// issueRoutes lists the actions that lead into each state from the offering on.
+// issueRoutes returns the moves that lead to each state. Start has those that come before the offering.
 func issueRoutes(start ...string) map[Status][]string {
 	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
 	return map[Status][]string{
@@ -31,8 +31,8 @@ func issueRoutes(start ...string) map[Status][]string {
 	}
 }
 
-// Subscribe itself refuses an issue that is not offered (rule 1). Every other wrong state is a
-// conflict.
+// A subscription to an issue that is not offered is refused for the field status. Every other action in a
+// state that does not allow it is a conflict.
 func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	const notOffered = "422 status"
 	body := withChanges(issueBody(), "early_redemption_allowed", "true")
@@ -60,8 +60,8 @@ func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
 }
 
-// issueSums checks that an issue's columns agree with each other.
-func issueSums(x *contractFixture) {
+// checkIssueColumns checks that an issue's columns agree with each other.
+func checkIssueColumns(x *contractFixture) {
 	v := x.r.Values
 	sold, distributed := int64(0), ciDistributed.Get(v)
 	for _, s := range x.registerOf(x.r).subscriptions {
@@ -80,8 +80,8 @@ func issueSums(x *contractFixture) {
 		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, x.r.Status)
 	}
 	for _, h := range x.registerOf(x.r).holders {
-		if most := ciMost.Get(v); most > 0 && h.Certificates > most {
-			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, most)
+		if allowed := ciMost.Get(v); allowed > 0 && h.Certificates > allowed {
+			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
 		}
 	}
 }
@@ -89,29 +89,29 @@ func issueSums(x *contractFixture) {
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{
-				product: Certificate, reading: reading, sums: issueSums, ends: []Status{Redeemed, Defaulted},
+			l := randomLives{
+				product: Certificate, reading: reading, checkColumns: checkIssueColumns, ends: []Status{Redeemed, Defaulted},
 				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
 			l.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
-					"subscription_end", `"2026-06-30"`, "maturity_months", d.whole(1, 6), "early_redemption_allowed", d.pick("true", "false"))
-				d.maybe(g, "early_redemption_penalty", quote(d.number(0, 500)))
-				d.maybe(g, "max_subscription", d.whole(1, 300))
-				d.maybe(g, "min_subscription", d.whole(1, 10))
-				d.maybe(g, "profit_distribution_frequency", d.text(frequencies...))
+					"subscription_end", `"2026-06-30"`, "maturity_months", d.numberText(1, 6), "early_redemption_allowed", d.pick("true", "false"))
+				d.setSometimes(g, "early_redemption_penalty", quote(d.number(0, 500)))
+				d.setSometimes(g, "max_subscription", d.numberText(1, 300))
+				d.setSometimes(g, "min_subscription", d.numberText(1, 10))
+				d.setSometimes(g, "profit_distribution_frequency", d.quotedWord(frequencies...))
 				return g
 			}
 			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned, Default: reasoned, Redeem: redeemed, RedeemEarly: redeemed,
+				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
-					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.whole(0, 30))
+					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.numberText(0, 30))
 				},
-				Profit: amountsOf("total_profit", some),
+				Profit: amountsOf("total_profit", defaultBound),
 			}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }

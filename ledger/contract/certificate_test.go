@@ -14,7 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// issueBody is the body of an issue of a hundred certificates of 10, open for a month.
+// issueBody is the body of an issue of a hundred certificates of 10. It is open for subscription for a
+// month.
 func issueBody() schema.Input {
 	return input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `"1200"`, "total_value", `"1000"`, "certificate_value", `"10"`, "expected_yield", "5", "maturity_months", "2",
@@ -29,17 +30,17 @@ func offeredIssue(t *testing.T, pairs ...string) *contractFixture {
 	return x
 }
 
-// activeIssue returns an issue that is active since 2026-01-01. The investor someone holds four of
-// its certificates, and other holds three.
+// activeIssue returns an issue that is active since 2026-01-01. Of its certificates, someone holds four and
+// someoneElse three.
 func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
 	x := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(board())...)
+		x.do(Pass, pairsOf(boardReview())...)
 	}
 	x.do(Offer)
 	x.do(Subscribe, "investor_id", someone, "certificates", "3")
-	x.do(Subscribe, "investor_id", other, "certificates", "3")
+	x.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
 	x.do(Subscribe, "investor_id", someone, "certificates", "1")
 	x.do(Activate)
 	return x
@@ -124,8 +125,8 @@ func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
-// The internal code: the region, the reading's mark, ten random hexadecimal digits, and a check
-// digit. A letter counts as two digits, and every second digit from the right is doubled.
+// The internal code consists of the region, the reading's mark, ten random hexadecimal digits, and a check
+// digit. For the check digit, a letter counts as two digits, and every second digit from the right is doubled.
 func TestAnIssuesInternalCode(t *testing.T) {
 	id := uuid.MustParse("0123456789ab4cdef0123456789abcde"[:32])
 	for _, c := range []struct{ region, mark, want string }{
@@ -149,8 +150,8 @@ func TestAnIssuesInternalCode(t *testing.T) {
 	}
 }
 
-// luhn returns the remainder of the weighted sum of a code with its check digit. It is written
-// differently from the program, from a text of digits.
+// luhn returns the remainder of the weighted sum of a code with its check digit; it is zero if the check
+// digit is correct. Unlike the program, it computes the sum from a text of digits.
 func luhn(code string) int {
 	var digits strings.Builder
 	for _, c := range code {
@@ -181,44 +182,44 @@ func TestOfferingNeedsItsWindow(t *testing.T) {
 	x.wantColumns("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
 }
 
-// The checks in the specification's order: the first failed check is reported, even if all later
-// ones fail too.
+// A subscription is checked in the specification's order. The first failed check is reported, even if all
+// later ones fail too. The numbers below are those of the specification's checks.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
 	x := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1, before the status
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1: checked before the status
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
 	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
 	x.wantRefused("certificates", Subscribe, "investor_id", someone)
 	x.wantRefused("investor_id", Subscribe, "certificates", "1")
-	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2
+	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2: not offered yet
 	x.do(Offer, "subscription_start", `"2026-01-02"`)
-	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: tomorrow
+	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: subscription begins tomorrow
 	x.passDays(30)
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: at least two
+	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: below the minimum of two
 	x.do(Subscribe, "investor_id", someone, "certificates", "50")
 	x.wantColumns("certificates_outstanding", "0")
-	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5, before the remainder of 50
+	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the remainder of 50
 	if !strings.Contains(name, "60") || !strings.Contains(name, "50 already held") {
 		t.Errorf("the ceiling's message is %q", name)
 	}
-	if name = x.message(Subscribe, "investor_id", other, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6
+	if name = x.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6: the remainder
 		t.Errorf("the remainder's message is %q", name)
 	}
 	x.do(Subscribe, "investor_id", someone, "certificates", "10")
-	x.do(Subscribe, "investor_id", other, "certificates", "40")
+	x.do(Subscribe, "investor_id", someoneElse, "certificates", "40")
 	x.wantRefused("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
 	x.passDays(1)
-	x.wantRefused("subscription_end", Subscribe, "investor_id", other, "certificates", "2") // the window is over
+	x.wantRefused("subscription_end", Subscribe, "investor_id", someoneElse, "certificates", "2") // the window is over
 	x.r = x.r.next()
 	x.r.Show(x.registerOf(x.r).subscriptions)
 	x.wantRows("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
-// message returns the text of a refused action.
+// message returns the message of the first fault for which an action is refused.
 func (x *contractFixture) message(name Action, pairs ...string) string {
 	x.t.Helper()
-	_, err := x.decides(x.r, name, input(pairs...), x.now)
+	_, err := x.decide(x.r, name, input(pairs...), x.now)
 	var faults *schema.Faults
 	if !errors.As(err, &faults) {
 		x.t.Fatalf("%s: %v", name, err)
@@ -239,7 +240,7 @@ func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
 	if x.d.Joined != (ledger.ID{}) {
 		t.Error("a holder has joined twice")
 	}
-	x.do(Subscribe, "investor_id", other, "certificates", "3")
+	x.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
 	x.do(CloseSubscription)
 	x.wantPostings()
 	x.wantRefused("issue_date", Activate, "issue_date", `"2026-13-01"`)
@@ -284,7 +285,7 @@ func TestIncomeIsFlooredPerCertificate(t *testing.T) {
 	x.wantRows("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
 	x.wantRefused("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
 	// The yield is exact for every JSON reader; otherwise the distribution is refused.
-	x.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // together 90071992547409920: a yield of 2^53
+	x.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // the total would be 90071992547409920, a yield of 2^53
 	x.do(Profit, "total_profit", `"90071992547409814"`)
 	x.wantColumns("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
 	x.wantRefused("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
@@ -294,11 +295,11 @@ func TestDistributionsAreBounded(t *testing.T) {
 	x := activeIssue(t, Secular)
 	x.do(Profit, "total_profit", `"1"`)
 	x.r = x.r.next()
-	full := make([]schema.Row, maxRows)
-	for i := range full {
-		full[i] = ciDistributions.Get(x.r.Values)[0]
+	fullList := make([]schema.Row, maxRows)
+	for i := range fullList {
+		fullList[i] = ciDistributions.Get(x.r.Values)[0]
 	}
-	ciDistributions.Set(x.r.Values, full)
+	ciDistributions.Set(x.r.Values, fullList)
 	x.wantRefused("total_profit", Profit, "total_profit", `"1"`)
 }
 
@@ -349,7 +350,7 @@ func TestEarlyRedemptionPenaltyDependsOnTheReading(t *testing.T) {
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
 			"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30",
 		}},
-		{Secular, `"700"`, []string{ // more than all hold: at most the face
+		{Secular, `"700"`, []string{ // the penalty is more than the face value, and is reduced to it
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
 		}},
 	} {
@@ -374,8 +375,8 @@ func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
 	}
 }
 
-// Hundreds of holders do not fit into one entry: each of the decision's entries balances by
-// itself.
+// A hundred and more holders do not fit into one entry. The decision then has several entries, and each of
+// them balances.
 func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
 	x := offeredIssue(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
 	for i := range 130 {
@@ -424,10 +425,10 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 	x.wantRefused("approved_by fatwa_reference", Pass)
 	x.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
+	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
-	if got := x.outcomeOf(Pass, board()); got != "409" {
+	if got := x.outcomeOf(Pass, boardReview()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
 	}
 }
@@ -435,7 +436,7 @@ func TestASukuksReviewMayNameItsBoard(t *testing.T) {
 func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
 	x := openContract(t, InstalmentSale, Religious, saleBody())
 	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
+	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
 		t.Errorf("the review is %v", got)
 	}
 }

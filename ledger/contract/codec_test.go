@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A record that a later build has stored: unknown columns are left out, and all others keep
-// their values.
+// If a record that a later build has stored has columns that this build does not know, these are left out,
+// and all others keep their values.
 func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	x := activePartnership(t)
 	x.do(Loss, "amount", `"10"`)
@@ -29,17 +29,17 @@ func TestMalformedRecordIsRefused(t *testing.T) {
 	x := activePartnership(t)
 	stored := AppendRecord(nil, x.r)
 	for name, spoil := range map[string]func([]byte) []byte{
-		"nothing":               func([]byte) []byte { return nil },
-		"another version":       func(b []byte) []byte { b[0]++; return b },
-		"no product":            func(b []byte) []byte { b[1] = '?'; return b },
-		"no reading":            func(b []byte) []byte { b[2] = '?'; return b },
-		"a product's other":     func(b []byte) []byte { b[1], b[2] = Deposit.Code, Religious.Code; return b },
-		"no environment":        func(b []byte) []byte { b[3] = 0; return b },
-		"no state of it":        func(b []byte) []byte { b[5]++; return b },
-		"cut in a state":        func(b []byte) []byte { return b[:6] },
-		"cut in a column":       func(b []byte) []byte { return b[:len(b)-1] },
-		"a key without a value": func(b []byte) []byte { return append(b, 1) },
-		"a value too long":      func(b []byte) []byte { return append(b, 1, 200) },
+		"nothing":                          func([]byte) []byte { return nil },
+		"another version":                  func(b []byte) []byte { b[0]++; return b },
+		"no product":                       func(b []byte) []byte { b[1] = '?'; return b },
+		"no reading":                       func(b []byte) []byte { b[2] = '?'; return b },
+		"a reading that the product lacks": func(b []byte) []byte { b[1], b[2] = Deposit.Code, Religious.Code; return b },
+		"no environment":                   func(b []byte) []byte { b[3] = 0; return b },
+		"a state that the product lacks":   func(b []byte) []byte { b[5]++; return b },
+		"cut in a state":                   func(b []byte) []byte { return b[:6] },
+		"cut in a column":                  func(b []byte) []byte { return b[:len(b)-1] },
+		"a key without a value":            func(b []byte) []byte { return append(b, 1) },
+		"a value too long":                 func(b []byte) []byte { return append(b, 1, 200) },
 	} {
 		if r, err := ReadRecord(x.r.ID, spoil(bytes.Clone(stored))); err == nil || r != nil {
 			t.Errorf("%s: %v", name, err)

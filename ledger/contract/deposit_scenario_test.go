@@ -11,51 +11,51 @@ import (
 	"mizan/ledger"
 )
 
-// naiveDeposit is a deposit in a naive second implementation.
+// naiveDeposit is a naive second implementation of deposits, which the first must agree with.
 type naiveDeposit struct {
-	status                                             Status
-	principal, value, customerProfit, bankProfit, lost *big.Int
-	bankPercent, penaltyPercent                        int64
-	early, renews                                      bool
-	today, maturity                                    ledger.Date
-	term, renewals, distributions                      int64
+	status                                                  Status
+	principal, value, customerProfit, bankProfit, totalLoss *big.Int
+	bankPercent, penaltyPercent                             int64
+	early, renews                                           bool
+	today, maturity                                         ledger.Date
+	term, renewals, distributions                           int64
 }
 
-// Random actions and times: every accepted action balances and agrees with the accounts, a
-// refused action changes nothing, deposits with automatic renewal renew on their dates, and the
-// accounts of an ended deposit are empty.
+// Random actions are tried at random times. The entries of an accepted action balance and the columns agree
+// with the accounts. A refused action changes nothing, deposits with automatic renewal renew on their dates,
+// and the accounts of an ended deposit are empty.
 func TestRandomLivesOfDeposits(t *testing.T) {
 	useSeed(t)
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
-			dpLive(t)
+			checkDepositLife(t)
 		}
 	})
 }
 
-func dpLive(t *rapid.T) {
+func checkDepositLife(t *rapid.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	p := &naiveDeposit{status: Pending, principal: anySum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), lost: new(big.Int)}
+	p := &naiveDeposit{status: Pending, principal: drawSum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), totalLoss: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, withChanges(savings, "initial_amount", quoted(p.principal), "profit_sharing_ratio", ratio,
+	r := w.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(p.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
 		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
 		w.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
 		p.today = w.now.Date()
-		r = w.runTimers(r, p.wake())
-		p.agrees(t, w, r)
+		r = w.runTimers(r, p.runTimers())
+		p.compare(t, w, r)
 		r = p.step(t, w, r)
-		r = w.runTimers(r, p.wake()) // the step may have made a renewal due
-		p.agrees(t, w, r)
+		r = w.runTimers(r, p.runTimers()) // the step may have made a renewal due
+		p.compare(t, w, r)
 	}
 }
 
-// wake runs the timers in the plain deposit, and returns how many ran.
-func (p *naiveDeposit) wake() (n int) {
+// runTimers runs the due timers of the naive deposit, and returns their number.
+func (p *naiveDeposit) runTimers() (n int) {
 	for p.renews {
 		switch {
 		case p.status == Active && p.today >= p.maturity:
@@ -73,15 +73,15 @@ func (p *naiveDeposit) wake() (n int) {
 func (p *naiveDeposit) renew(from ledger.Date) {
 	p.status, p.maturity = Active, from+ledger.Date(30*p.term)
 	p.principal.Set(p.value)
-	p.customerProfit, p.bankProfit, p.lost = new(big.Int), new(big.Int), new(big.Int)
+	p.customerProfit, p.bankProfit, p.totalLoss = new(big.Int), new(big.Int), new(big.Int)
 	p.renewals++
 }
 
-// step tries any action, and repeats it in the plain deposit.
+// step tries any action, and repeats it in the naive deposit.
 func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
-	sum := anySum(t, "sum")
-	sent := input("closed_by", `"Amina"`, "gross_profit", quoted(sum), "amount", quoted(sum))
+	sum := drawSum(t, "sum")
+	sent := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
 	legal := map[Action]bool{
 		Activate: p.status == Pending, Profit: p.status == Active, Loss: p.status == Active, Mature: p.status == Active,
 		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
@@ -151,7 +151,7 @@ func (p *naiveDeposit) do(name Action, sum *big.Int) {
 			sum = new(big.Int).Set(p.value)
 		}
 		p.value.Sub(p.value, sum)
-		p.lost.Add(p.lost, sum)
+		p.totalLoss.Add(p.totalLoss, sum)
 	case Mature:
 		p.status = Matured
 	case Renew:
@@ -166,7 +166,7 @@ func (p *naiveDeposit) do(name Action, sum *big.Int) {
 	}
 }
 
-func (p *naiveDeposit) agrees(t *rapid.T, w *orgFixture, r *Record) {
+func (p *naiveDeposit) compare(t *rapid.T, w *orgFixture, r *Record) {
 	if r.Status != p.status || dpRenewals.Get(r.Values) != p.renewals || p.status == Active && dpMaturity.Get(r.Values) != p.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
 			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), p.status, p.renewals, p.maturity)

@@ -10,12 +10,12 @@ import (
 	"mizan/ledger/schema"
 )
 
-// savings is the body that opens a deposit.
-var savings = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
+// depositBody is the body that opens a deposit.
+var depositBody = input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "initial_amount", `"1000"`,
 	"term_months", "3", "profit_sharing_ratio", `{"bank":40,"customer":60}`)
 
 func TestDepositFieldsHaveTheirBounds(t *testing.T) {
-	checkBounds(t, Deposit, savings, []fieldBounds{
+	checkBounds(t, Deposit, depositBody, []fieldBounds{
 		{"customer_id", []string{someone}, notUUIDs, true},
 		{"region", []string{`"AE"`, `"RU"`}, notRegions, true},
 		{"currency", []string{`"AED"`, `"USD"`}, []string{`"CHF"`, `"usd"`, `5`}, true},
@@ -37,7 +37,7 @@ func TestDepositFieldsHaveTheirBounds(t *testing.T) {
 }
 
 func TestDepositDefaults(t *testing.T) {
-	r, _ := openRefused(Deposit, Secular, savings)
+	r, _ := openRefused(Deposit, Secular, depositBody)
 	v := r.Values
 	if r.Status != Pending || dpKind.Get(v) != "general" || dpEarly.Get(v) || dpRenews.Get(v) || dpFrequency.Has(v) {
 		t.Errorf("%s, %v", r.Status, v)
@@ -45,7 +45,7 @@ func TestDepositDefaults(t *testing.T) {
 }
 
 func TestDerivedDepositFieldsCannotBeSet(t *testing.T) {
-	r, fields := openRefused(Deposit, Secular, withChanges(savings, "current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
+	r, fields := openRefused(Deposit, Secular, withChanges(depositBody, "current_value", `"5"`, "maturity_date", `"2026-01-01"`, "closed_by", `"x"`, "rate", "9"))
 	if fields != nil || !dpValue.Get(r.Values).IsZero() || dpMaturity.Has(r.Values) || dpCloser.Has(r.Values) {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
@@ -58,7 +58,7 @@ func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	l := &scenario{product: Deposit, reading: Secular, open: withChanges(savings, "early_withdrawal_allowed", "true"), waits: "mature",
+	l := &scenario{product: Deposit, reading: Secular, open: withChanges(depositBody, "early_withdrawal_allowed", "true"), beforeAYear: "mature",
 		bodies: map[string]schema.Input{
 			"profit": input("gross_profit", `"10"`), "loss": input("amount", `"10"`), "loss:all": input("amount", largest),
 			"withdraw": input("closed_by", `"Amina"`), "close": input("closed_by", `"Amina"`),
@@ -80,21 +80,21 @@ func TestStatesOfDeposits(t *testing.T) {
 
 func TestDepositsHaveNoReview(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Deposit, Secular, savings)
+	r := w.open(Deposit, Secular, depositBody)
 	for _, name := range []Action{Submit, Pass, Reject, Fund} {
 		w.wantRefused(r, name, nil, "action")
 	}
 }
 
-// dpRunning opens a deposit and activates it.
-func dpRunning(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+// runningDeposit opens a deposit and activates it.
+func runningDeposit(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
 	w := newOrgFixture(t, "2026-01-10")
 	return w, w.act(w.open(Deposit, Secular, sent), Activate, nil)
 }
 
 func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Deposit, Secular, withChanges(savings, "distribution_frequency", `"monthly"`))
+	r := w.open(Deposit, Secular, withChanges(depositBody, "distribution_frequency", `"monthly"`))
 	r = w.wantEntries(r, Activate, nil, "2026-01-10", "Dr A:cash:AE 1000", "Cr Q:capital:{c} 1000", "Dr A:pool 1000", "Cr A:cash:AE 1000")
 	v := r.Values
 	if dpOpened.Get(v).String() != "2026-01-10" || dpMaturity.Get(v).String() != "2026-04-10" || dpNext.Get(v).String() != "2026-02-09" ||
@@ -107,7 +107,7 @@ func TestFirstDistributionIsAfterOnePeriodOrAtMaturity(t *testing.T) {
 	for frequency, first := range map[string]string{
 		`"monthly"`: "2026-02-09", `"quarterly"`: "2026-04-10", `"semi_annually"`: "2026-05-10", `"at_maturity"`: "2026-05-10", "": "2026-05-10",
 	} {
-		_, r := dpRunning(t, withChanges(savings, "term_months", "4", "distribution_frequency", frequency))
+		_, r := runningDeposit(t, withChanges(depositBody, "term_months", "4", "distribution_frequency", frequency))
 		if got := dpNext.Get(r.Values).String(); got != first {
 			t.Errorf("%s: first distribution on %s, want %s", frequency, got, first)
 		}
@@ -116,12 +116,12 @@ func TestFirstDistributionIsAfterOnePeriodOrAtMaturity(t *testing.T) {
 
 func TestAReviewThatIsSentWithAnActivationIsValid(t *testing.T) {
 	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Deposit, Secular, savings)
+	r := w.open(Deposit, Secular, depositBody)
 	for _, wrong := range []string{`{}`, `{"approved_by":""}`, `{"approved_by":"  "}`, `{"note":"x"}`, `{"approved_by":5}`, `"Amina"`, `[]`} {
 		w.wantRefused(r, Activate, input("compliance_review", wrong), "compliance_review")
 	}
 	r = w.act(r, Activate, input("compliance_review", `{"approved_by":"Amina","signed_at":"2026-01-09","document_ref":"D-1","note":"fine"}`))
-	if a := saysOf(Reviewed.Get(r.Values)); a != "approved_by=Amina signed_at=2026-01-09 document_ref=D-1 note=fine" {
+	if a := approvalText(Reviewed.Get(r.Values)); a != "approved_by=Amina signed_at=2026-01-09 document_ref=D-1 note=fine" {
 		t.Errorf("%+v", a)
 	}
 }
@@ -133,7 +133,7 @@ func TestReligiousDepositsWouldNeedOnlyAVariant(t *testing.T) {
 	copied.Variants = map[*Reading]*Variant{Religious: {Name: "mudaraba-deposit", Prefix: "MDD"}}
 	religious := define(&copied)
 	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(religious, Religious, withChanges(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
+	r := w.open(religious, Religious, withChanges(depositBody, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "50"))
 	w.wantRefused(r, Activate, nil, "compliance_review")
 	w.wantRefused(r, Activate, input("compliance_review", "null"), "compliance_review")
 	r = w.act(r, Activate, input("compliance_review", `{"approved_by":"board"}`))
@@ -143,7 +143,7 @@ func TestReligiousDepositsWouldNeedOnlyAVariant(t *testing.T) {
 }
 
 func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "distribution_frequency", `"monthly"`))
+	w, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"monthly"`))
 	r = w.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`),
 		"2026-01-10", "Dr A:pool 101", "Cr Q:profit:{c} 61", "Cr I:mudarib_share 40")
 	v, d := r.Values, dpDistributions.Get(r.Values)[0]
@@ -162,8 +162,8 @@ func TestDepositProfitIsSplitByTheRatioAndTheDepositorTakesTheRemainder(t *testi
 }
 
 func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "distribution_frequency", `"monthly"`))
-	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last is the maturity
+	w, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"monthly"`))
+	for _, next := range []string{"2026-03-11", "2026-04-10", "2026-04-10"} { // the last date is the maturity date
 		if r = w.wantEntries(r, Profit, input("gross_profit", `"0"`)); dpNext.Get(r.Values).String() != next {
 			t.Errorf("next distribution on %v, want %s", dpNext.Get(r.Values), next)
 		}
@@ -174,7 +174,7 @@ func TestDepositProfitOfZeroMovesTheDistributionDateAndNoMoney(t *testing.T) {
 }
 
 func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "distribution_frequency", `"monthly"`))
+	w, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"monthly"`))
 	r = w.act(r, Profit, input("gross_profit", `"100"`))
 	next := dpNext.Get(r.Values)
 	w.passDays(30)
@@ -192,7 +192,7 @@ func TestADepositLossReducesTheValueOnlyAndIsCapped(t *testing.T) {
 }
 
 func TestADepositMaturesOnItsDate(t *testing.T) {
-	w, r := dpRunning(t, savings)
+	w, r := runningDeposit(t, depositBody)
 	w.wantRefused(r, Mature, nil, "maturity_date")
 	w.passDays(89)
 	w.wantRefused(r, Mature, nil, "maturity_date")
@@ -202,9 +202,9 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 	}
 }
 
-// dpMatured returns a deposit of 1000 with a profit of 60 for the depositor and a loss of 200.
-func dpMatured(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
-	w, r := dpRunning(t, sent)
+// maturedDeposit returns a matured deposit of 1000, with a profit of 60 for the depositor and a loss of 200.
+func maturedDeposit(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+	w, r := runningDeposit(t, sent)
 	r = w.act(r, Profit, input("gross_profit", `"100"`))
 	r = w.act(r, Loss, input("amount", `"200"`))
 	w.passDays(100)
@@ -212,7 +212,7 @@ func dpMatured(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
 }
 
 func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
-	w, r := dpMatured(t, withChanges(savings, "distribution_frequency", `"monthly"`))
+	w, r := maturedDeposit(t, withChanges(depositBody, "distribution_frequency", `"monthly"`))
 	r = w.wantEntries(r, Renew, nil, "Dr Q:profit:{c} 60", "Cr Q:capital:{c} 60", "Dr Q:capital:{c} 200", "Cr Q:loss:{c} 200")
 	v := r.Values
 	if r.Status != Active || dpPrincipal.Get(v) != money.FromUint64(860) || dpValue.Get(v) != money.FromUint64(860) ||
@@ -229,7 +229,7 @@ func TestRenewalMakesTheValueThePrincipal(t *testing.T) {
 }
 
 func TestARenewalMayChangeTermAndRatio(t *testing.T) {
-	w, r := dpMatured(t, savings)
+	w, r := maturedDeposit(t, depositBody)
 	for _, wrong := range notRatios {
 		w.wantRefused(r, Renew, input("profit_sharing_ratio", wrong), "profit_sharing_ratio")
 	}
@@ -243,7 +243,7 @@ func TestARenewalMayChangeTermAndRatio(t *testing.T) {
 }
 
 func TestDepositThatLostEverythingIsNotRenewed(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "auto_renewal", "true"))
+	w, r := runningDeposit(t, withChanges(depositBody, "auto_renewal", "true"))
 	r = w.act(r, Loss, input("amount", `"1000"`))
 	w.passDays(90)
 	r = w.runTimers(r, 1)
@@ -251,7 +251,7 @@ func TestDepositThatLostEverythingIsNotRenewed(t *testing.T) {
 	w.wantEntries(r, Close, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Cr Q:loss:{c} 1000")
 }
 
-// runTimers runs the due timers, and checks how many ran.
+// runTimers runs the due timers, and checks their number.
 func (w *orgFixture) runTimers(r *Record, want int) *Record {
 	w.t.Helper()
 	n := 0
@@ -261,7 +261,7 @@ func (w *orgFixture) runTimers(r *Record, want int) *Record {
 			break
 		}
 		w.book(&d)
-		w.agrees(d.Record)
+		w.checkColumns(d.Record)
 		if r = d.Record; !d.MustRecord {
 			w.t.Errorf("what time does may be refused")
 		}
@@ -274,7 +274,7 @@ func (w *orgFixture) runTimers(r *Record, want int) *Record {
 }
 
 func TestTimerRenewsADepositWithAutomaticRenewal(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "auto_renewal", "true"))
+	w, r := runningDeposit(t, withChanges(depositBody, "auto_renewal", "true"))
 	r = w.act(r, Profit, input("gross_profit", `"100"`))
 	w.passDays(89)
 	r = w.runTimers(r, 0)
@@ -296,7 +296,7 @@ func TestTimerRenewsADepositWithAutomaticRenewal(t *testing.T) {
 }
 
 func TestDepositWithoutAutomaticRenewalHasNoTimer(t *testing.T) {
-	w, r := dpRunning(t, savings)
+	w, r := runningDeposit(t, depositBody)
 	w.passDays(1000)
 	if r = w.runTimers(r, 0); r.Status != Active {
 		t.Errorf("%s", r.Status)
@@ -304,11 +304,11 @@ func TestDepositWithoutAutomaticRenewalHasNoTimer(t *testing.T) {
 }
 
 func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
-	early := withChanges(savings, "early_withdrawal_allowed", "true")
+	early := withChanges(depositBody, "early_withdrawal_allowed", "true")
 	for percent, want := range map[string]struct {
 		final, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
-		w, r := dpRunning(t, withChanges(early, "early_withdrawal_penalty_percent", percent))
+		w, r := runningDeposit(t, withChanges(early, "early_withdrawal_penalty_percent", percent))
 		r = w.act(r, Profit, input("gross_profit", `"101"`))
 		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
 		if want.penalty > 0 {
@@ -330,7 +330,7 @@ func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
 }
 
 func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
+	w, r := runningDeposit(t, withChanges(depositBody, "early_withdrawal_allowed", "true", "early_withdrawal_penalty_percent", "100"))
 	r = w.act(w.act(r, Profit, input("gross_profit", `"100"`)), Loss, input("amount", `"1020"`))
 	r = w.wantEntries(r, Withdraw, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 1020", "Cr I:penalty 40")
 	if row := dpWithdrawal.Get(r.Values)[0]; dpForfeited.Get(row) != money.FromUint64(60) || !dpFinal.Get(row).IsZero() {
@@ -339,14 +339,14 @@ func TestAWithdrawalAfterALossIsNeverBelowZero(t *testing.T) {
 }
 
 func TestEarlyWithdrawalMustBeAllowed(t *testing.T) {
-	w, r := dpRunning(t, savings)
+	w, r := runningDeposit(t, depositBody)
 	w.wantRefused(r, Withdraw, input("closed_by", `"Amina"`), "early_withdrawal_allowed")
 	w.wantRefused(r, Withdraw, nil, "closed_by")
 	w.wantRefused(r, Withdraw, input("closed_by", `" "`), "closed_by")
 }
 
 func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
-	w, r := dpMatured(t, withChanges(savings, "early_withdrawal_penalty_percent", "100"))
+	w, r := maturedDeposit(t, withChanges(depositBody, "early_withdrawal_penalty_percent", "100"))
 	w.wantRefused(r, Close, nil, "closed_by")
 	r = w.wantEntries(r, Close, input("closed_by", `"Amina"`), "Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 60", "Cr Q:loss:{c} 200",
 		"Cr L:customer:{p}:current 860", "Dr A:cash:AE 860", "Cr A:pool 860")
@@ -357,7 +357,7 @@ func TestClosingAMaturedDepositPaysItsValue(t *testing.T) {
 }
 
 func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "early_withdrawal_allowed", "true"))
+	w, r := runningDeposit(t, withChanges(depositBody, "early_withdrawal_allowed", "true"))
 	r = w.act(r, Withdraw, input("closed_by", `"Amina"`))
 	if r = w.wantEntries(r, Close, input("closed_by", `"Omar"`)); dpClosed.Get(r.Values) != w.now || dpCloser.Get(r.Values) != "Omar" {
 		t.Errorf("closed at %v by %q", dpClosed.Get(r.Values), dpCloser.Get(r.Values))
@@ -365,9 +365,9 @@ func TestClosingAWithdrawnDepositMovesNothing(t *testing.T) {
 }
 
 func TestDepositActionsNeedTheirBodies(t *testing.T) {
-	w, r := dpRunning(t, savings)
+	w, r := runningDeposit(t, depositBody)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`} {
-		w.wantRefused(r, Profit, withChanges(savings, "gross_profit", wrong), "gross_profit")
+		w.wantRefused(r, Profit, withChanges(depositBody, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notAmounts, "", "null") {
 		w.wantRefused(r, Loss, withChanges(input("amount", `"1"`), "amount", wrong), "amount")
@@ -379,19 +379,19 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 }
 
 func TestNumberOfDistributionsOfADepositIsBounded(t *testing.T) {
-	w, r := dpRunning(t, savings)
-	full, all := r.next(), make([]schema.Row, maxRows)
+	w, r := runningDeposit(t, depositBody)
+	fullRecord, all := r.next(), make([]schema.Row, maxRows)
 	for i := range all {
 		all[i] = dpDistribution.New()
 	}
-	dpDistributions.Set(full.Values, all[:maxRows-1])
-	full = w.act(full, Profit, input("gross_profit", `"0"`))
-	w.wantRefused(full, Profit, input("gross_profit", `"0"`), "gross_profit")
+	dpDistributions.Set(fullRecord.Values, all[:maxRows-1])
+	fullRecord = w.act(fullRecord, Profit, input("gross_profit", `"0"`))
+	w.wantRefused(fullRecord, Profit, input("gross_profit", `"0"`), "gross_profit")
 }
 
-// A reported period ends between the day on which the money was put in and today.
+// A reported period must end between the day on which the money was put in and today.
 func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
-	w, r := dpRunning(t, savings)
+	w, r := runningDeposit(t, depositBody)
 	w.passDays(5)
 	for _, wrong := range []string{`"2026-01-09"`, `"2026-01-16"`, `"2025-01-12"`, `"9000-12-31"`} {
 		w.wantRefused(r, Profit, input("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
@@ -405,9 +405,9 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 	}
 }
 
-// "at_maturity (single distribution on the maturity date)".
+// In the specification's words: "at_maturity (single distribution on the maturity date)".
 func TestDepositAtMaturityAcceptsOneProfitFromItsMaturityDateOn(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "distribution_frequency", `"at_maturity"`))
+	w, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"at_maturity"`))
 	one := input("gross_profit", `"100"`)
 	w.wantRefused(r, Profit, one, "maturity_date")
 	w.passDays(89)
@@ -420,7 +420,7 @@ func TestDepositAtMaturityAcceptsOneProfitFromItsMaturityDateOn(t *testing.T) {
 	}
 	w.wantRefused(r, Profit, one, "distribution_frequency")
 	r = w.act(w.act(r, Mature, nil), Renew, nil)
-	w.wantRefused(r, Profit, one, "maturity_date") // of the next term
+	w.wantRefused(r, Profit, one, "maturity_date") // the next term has its own maturity
 	w.passDays(90)
 	r = w.act(r, Profit, one)
 	w.wantRefused(r, Profit, one, "distribution_frequency")
@@ -428,7 +428,7 @@ func TestDepositAtMaturityAcceptsOneProfitFromItsMaturityDateOn(t *testing.T) {
 
 // A deposit that renews automatically on its maturity date accepts the term's profit afterwards.
 func TestRenewedDepositAcceptsTheProfitOfThePreviousTerm(t *testing.T) {
-	w, r := dpRunning(t, withChanges(savings, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
+	w, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
 	w.passDays(91)
 	r = w.runTimers(r, 2)
 	one := input("gross_profit", `"100"`)

@@ -19,12 +19,12 @@ import (
 // contractFixture is one contract with its accounts.
 type contractFixture struct {
 	*orgFixture
-	r     *Record
-	d     Decision // the last decision
-	names *strings.Replacer
+	r            *Record
+	d            Decision // the last decision
+	placeholders *strings.Replacer
 }
 
-// oneDay is a day of the clock.
+// oneDay is the length of a day on the clock.
 const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
 
 // openContract opens a contract at noon of 2026-01-01.
@@ -35,23 +35,23 @@ func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.names = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(other, `"`), "{q}")
+	x.placeholders = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(someoneElse, `"`), "{q}")
 	x.apply(d)
 	return x
 }
 
-// other is another person than someone.
-const other = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
+// someoneElse is the id of another person than someone, as JSON.
+const someoneElse = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
 // apply books a decision, and checks that the contract's Holdings equal the balances of its own
-// accounts and cover each of them.
+// accounts, and that they contain each of these accounts.
 func (x *contractFixture) apply(d Decision) {
 	x.t.Helper()
 	x.d, x.r = d, d.Record
 	x.book(&d)
-	x.agrees(x.r)
+	x.checkColumns(x.r)
 	holdings := x.holdings(x.r)
-	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
+	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
 		for path := range side {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
 			if !known && strings.Contains(string(path), x.r.ID.String()) {
@@ -75,12 +75,12 @@ func (x *contractFixture) checkStoredForm() {
 	}
 }
 
-// outcomeOf returns the result of an action: the next state, "409", or "422" and the fields. A
-// refusal changes nothing.
+// outcomeOf tries an action and returns its result: the next state, "409" for a conflict, or "422"
+// and the refused fields. It checks that a refusal changes nothing.
 func (x *contractFixture) outcomeOf(name Action, body schema.Input) string {
 	x.t.Helper()
 	was, before := x.r, AppendRecord(nil, x.r)
-	d, err := x.decides(x.r, name, body, x.now)
+	d, err := x.decide(x.r, name, body, x.now)
 	if !bytes.Equal(before, AppendRecord(nil, was)) {
 		x.t.Fatalf("%s has changed the record that it was decided on", name)
 	}
@@ -129,12 +129,12 @@ func (x *contractFixture) wantRefused(field string, name Action, pairs ...string
 	}
 }
 
-// passDays lets days pass; timers run in order.
+// passDays moves the clock by days, and then runs the due timers in order.
 func (x *contractFixture) passDays(days int) {
 	x.t.Helper()
 	x.now += ledger.Micros(days) * oneDay
 	for {
-		d, due := x.happens(x.r, x.now)
+		d, due := x.onDue(x.r, x.now)
 		if !due {
 			return
 		}
@@ -142,8 +142,8 @@ func (x *contractFixture) passDays(days int) {
 	}
 }
 
-// wantPostings checks the lines of the last decision, in their order. {c} is the contract, {p} someone
-// and {q} other.
+// wantPostings checks the lines of the last decision, in their order. In the accounts' names, {c} stands
+// for the contract's id, {p} for someone's and {q} for someoneElse's.
 func (x *contractFixture) wantPostings(want ...string) {
 	x.t.Helper()
 	var got []string
@@ -156,7 +156,7 @@ func (x *contractFixture) wantPostings(want ...string) {
 			if p.Side == ledger.Credit {
 				side = "Cr"
 			}
-			got = append(got, fmt.Sprintf("%s %s %v", side, x.names.Replace(string(p.Account)), p.Amount))
+			got = append(got, fmt.Sprintf("%s %s %v", side, x.placeholders.Replace(string(p.Account)), p.Amount))
 		}
 	}
 	if !slices.Equal(got, want) {
@@ -172,11 +172,11 @@ func (x *contractFixture) wantEffective(day string) {
 	}
 }
 
-// wantColumns checks columns: names and shown values, "" for an absent value.
+// wantColumns checks columns. Each pair is a column's name and the text of its value, "" if it is absent.
 func (x *contractFixture) wantColumns(pairs ...string) {
 	x.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := shown(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
+		if got := valueText(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
 			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
 		}
 	}
@@ -193,7 +193,7 @@ func (x *contractFixture) column(name string) *schema.Column {
 	return nil
 }
 
-// rowsOf returns the rows of a column, each with its columns' values in order.
+// rowsOf returns the rows of a column that is a list. Each row is the text of its values, in order.
 func (x *contractFixture) rowsOf(name string) (all []string) {
 	x.t.Helper()
 	c := x.column(name)
@@ -201,7 +201,7 @@ func (x *contractFixture) rowsOf(name string) (all []string) {
 	for _, row := range list {
 		var values []string
 		for _, of := range c.Of.Columns {
-			values = append(values, x.names.Replace(shown(of.Value(row))))
+			values = append(values, x.placeholders.Replace(valueText(of.Value(row))))
 		}
 		all = append(all, strings.Join(values, " "))
 	}
@@ -216,7 +216,7 @@ func (x *contractFixture) wantRows(name string, want ...string) {
 	}
 }
 
-func shown(value any) string {
+func valueText(value any) string {
 	switch v := value.(type) {
 	case nil:
 		return ""
@@ -228,10 +228,11 @@ func shown(value any) string {
 	return fmt.Sprint(value)
 }
 
-// withChanges returns a body with some members changed; an empty text removes one.
-func withChanges(g schema.Input, pairs ...string) schema.Input {
+// withChanges returns a copy of a body. Each pair is a member and its new value; an empty value removes
+// the member.
+func withChanges(body schema.Input, pairs ...string) schema.Input {
 	changed := make(schema.Input)
-	for name, value := range g {
+	for name, value := range body {
 		changed[name] = value
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -242,10 +243,12 @@ func withChanges(g schema.Input, pairs ...string) schema.Input {
 	return changed
 }
 
-// fieldCase is a body's member and the field that is refused for it; empty: it is accepted.
+// fieldCase is a value of a body's member, and the field that is refused for it; empty if the value is
+// accepted.
 type fieldCase struct{ member, value, refused string }
 
-// openWithChanges opens contracts with each member changed.
+// openWithChanges opens a contract for each trial, with the member changed, and checks which field is
+// refused.
 func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []fieldCase) {
 	t.Helper()
 	for _, try := range trials {
@@ -265,19 +268,19 @@ func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Inp
 	}
 }
 
-// move is an action with its body, after some days.
+// move is an action with its body. It is tried after the given number of days has passed.
 type move struct {
 	name  Action
 	input schema.Input
 	days  int
 }
 
-// grid has the transitions out of a state: a move's name → next state. A missing move is a
-// conflict; an entry may also be a refusal.
+// grid has, for each state and for the name of each move that is tried in it, the next state or a
+// refusal such as "422 amount". A move that is missing for a state must be a conflict.
 type grid map[Status]map[string]string
 
-// checkGrid checks a product's grid in a reading: it tries every move of the vocabulary in each
-// state, which it reaches by routes.
+// checkGrid checks a product's grid in a reading: it tries each of the moves in each state. The routes
+// are the names of the moves that lead from a new contract to a state.
 func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
@@ -296,12 +299,12 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 				t.Fatalf("the route to %s leads to %s", state, x.r.Status)
 			}
 			x.passDays(m.days)
-			follows := row[name]
-			if follows == "" {
-				follows = "409"
+			wantOutcome := row[name]
+			if wantOutcome == "" {
+				wantOutcome = "409"
 			}
-			if got := x.outcomeOf(m.name, m.input); got != follows {
-				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, follows)
+			if got := x.outcomeOf(m.name, m.input); got != wantOutcome {
+				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, wantOutcome)
 			}
 		}
 	}
@@ -317,11 +320,13 @@ func pairsOf(g schema.Input) (pairs []string) {
 	return pairs
 }
 
-// board is the body of the religious reading's review.
-func board() schema.Input { return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`) }
+// boardReview is the body of the religious reading's review.
+func boardReview() schema.Input {
+	return input("approved_by", `"the board"`, "fatwa_reference", `"F-7"`)
+}
 
-// everyName lists all names of actions in the URLs of all products.
-func everyName() map[string]bool {
+// allActionNames returns the names of all actions of all products: those in URLs and the internal ones.
+func allActionNames() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range Products {
 		for _, variant := range p.Variants {
@@ -339,20 +344,20 @@ func everyName() map[string]bool {
 	return names
 }
 
-// checkNames checks a product's name, prefix and actions in a reading, and that there are no other
-// actions.
+// checkNames checks a product's name, prefix and actions in a reading, and that it has no other actions
+// there.
 func checkNames(t *testing.T, p *Product, reading *Reading, name, prefix string, want map[string]Action) {
 	t.Helper()
 	if Find(reading, name) != p || p.Variants[reading].Prefix != prefix {
 		t.Errorf("it is not %s with the prefix %s", name, prefix)
 	}
-	for action := range everyName() {
+	for action := range allActionNames() {
 		if got, ok := p.Action(reading, action); ok != (want[action] != "") || ok && got != want[action] {
 			t.Errorf("%s: %s is taken: %v (%s); want %q", name, action, ok, got, want[action])
 		}
 	}
 	for action := range want {
-		if !everyName()[action] {
+		if !allActionNames()[action] {
 			t.Errorf("%s: nobody knows %s", name, action)
 		}
 	}

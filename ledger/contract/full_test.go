@@ -10,10 +10,10 @@ import (
 	"mizan/ledger/schema"
 )
 
-// The largest values of a body's members: texts of four-byte characters, objects and amounts of
-// maximum length.
+// worstText returns a text of n four-byte characters, as JSON.
 func worstText(n int) string { return `"` + strings.Repeat("𝄞", n) + `"` }
 
+// worstObject returns the largest object that a body's member may have.
 func worstObject() string { return `{"x":"` + strings.Repeat("x", schema.MaxObject-8) + `"}` }
 
 // objectOf returns a body as a JSON object.
@@ -25,21 +25,22 @@ func objectOf(body schema.Input) string {
 	return "{" + strings.Join(members, ",") + "}"
 }
 
-// worstGiven returns a table's body with the largest value of each column.
-func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
+// worstBody returns a body with the largest value of each column of a table. The members in keep have the
+// values given there.
+func worstBody(t *schema.Table, keep schema.Input) schema.Input {
 	g := schema.Input{}
 	for _, c := range t.Columns {
 		if !c.Settable {
 			continue
 		}
-		most := c.MaxLength
-		if most == 0 {
-			most = schema.MaxText
+		maxLength := c.MaxLength
+		if maxLength == 0 {
+			maxLength = schema.MaxText
 		}
 		value := ""
 		switch c.Kind {
 		case schema.KindText:
-			value = worstText(most)
+			value = worstText(maxLength)
 			if c.DateOrTime {
 				value = `"2026-01-01T00:00:00.` + strings.Repeat("0", schema.MaxText-21) + `Z"`
 			}
@@ -50,9 +51,9 @@ func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 		case schema.KindList:
 			value = "[" + worstObject()[:schema.MaxObject-6] + `"}]`
 		case schema.KindRows:
-			value = objectOf(worstGiven(c.Of, nil))
+			value = objectOf(worstBody(c.Of, nil))
 		case KindReview:
-			value = objectOf(worstGiven(c.Of, nil))
+			value = objectOf(worstBody(c.Of, nil))
 		}
 		if value != "" {
 			g[c.Name] = []byte(value)
@@ -64,13 +65,13 @@ func worstGiven(t *schema.Table, keep schema.Input) schema.Input {
 	return g
 }
 
-// fillList repeats an action with the largest texts until its list is full, and returns the number
-// of times.
-func (x *contractFixture) fillList(list string, name Action, body schema.Input, most int) {
+// fillList repeats an action with the largest texts until it is refused because its list is full, and
+// checks the record's size then. It fails if tooMany rows were accepted.
+func (x *contractFixture) fillList(list string, name Action, body schema.Input, tooMany int) {
 	x.t.Helper()
 	rows := 0
-	for ; rows < most; rows++ {
-		d, err := x.r.Act(name, worstGiven(x.r.Product.Handler(name).Body, body), x.now)
+	for ; rows < tooMany; rows++ {
+		d, err := x.r.Act(name, worstBody(x.r.Product.Handler(name).Body, body), x.now)
 		if err != nil {
 			if got := strings.Join(faultyFields(err), " "); got != list {
 				x.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
@@ -80,7 +81,7 @@ func (x *contractFixture) fillList(list string, name Action, body schema.Input, 
 		x.book(&d)
 		x.r = d.Record
 	}
-	if rows == most {
+	if rows == tooMany {
 		x.t.Fatalf("all %d rows of %s were taken", rows, list)
 	}
 	if size := len(AppendRecord(nil, x.r)); rows < alwaysFittingRows || size > MaxStored || size < MaxStored-10*maxNote {
@@ -88,16 +89,16 @@ func (x *contractFixture) fillList(list string, name Action, body schema.Input, 
 	}
 }
 
-// maxRecord is the writer's bound of a record (posting.MaxRecord).
+// maxRecord is the size in bytes of the largest record that can be stored (posting.MaxRecord).
 const maxRecord = 1<<20 + 64<<10
 
-// endFull takes an action with the largest texts after the list is full: the record must have room
-// for it.
-func (x *contractFixture) endFull(name Action, body schema.Input, to Status) {
+// endWithFullList takes an action with the largest texts on a contract whose list is full. The record must have
+// room for these texts.
+func (x *contractFixture) endWithFullList(name Action, body schema.Input, to Status) {
 	x.t.Helper()
 	input := body
-	if overridable := x.r.Product.Handler(name).Body; overridable != nil {
-		input = worstGiven(overridable, body)
+	if table := x.r.Product.Handler(name).Body; table != nil {
+		input = worstBody(table, body)
 	}
 	d, err := x.r.Act(name, input, x.now)
 	if err != nil {
@@ -117,32 +118,32 @@ func (x *contractFixture) endFull(name Action, body schema.Input, to Status) {
 func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 	one := input("amount", `"1"`)
 	for _, reading := range Readings {
-		body := worstGiven(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
-		body["compliance_review"] = []byte(objectOf(worstGiven(reading.Reviews, nil)))
+		body := worstBody(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
+		body["compliance_review"] = []byte(objectOf(worstBody(reading.Reviews, nil)))
 		x := openContract(t, Safekeeping, reading, body)
 		if reading == Secular {
-			x.do(Activate, "compliance_review", objectOf(worstGiven(reading.Reviews, nil)))
+			x.do(Activate, "compliance_review", objectOf(worstBody(reading.Reviews, nil)))
 		}
 		x.fillList("hibah_history", GrantHibah, one, maxRows)
 		if reading == Religious {
-			continue // no other action is possible there
+			continue // grant_hibah is its only action
 		}
 		x.do(Withdraw, "amount", `"1"`)
 		x.do(PutIn, "amount", `"1"`)
-		x.endFull(Close, nil, Closed)
+		x.endWithFullList(Close, nil, Closed)
 	}
-	l := newLease(t, Secular, worstGiven(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
+	l := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
 	l.do(Submit)
-	l.endFull(Pass, worstGiven(reviews, nil), ReviewPassed)
-	l.endFull(Acquire, nil, AssetAcquired)
+	l.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
+	l.endWithFullList(Acquire, nil, AssetAcquired)
 	l.do(Activate)
 	l.fillList("owner_expenses", BearExpense, one, maxExpenses)
 	l.passDays(100) // rows of rent fall due
 	l.do(RecordArrears, "amount", `"1"`)
-	l.endFull(Terminate, nil, Terminated)
+	l.endWithFullList(Terminate, nil, Terminated)
 }
 
-// worstValue returns the longest stored form of a column that is not in a body.
+// worstValue returns the value with the longest stored form, for a column that no body sets.
 func worstValue(c *schema.Column) any {
 	switch c.Kind {
 	case schema.KindText:
@@ -167,8 +168,8 @@ func worstValue(c *schema.Column) any {
 	return nil
 }
 
-// worstRows returns a full list of rows with the longest values. Lists with texts are full
-// earlier, which another test covers.
+// worstRows returns a full list of rows with the longest values. It returns nil for rows with texts: such a
+// list is full earlier, as TestFullContractRefusesReportsAndCanBeEnded shows.
 func worstRows(c *schema.Column) any {
 	row := c.Of.New()
 	for _, in := range c.Of.Columns {
@@ -196,13 +197,13 @@ func worstRows(c *schema.Column) any {
 func TestListsOfAmountsNeverFillARecord(t *testing.T) {
 	for _, p := range Products {
 		ignored := new(schema.Faults)
-		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstGiven(p.Columns, nil), schema.Reader{}, "", ignored)}
+		r := &Record{Product: p, Reading: Secular, Status: p.States[0], Values: p.Columns.Read(worstBody(p.Columns, nil), schema.Reader{}, "", ignored)}
 		for _, c := range p.Columns.Columns {
 			if c.From == nil && c.Stored(r.Values) == nil {
 				c.Put(r.Values, worstValue(c))
 			}
 		}
-		for _, approval := range approvalOf(boardReviews, boardReviews.Read(worstGiven(boardReviews, nil), schema.Reader{}, "", ignored)) {
+		for _, approval := range approvalOf(boardReviews, boardReviews.Read(worstBody(boardReviews, nil), schema.Reader{}, "", ignored)) {
 			Reviewed.Set(r.Values, append(Reviewed.Get(r.Values), approval))
 		}
 		if size := len(AppendRecord(nil, r)); size > MaxStored || size < 100_000 {

@@ -15,7 +15,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// newRandom returns the seed of a random test and prints it.
+// newRandom returns a source of random numbers and prints its seed, which MIZAN_SEED sets to repeat a run.
 func newRandom(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -29,27 +29,27 @@ func newRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// issueWithHolders is an offered issue with many holders, and the balances that they should have by the
+// issueWithHolders is an issue with many holders, and the balances that its accounts should have by the
 // test's own arithmetic.
 type issueWithHolders struct {
 	*contractFixture
-	face, penalty int64
-	held          map[ledger.ID]int64
-	sold          int64
-	has           map[ledger.ID]*big.Int // balances of current accounts
-	charity, left *big.Int               // indivisible remainders: given to charity, and still undistributed
-	kept          *big.Int               // penalties kept
+	face, penalty          int64
+	certificates           map[ledger.ID]int64
+	sold                   int64
+	currentBalances        map[ledger.ID]*big.Int // of each holder
+	charity, undistributed *big.Int               // indivisible remainders: given to charity, and still undistributed
+	penalties              *big.Int               // for early redemption
 }
 
 func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders int) *issueWithHolders {
 	t.Helper()
-	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), held: map[ledger.ID]int64{}, has: map[ledger.ID]*big.Int{}, charity: new(big.Int), left: new(big.Int), kept: new(big.Int)}
+	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), certificates: map[ledger.ID]int64{}, currentBalances: map[ledger.ID]*big.Int{}, charity: new(big.Int), undistributed: new(big.Int), penalties: new(big.Int)}
 	total := int64(holders) * 60
-	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", minor(c.face), "total_value", minor(c.face*total),
-		"underlying_asset_value", minor(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", minor(c.penalty),
+	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", quoteInt64(c.face), "total_value", quoteInt64(c.face*total),
+		"underlying_asset_value", quoteInt64(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", quoteInt64(c.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
-		c.do(Pass, pairsOf(board())...)
+		c.do(Pass, pairsOf(boardReview())...)
 	}
 	c.do(Offer)
 	var people []ledger.ID
@@ -60,85 +60,86 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 		} else {
 			id = uuid.New()
 			people = append(people, id)
-			c.has[id] = new(big.Int)
+			c.currentBalances[id] = new(big.Int)
 		}
 		n := d.Int64N(20) + 1
-		decision, err := c.decides(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
-		if tooMany := c.held[id]+n > 40; tooMany != (err != nil) {
-			t.Fatalf("%d certificates beside %d: %v", n, c.held[id], err)
+		decision, err := c.decide(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
+		if tooMany := c.certificates[id]+n > 40; tooMany != (err != nil) {
+			t.Fatalf("%d certificates beside %d: %v", n, c.certificates[id], err)
 		}
 		if err == nil {
 			c.book(&decision)
 			c.r = decision.Record
-			c.held[id] += n
+			c.certificates[id] += n
 			c.sold += n
 		}
 	}
 	return c
 }
 
-func minor(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
+func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
-// bookBatches books an action's batches. It checks their number, and that each has one entry with
-// the action's date.
-func (c *issueWithHolders) bookBatches(doing Action, to Status) {
+// bookBatches books the batches of the last action. It checks their number, and that each has one entry
+// with the action's date.
+func (c *issueWithHolders) bookBatches(action Action, to Status) {
 	c.t.Helper()
 	first, batches := c.d, 0
 	if c.r.Status != to {
-		c.t.Fatalf("%s leads to %s, not to %s", doing, c.r.Status, to)
+		c.t.Fatalf("%s leads to %s, not to %s", action, c.r.Status, to)
 	}
-	total := int64(len(c.held))
+	total := int64(len(c.certificates))
 	for {
-		p, under := c.r.Progress()
-		if !under {
+		p, underWay := c.r.Progress()
+		if !underWay {
 			break
 		}
-		if p.Doing != doing || p.Total != total || p.Done != int64(batches)*perBatch(doing) || c.d.Finish || c.d.Due == 0 || c.d.Due > c.now {
-			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, doing, p, c.d.Due, c.d.Finish)
+		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || c.d.Finish || c.d.Due == 0 || c.d.Due > c.now {
+			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, c.d.Due, c.d.Finish)
 		}
-		d, due := c.happens(c.r, c.now)
+		d, due := c.onDue(c.r, c.now)
 		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
-			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, doing, d.Events, due)
+			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
 		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != first.Events[0].Entry.Effective {
-			c.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, doing, len(e.Postings), e.Effective)
+			c.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, action, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
-			c.apply(d) // it compares every account: not each time
+			c.apply(d) // only sometimes, because it compares every account
 		} else {
 			c.book(&d)
 			c.d, c.r = d, d.Record
 		}
 		batches++
 	}
-	if want := int(Batches(doing, total)); batches != want || batches == 0 && total > maxAtOnce {
-		c.t.Fatalf("%s takes %d batches for %d holders; want %d", doing, batches, total, want)
+	if want := int(Batches(action, total)); batches != want || batches == 0 && total > maxAtOnce {
+		c.t.Fatalf("%s takes %d batches for %d holders; want %d", action, batches, total, want)
 	}
 	if got := c.balance(c.r.account("L:distributions")); !got.IsZero() {
-		c.t.Fatalf("behind %s L:distributions holds %v", doing, got)
+		c.t.Fatalf("behind %s L:distributions holds %v", action, got)
 	}
 }
 
-func (c *issueWithHolders) is(path ledger.Path, want *big.Int) {
+func (c *issueWithHolders) wantBalance(path ledger.Path, want *big.Int) {
 	c.t.Helper()
 	if got := c.balance(path); got.String() != want.String() {
 		c.t.Fatalf("%s holds %v; want %v", path, got, want)
 	}
 }
 
-// checkAccounts compares every account with the test's own arithmetic.
+// checkAccounts compares every account with the test's own arithmetic. Stem is the kind of account that
+// has the face value of each holder's certificates now; "" if they are redeemed.
 func (c *issueWithHolders) checkAccounts(stem string) {
 	c.t.Helper()
 	all := big.NewInt(c.face * c.sold)
-	for id, n := range c.held {
+	for id, n := range c.certificates {
 		for _, of := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
 			want := new(big.Int)
 			if of == stem {
 				want.SetInt64(c.face * n)
 			}
-			c.is(c.r.accountFor(of, id), want)
+			c.wantBalance(c.r.accountFor(of, id), want)
 		}
-		c.is(current(id), c.has[id])
+		c.wantBalance(current(id), c.currentBalances[id])
 	}
 	underlying, impaired := new(big.Int), new(big.Int)
 	switch stem {
@@ -147,38 +148,39 @@ func (c *issueWithHolders) checkAccounts(stem string) {
 	case "Q:holders_defaulted":
 		impaired = all
 	}
-	c.is(c.r.account("A:underlying"), underlying)
-	c.is(c.r.account("A:underlying_impaired"), impaired)
-	c.is(c.r.account("L:undistributed"), c.left)
-	penalties, charity := new(big.Int).Set(c.kept), new(big.Int).Set(c.charity)
+	c.wantBalance(c.r.account("A:underlying"), underlying)
+	c.wantBalance(c.r.account("A:underlying_impaired"), impaired)
+	c.wantBalance(c.r.account("L:undistributed"), c.undistributed)
+	penalties, charity := new(big.Int).Set(c.penalties), new(big.Int).Set(c.charity)
 	if c.r.Reading == Religious {
 		penalties, charity = new(big.Int), charity.Add(charity, penalties)
 	}
-	c.is("I:penalty", penalties)
-	c.is("L:charity", charity)
+	c.wantBalance("I:penalty", penalties)
+	c.wantBalance("L:charity", charity)
 }
 
-func (c *issueWithHolders) profit(sum int64) {
+func (c *issueWithHolders) distributeProfit(sum int64) {
 	c.t.Helper()
-	c.do(Profit, "total_profit", minor(sum))
+	c.do(Profit, "total_profit", quoteInt64(sum))
 	if each := sum / c.sold; each > 0 {
 		c.bookBatches(Profit, Active)
 	}
 	each := sum / c.sold
-	for id, n := range c.held {
-		c.has[id].Add(c.has[id], big.NewInt(each*n))
+	for id, n := range c.certificates {
+		c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(each*n))
 	}
-	c.left.Add(c.left, big.NewInt(sum-each*c.sold))
+	c.undistributed.Add(c.undistributed, big.NewInt(sum-each*c.sold))
 	c.checkAccounts("Q:holders")
 }
 
-func (c *issueWithHolders) givenAway() {
-	c.charity.Add(c.charity, c.left)
-	c.left = new(big.Int)
+func (c *issueWithHolders) giveAwayRemainder() {
+	c.charity.Add(c.charity, c.undistributed)
+	c.undistributed = new(big.Int)
 }
 
-// The sums equal those for few holders to the minor unit: for one holder more than fit at once,
-// for a number that fills the last batch, and for one that does not.
+// Each holder gets the exact amount even if there are too many holders to pay them all at once. The tested
+// numbers of holders are the largest that needs no batches, this number plus one, a number that fills the last
+// batch, and a random number.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	d := newRandom(t)
 	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + d.IntN(900), maxAtOnce}
@@ -190,8 +192,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				c.do(Activate, "issue_date", `"2026-01-01"`)
 				c.bookBatches(Activate, Active)
 				c.checkAccounts("Q:holders")
-				c.profit(c.sold - 1) // less than one each
-				c.profit(c.sold*d.Int64N(50) + d.Int64N(c.sold) + c.sold)
+				c.distributeProfit(c.sold - 1) // less than one each
+				c.distributeProfit(c.sold*d.Int64N(50) + d.Int64N(c.sold) + c.sold)
 				c.passDays(61)
 				switch end {
 				case Redeem:
@@ -204,20 +206,20 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				}
 				if end == Default {
 					c.bookBatches(end, Defaulted)
-					c.givenAway()
+					c.giveAwayRemainder()
 					c.checkAccounts("Q:holders_defaulted")
 					return
 				}
 				c.bookBatches(end, Redeemed)
-				for id, n := range c.held {
-					less := int64(0)
+				for id, n := range c.certificates {
+					penalty := int64(0)
 					if end == RedeemEarly {
-						less = min(c.penalty*n/c.sold, c.face*n)
+						penalty = min(c.penalty*n/c.sold, c.face*n)
 					}
-					c.has[id].Add(c.has[id], big.NewInt(c.face*n-less))
-					c.kept.Add(c.kept, big.NewInt(less))
+					c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(c.face*n-penalty))
+					c.penalties.Add(c.penalties, big.NewInt(penalty))
 				}
-				c.givenAway()
+				c.giveAwayRemainder()
 				c.checkAccounts("")
 				if !c.d.Finish || ciOutstanding.Get(c.r.Values) != 0 {
 					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Get(c.r.Values))
@@ -227,8 +229,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 	}
 }
 
-// A declared action counts as a whole: its money is on L:distributions, and the contract shows
-// its progress.
+// An action over many holders counts as a whole before its batches are booked: all its money is on
+// L:distributions, and the contract shows how many holders have been paid.
 func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	c := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	c.do(Activate)
@@ -238,23 +240,23 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	}
 	c.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
 	c.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
-	d, _ := c.happens(c.r, c.now)
+	d, _ := c.onDue(c.r, c.now)
 	c.apply(d)
 	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
-	c.bookRemainingBatches(Activate)
-	c.do(Profit, "total_profit", minor(3*c.sold+1))
+	c.bookRemainingBatches()
+	c.do(Profit, "total_profit", quoteInt64(3*c.sold+1))
 	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
-	c.bookRemainingBatches(Profit)
+	c.bookRemainingBatches()
 	if c.d.UnderWay != Ends {
 		t.Error("the last batch does not say so")
 	}
 	c.wantRows("progress")
 }
 
-// bookRemainingBatches books the remaining batches of an action.
-func (c *issueWithHolders) bookRemainingBatches(Action) {
+// bookRemainingBatches books the remaining batches of the last action.
+func (c *issueWithHolders) bookRemainingBatches() {
 	for {
-		d, due := c.happens(c.r, c.now)
+		d, due := c.onDue(c.r, c.now)
 		if !due {
 			return
 		}
@@ -262,7 +264,7 @@ func (c *issueWithHolders) bookRemainingBatches(Action) {
 	}
 }
 
-// A register's rows can be read in the written form only.
+// A row of a register has one stored form only: changed bytes are refused, or are the form of another row.
 func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
 	d := newRandom(t)
 	for range 2_000 {

@@ -8,8 +8,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// saleBody is a sale at 1000 and a quarter: 1250, with 150 paid up front and 1100 in three
-// instalments.
+// saleBody is the body of a sale. The cost of 1000 and a markup of a quarter make a price of 1250, of which
+// 150 are paid up front and 1100 in three instalments.
 func saleBody() schema.Input {
 	return input("customer_id", someone, "region", `"AE"`, "currency", `"AED"`, "asset_description", `"a delivery van"`,
 		"asset_cost", `"1000"`, "markup_rate", "25", "instalments", "3", "down_payment", `"100"`, "earnest_deposit", `"50"`)
@@ -20,7 +20,7 @@ func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
 	x := openContract(t, InstalmentSale, reading, saleBody())
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(board())...)
+		x.do(Pass, pairsOf(boardReview())...)
 	}
 	x.do(OrderAsset)
 	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
@@ -55,7 +55,7 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"asset_cost", `"10.5"`, "asset_cost"},
 		{"asset_cost", `1000`, "asset_cost"},
 		{"asset_cost", `"1` + strings.Repeat("0", 73) + `"`, "asset_cost"},
-		{"asset_cost", `"1` + strings.Repeat("0", 72) + `"`, "asset_cost"}, // the price is above the bound
+		{"asset_cost", `"1` + strings.Repeat("0", 72) + `"`, "asset_cost"}, // with the markup, the price is too large
 		{"asset_cost", `"8` + strings.Repeat("0", 71) + `"`, ""},
 		{"markup_rate", "", "markup_rate"},
 		{"markup_rate", "-1", "markup_rate"},
@@ -72,7 +72,7 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 		{"down_payment", "", ""},
 		{"down_payment", `"0"`, ""},
 		{"down_payment", `"1199"`, ""},
-		{"down_payment", `"1200"`, "down_payment"}, // with the earnest money, the price
+		{"down_payment", `"1200"`, "down_payment"}, // with the earnest money, that is the whole price
 		{"down_payment", `"x"`, "down_payment"},
 		{"earnest_deposit", "", ""},
 		{"earnest_deposit", `"0"`, ""},
@@ -225,19 +225,19 @@ func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
 	x.wantPostings()
 	x.do(RecordDelinquency, "amount", `"100"`)
 	x.wantPostings("Dr M:arrears_control 300", "Cr M:arrears:{c} 300")
-	x.do(RecordPayment, "amount", `"366"`) // the first row: the second is not due yet
+	x.do(RecordPayment, "amount", `"366"`) // pays the first row; the second is not due yet
 	x.wantColumns("delinquent_amount", "100", "days_past_due", "0")
 	x.passDays(400)
 	x.do(RecordDelinquency, "amount", `"100"`)
 	x.wantColumns("days_past_due", "375") // the second row was due on day 60
 	x.do(RecordDelinquency, "amount", `"0"`)
 	x.wantPostings("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
-	x.wantColumns("delinquent_amount", "0", "days_past_due", "375") // the reported amount does not change it
+	x.wantColumns("delinquent_amount", "0", "days_past_due", "375") // the days do not depend on the reported amount
 	x.passDays(1)
-	x.wantColumns("days_past_due", "376") // it depends on the day of reading
+	x.wantColumns("days_past_due", "376") // they depend on the day on which they are read
 }
 
-// Three instalments are less than three rows: the third row has the remainder.
+// 1100 is three instalments of 366 and a remainder of 2, which is in the third row.
 func TestRemainderInTheLastRowIsLateAfterItsDueDate(t *testing.T) {
 	x := activeSale(t)
 	x.do(RecordPayment, "amount", `"1098"`)
@@ -252,7 +252,7 @@ func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
 	x := activeSale(t)
 	x.passDays(35)
 	x.do(RecordDelinquency, "amount", `"150"`)
-	x.do(RecordPayment, "amount", `"365"`) // of 366
+	x.do(RecordPayment, "amount", `"365"`) // one less than the row's 366
 	x.wantColumns("total_paid", "515", "days_past_due", "5")
 	x.do(RecordPayment, "amount", `"1"`)
 	x.wantColumns("days_past_due", "0")
@@ -290,7 +290,7 @@ func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
 	x.do(RecordPayment, "amount", `"366"`)
 	x.do(RecordDelinquency, "amount", `"10"`)
 	x.wantRefused("rebate", SettleEarly)
-	x.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // 147 are deferred
+	x.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 are deferred
 	x.do(SettleEarly, "rebate", `"100"`)
 	x.wantPostings("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
 		"Dr M:arrears_control 10", "Cr M:arrears:{c} 10")
@@ -322,7 +322,7 @@ func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
 func saleMoves() map[string]move {
 	return map[string]move{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)},
-		"review": {name: Pass, input: board()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
+		"review": {name: Pass, input: boardReview()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"order_asset": {name: OrderAsset}, "purchase_asset": {name: PurchaseAsset, input: input("ownership_documents", `["invoice"]`)},
 		"deliver_asset": {name: DeliverAsset}, "activate": {name: Activate},
 		"record_payment": {name: RecordPayment, input: input("amount", `"1"`)}, "the rest": {name: RecordPayment, input: input("amount", `"1100"`)},
@@ -331,7 +331,7 @@ func saleMoves() map[string]move {
 	}
 }
 
-// saleRoutes lead into the states after the asset's order.
+// saleRoutes returns the moves that lead to each state. Start has those that come before the asset's order.
 func saleRoutes(start ...string) map[Status][]string {
 	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
 	return map[Status][]string{
@@ -344,7 +344,8 @@ func saleRoutes(start ...string) map[Status][]string {
 	}
 }
 
-// Selling before owning is a conflict: purchase, delivery and activation come in this order.
+// Purchase, delivery and activation are possible in this order only, because what is sold must be owned
+// first.
 func TestActionsOfASaleInEveryState(t *testing.T) {
 	checkGrid(t, InstalmentSale, Secular, saleBody(), saleMoves(), saleRoutes(), grid{
 		Draft:          {"submit": "under_review", "order_asset": "asset_ordered", "cancel": "cancelled"},
@@ -387,8 +388,8 @@ func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// saleSums checks that a sale's columns agree with each other.
-func saleSums(x *contractFixture) {
+// checkSaleColumns checks that a sale's columns agree with each other.
+func checkSaleColumns(x *contractFixture) {
 	v := x.r.Values
 	total := func(list ...money.Amount) (sum money.Amount) {
 		for _, a := range list {

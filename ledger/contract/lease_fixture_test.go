@@ -17,16 +17,17 @@ import (
 // leaseFixture is one lease with its accounts.
 type leaseFixture struct{ *contractFixture }
 
-// leaseBody is the body of an operating lease of four periods: cost 1000, residual value 100, 50
-// a period and 30 in advance. Pairs change members; an empty text removes one.
+// leaseBody is the body of an operating lease of four periods. Its asset costs 1000 and has a residual
+// value of 100; the rent is 50 for each period, and 30 in advance. The pairs are members and their other
+// values; an empty value removes the member.
 func leaseBody(pairs ...string) schema.Input {
 	return withChanges(input("customer_id", someone, "region", `"AE"`, "lease_type", `"operating"`, "asset_description", `"a forklift truck"`,
 		"asset_cost", `"1000"`, "lease_term_months", "4", "monthly_rental", `"50"`, "advance_rental", `"30"`,
 		"security_deposit", `"70"`, "residual_value", `"100"`), pairs...)
 }
 
-// forFinance turns the body into a finance lease with a purchase price of 100.
-var forFinance = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
+// financeChanges turn the body into that of a finance lease with a purchase price of 100.
+var financeChanges = []string{"lease_type", `"finance"`, "purchase_option_price", `"100"`, "residual_value", ""}
 
 func newLease(t rapid.TB, reading *Reading, body schema.Input) *leaseFixture {
 	t.Helper()
@@ -42,8 +43,8 @@ func runningLease(t rapid.TB, pairs ...string) *leaseFixture {
 	return l
 }
 
-// try returns an action's outcome: empty, "409", or "422" with the first field. A refusal
-// changes nothing.
+// try tries an action and returns its refusal: "409", or "422" with the first field; empty if it is
+// accepted. It checks that a refusal changes nothing.
 func (l *leaseFixture) try(name Action, body schema.Input) string {
 	l.t.Helper()
 	before := AppendRecord(nil, l.r)
@@ -77,7 +78,7 @@ func (l *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
 	}
 }
 
-// passUntil lets time pass to noon of a day; timers run in order.
+// passUntil moves the clock to noon of a day, and then runs the due timers in order.
 func (l *leaseFixture) passUntil(day string) {
 	l.t.Helper()
 	on, ok := schema.ParseDate(day)
@@ -85,10 +86,11 @@ func (l *leaseFixture) passUntil(day string) {
 		l.t.Fatalf("no date: %s", day)
 	}
 	l.now = startOfDay(on) + 12*3600*1_000_000
-	l.wake()
+	l.runDueRows()
 }
 
-func (l *leaseFixture) wake() (rows int) {
+// runDueRows runs the due timers, and returns the number of rows that have fallen due.
+func (l *leaseFixture) runDueRows() (rows int) {
 	l.t.Helper()
 	for {
 		d, due := l.r.OnDue(l.now)
@@ -100,8 +102,8 @@ func (l *leaseFixture) wake() (rows int) {
 	}
 }
 
-// entry returns the lines of the last decision, with {c} for the lease's id.
-func (l *leaseFixture) entry() (lines []string) {
+// lastLines returns the lines of the last decision, with {c} for the lease's id.
+func (l *leaseFixture) lastLines() (lines []string) {
 	l.t.Helper()
 	for _, e := range l.d.Events {
 		if e.Entry == nil {
@@ -121,7 +123,7 @@ func (l *leaseFixture) entry() (lines []string) {
 // wantLines checks the last decision's lines, in any order.
 func (l *leaseFixture) wantLines(want ...string) {
 	l.t.Helper()
-	got := l.entry()
+	got := l.lastLines()
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
@@ -148,8 +150,9 @@ func (l *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
 	}
 }
 
-// rows returns the schedule's statuses by letters: p_aid, o_pen (pending), c_ancelled.
-func (l *leaseFixture) rows() string {
+// statusLetters returns a letter for the status of each row of the schedule: p for paid, o for pending, c for
+// cancelled.
+func (l *leaseFixture) statusLetters() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
 	var all strings.Builder

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The entries are copied from the chart's rows for a lease, with amounts computed by hand.
+// The expected entries follow the specification's chart of accounts, with amounts computed by hand.
 
 func TestAcquiringALeasesAssetIsPaidInCash(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
@@ -26,7 +26,7 @@ func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 	l := runningLease(t, "residual_value", `"99"`) // 901 to depreciate in four rows: 225, 225, 225, 226
 	for _, row := range []struct{ day, earned, worn string }{
-		{"2026-01-31", "7", "225"}, // of 30: 7, 15, 22, 30
+		{"2026-01-31", "7", "225"}, // in total 7, 15, 22 and 30 of the advance rental of 30
 		{"2026-03-02", "8", "225"},
 		{"2026-04-01", "7", "225"},
 		{"2026-05-01", "8", "226"},
@@ -47,7 +47,7 @@ func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 }
 
 func TestAFinanceLeasesAssetIsDepreciatedToTheOptionsPrice(t *testing.T) {
-	l := runningLease(t, append(forFinance, "purchase_option_price", `"600"`)...)
+	l := runningLease(t, append(financeChanges, "purchase_option_price", `"600"`)...)
 	l.passUntil("2026-02-01")
 	l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} 7", "Cr I:rent 7",
 		"Dr E:depreciation 100", "Cr A:accumulated_depreciation:{c} 100")
@@ -69,11 +69,11 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 		t.Error("a row falls due before its day")
 	}
 	l.now = startOfDay(leaseDay(t, "2026-01-13")) - 1
-	if l.wake() != 0 {
+	if l.runDueRows() != 0 {
 		t.Error("a row falls due a microsecond before its day")
 	}
 	l.now++
-	if l.wake() != 1 {
+	if l.runDueRows() != 1 {
 		t.Error("the row does not fall due at the first instant of its day")
 	}
 }
@@ -107,13 +107,13 @@ func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 		{"1", "pppp"},
 	} {
 		l.do(PayRent, "amount", `"`+paid.amount+`"`)
-		if got := l.rows(); got != paid.rows {
+		if got := l.statusLetters(); got != paid.rows {
 			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
 		}
 	}
 	l.wantAmount(lsPaid, "230")
 	l.passUntil("2026-06-01")
-	if got := l.rows(); got != "pppp" {
+	if got := l.statusLetters(); got != "pppp" {
 		t.Errorf("after the last row: %s", got)
 	}
 }
@@ -168,9 +168,9 @@ func TestOwnerBearsAnExpense(t *testing.T) {
 
 func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l := runningLease(t)
-	l.do(PayRent, "amount", `"95"`) // 30 due, 65 ahead
+	l.do(PayRent, "amount", `"95"`) // 30 are due, 65 are paid in advance
 	l.do(RecordArrears, "amount", `"9"`)
-	l.passUntil("2026-02-10") // one row: depreciation 225, 15 prepaid, 23 of the advance unearned
+	l.passUntil("2026-02-10") // one row has fallen due: depreciation 225, 15 prepaid, 23 of the advance unearned
 	l.do(ReturnAsset)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
@@ -178,7 +178,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	if l.r.Status != Completed || lsReturned.Get(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
 		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Get(l.r.Values), l.d.Due)
 	}
-	if got := l.rows(); got != "pccc" {
+	if got := l.statusLetters(); got != "pccc" {
 		t.Errorf("rows %s: those that were not due are nobody's", got)
 	}
 	l.passUntil("2027-01-01")
@@ -188,7 +188,7 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 
 func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	l := runningLease(t, "security_deposit", `"20"`)
-	l.passUntil("2026-03-02") // two rows and the advance: 130 owed, 15 unearned
+	l.passUntil("2026-03-02") // two rows have fallen due: with the advance 130 are owed, 15 unearned
 	l.do(Terminate, "reason", `"insolvent"`)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
@@ -196,7 +196,7 @@ func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	if v := l.r.Values; l.r.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminated.Get(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
 		t.Errorf("%s: %v", l.r.Status, v)
 	}
-	if got := l.rows(); got != "oocc" {
+	if got := l.statusLetters(); got != "oocc" {
 		t.Errorf("rows %s", got)
 	}
 }
@@ -207,7 +207,7 @@ func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 	l.do(ReturnAsset)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 50", "Cr A:cash:AE 20")
-	if got := l.rows(); got != "pccc" {
+	if got := l.statusLetters(); got != "pccc" {
 		t.Errorf("rows %s: the deposit has paid for the first", got)
 	}
 }
@@ -216,7 +216,7 @@ func TestDepositAboveTheOwedRentIsSplit(t *testing.T) {
 func TestUnearnedRentIsOffsetBeforeTheDeposit(t *testing.T) {
 	l := runningLease(t)
 	l.passUntil("2026-01-31")
-	l.do(PayRent, "amount", `"50"`) // of the 80 that are owed
+	l.do(PayRent, "amount", `"50"`) // 80 are owed
 	l.do(ReturnAsset)
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 23", "Cr A:rent_receivable:{c} 23", "Dr L:security_deposit:{c} 70", "Cr A:rent_receivable:{c} 7", "Cr A:cash:AE 63")
@@ -234,11 +234,11 @@ func TestEndedLeaseAcceptsOwedRentOnly(t *testing.T) {
 		l.wantRefusal("amount", PayRent, "amount", `"96"`)
 		l.do(PayRent, "amount", `"65"`)
 		l.wantLines("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
-		if got := l.rows(); got != "pocc" || l.r.Status != end.status {
+		if got := l.statusLetters(); got != "pocc" || l.r.Status != end.status {
 			t.Errorf("%s, rows %s", l.r.Status, got)
 		}
 		l.do(PayRent, "amount", `"30"`)
-		if got := l.rows(); got != "ppcc" {
+		if got := l.statusLetters(); got != "ppcc" {
 			t.Errorf("rows %s", got)
 		}
 		l.wantAmount(lsPaid, "95")
@@ -248,7 +248,7 @@ func TestEndedLeaseAcceptsOwedRentOnly(t *testing.T) {
 }
 
 func TestATransferWaitsForAllRentAndNamesWhatIsOutstanding(t *testing.T) {
-	l := runningLease(t, forFinance...)
+	l := runningLease(t, financeChanges...)
 	l.do(PayRent, "amount", `"229"`)
 	l.do(MarkTransfer)
 	_, err := l.r.Act(TransferAsset, nil, l.now)
@@ -263,25 +263,25 @@ func TestATransferWaitsForAllRentAndNamesWhatIsOutstanding(t *testing.T) {
 }
 
 func TestTransferMakesTheRemainingRowsDueFirst(t *testing.T) {
-	l := runningLease(t, forFinance...)
+	l := runningLease(t, financeChanges...)
 	l.do(PayRent, "amount", `"230"`)
 	l.do(RecordArrears, "amount", `"9"`)
-	l.passUntil("2026-01-31") // one row: 150 prepaid, 23 unearned, depreciation 225
+	l.passUntil("2026-01-31") // one row has fallen due: 150 prepaid, 23 unearned, depreciation 225
 	l.do(TransferAsset)
 	l.wantLines(
 		"Dr A:rent_receivable:{c} 150", "Cr I:rent 150", "Dr L:prepaid_rent:{c} 150", "Cr A:rent_receivable:{c} 150",
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.rows() != "pppp" || l.d.Due != 0 {
-		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.rows())
+	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.statusLetters() != "pppp" || l.d.Due != 0 {
+		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.statusLetters())
 	}
 	l.passUntil("2027-01-01")
 	l.wantRefusal("amount", PayRent, "amount", `"1"`)
 }
 
 func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
-	l := runningLease(t, append(forFinance, "security_deposit", "")...)
+	l := runningLease(t, append(financeChanges, "security_deposit", "")...)
 	l.do(MarkTransfer)
 	l.passUntil("2026-05-01") // rows continue to fall due
 	l.wantAmount(lsReceivable, "230")
@@ -316,7 +316,7 @@ func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
 		t.Error("a lease that was returned is in arrears, or ends")
 	}
-	l = runningLease(t, forFinance...)
+	l = runningLease(t, financeChanges...)
 	l.do(RecordArrears, "amount", `"1"`)
 	l.do(MarkTransfer)
 	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {

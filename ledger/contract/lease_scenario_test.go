@@ -13,22 +13,23 @@ import (
 	"mizan/ledger/schema"
 )
 
-// leaseLife is a random life of a lease, with a naive count of its expected totals.
+// leaseLife is a lease on which random actions are tried, and its expected totals, which the test counts in
+// a naive way.
 type leaseLife struct {
 	*leaseFixture
-	cost, rental, advance, deposit, left, term *big.Int
-	paid, spent                                *big.Int
-	started                                    ledger.Date
+	cost, rental, advance, deposit, residual, term *big.Int
+	paid, expenses                                 *big.Int
+	started                                        ledger.Date
 }
 
-// TestRandomLivesOfLeases: with legal actions in any order and at any time, entries balance and
-// the columns agree with the accounts (take checks both). Illegal actions are refused and change
-// nothing (try checks it). The amounts earned, spent and paid follow the terms.
+// Whatever actions are tried in whatever order and at whatever time, entries balance and the columns agree
+// with the accounts (apply checks both). An action that the state does not allow is refused and changes
+// nothing (try checks this). The amounts earned, spent and paid follow the terms.
 func TestRandomLivesOfLeases(t *testing.T) {
 	ended := map[Status]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
-			l := bornLease(t)
+			l := newLeaseLife(t)
 			if rapid.IntRange(0, 4).Draw(t, "stays a draft") > 0 {
 				for _, name := range []string{"submit", "review", "acquire", "activate"} {
 					l.attempt(t, name)
@@ -50,52 +51,52 @@ func TestRandomLivesOfLeases(t *testing.T) {
 	}
 }
 
-func bornLease(t *rapid.T) *leaseLife {
+func newLeaseLife(t *rapid.T) *leaseLife {
 	size := rapid.SampledFrom([]string{"", "", "000000", "00000000000000000000000000000000000000000000000000000000000000000"}).Draw(t, "size")
 	draw := func(low, high int, name string) *big.Int {
 		n, _ := new(big.Int).SetString(strconv.Itoa(rapid.IntRange(low, high).Draw(t, name))+size, 10)
 		return n
 	}
-	l := &leaseLife{cost: draw(1, 5000, "cost"), rental: draw(1, 300, "rental"), advance: new(big.Int), deposit: new(big.Int), left: new(big.Int),
-		term: big.NewInt(int64(rapid.IntRange(1, 12).Draw(t, "term"))), paid: new(big.Int), spent: new(big.Int)}
+	l := &leaseLife{cost: draw(1, 5000, "cost"), rental: draw(1, 300, "rental"), advance: new(big.Int), deposit: new(big.Int), residual: new(big.Int),
+		term: big.NewInt(int64(rapid.IntRange(1, 12).Draw(t, "term"))), paid: new(big.Int), expenses: new(big.Int)}
 	if rapid.Bool().Draw(t, "advances") {
 		l.advance = draw(1, 500, "advance")
 	}
 	if rapid.Bool().Draw(t, "deposits") {
 		l.deposit = draw(1, 500, "deposit")
 	}
-	body := leaseBody("asset_cost", leaseQuote(l.cost), "monthly_rental", leaseQuote(l.rental), "lease_term_months", l.term.String(),
-		"advance_rental", leaseQuote(l.advance), "security_deposit", leaseQuote(l.deposit), "residual_value", "")
+	body := leaseBody("asset_cost", amountMember(l.cost), "monthly_rental", amountMember(l.rental), "lease_term_months", l.term.String(),
+		"advance_rental", amountMember(l.advance), "security_deposit", amountMember(l.deposit), "residual_value", "")
 	field := "residual_value"
 	if rapid.Bool().Draw(t, "finance") {
 		body["lease_type"], field = []byte(`"finance"`), "purchase_option_price"
-		l.left.SetInt64(1)
+		l.residual.SetInt64(1)
 	}
 	if left := draw(1, 5000, "left"); left.Cmp(l.cost) <= 0 {
-		l.left = left
+		l.residual = left
 	}
-	if body[field] = []byte(leaseQuote(l.left)); l.left.Sign() == 0 {
+	if body[field] = []byte(amountMember(l.residual)); l.residual.Sign() == 0 {
 		delete(body, field)
 	}
 	l.leaseFixture = newLease(t, rapid.SampledFrom(Readings).Draw(t, "reading"), body)
 	return l
 }
 
-// leaseQuote formats an amount as in a request; zero is left out.
-func leaseQuote(n *big.Int) string {
+// amountMember returns an amount as in a request; empty for zero, so that the member is left out.
+func amountMember(n *big.Int) string {
 	if n.Sign() == 0 {
 		return ""
 	}
 	return `"` + n.String() + `"`
 }
 
-func leaseBig(a money.Amount) *big.Int {
+func bigOf(a money.Amount) *big.Int {
 	n, _ := new(big.Int).SetString(a.String(), 10)
 	return n
 }
 
-// step is one event: time passes, or an action is tried. Actions that continue the lease are
-// frequent, those that end it rare.
+// step lets time pass or tries an action. It tries actions that continue the lease often, and those that
+// end it seldom.
 func (l *leaseLife) step(t *rapid.T) {
 	name := rapid.SampledFrom([]string{
 		"time", "time", "time", "acquire", "activate", "payment", "payment", "payment", "all", "arrears", "expense",
@@ -117,7 +118,7 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	action, body, sum := l.body(t, name)
 	was := l.r
 	refusal := l.try(action, body)
-	if want := l.expects(was, action, sum); refusal != want {
+	if want := l.expectedRefusal(was, action, sum); refusal != want {
 		t.Fatalf("%s of %v in %s: %q; want %q", action, sum, was.Status, refusal, want)
 	}
 	if refusal != "" {
@@ -127,18 +128,18 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	case PayRent:
 		l.paid.Add(l.paid, sum)
 	case BearExpense:
-		l.spent.Add(l.spent, sum)
+		l.expenses.Add(l.expenses, sum)
 	case Activate:
 		l.started = lsStart.Get(l.r.Values)
-		l.wake()
+		l.runDueRows()
 	}
 }
 
-// passTime lets up to 100 days pass; rows fall due exactly on their days.
+// passTime moves the clock by up to 100 days, and checks that exactly the rows of these days fall due.
 func (l *leaseLife) passTime(t *rapid.T) {
-	before := l.fallen()
+	before := l.rowsDue()
 	l.now += ledger.Micros(rapid.IntRange(0, 100*24).Draw(t, "hours")) * 3600 * 1_000_000
-	rows := l.wake()
+	rows := l.runDueRows()
 	want := int64(0)
 	if l.r.Status == Active || l.r.Status == TransferPending {
 		want = min((int64(l.now.Date())-int64(l.started))/30, l.term.Int64()) - before
@@ -148,27 +149,27 @@ func (l *leaseLife) passTime(t *rapid.T) {
 	}
 }
 
-func (l *leaseLife) fallen() int64 { return lsRowsDue.Get(l.r.Values) }
+func (l *leaseLife) rowsDue() int64 { return lsRowsDue.Get(l.r.Values) }
 
-// body returns an action's body and the amount in it.
+// body draws an action's body, and returns it with the action and the amount in the body.
 func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
 	sum := new(big.Int).Mul(l.rental, big.NewInt(int64(rapid.IntRange(1, 300).Draw(t, "times"))))
 	sum.Div(sum, big.NewInt(100)).Add(sum, big.NewInt(1))
 	switch name {
 	case "all":
-		if sum = l.most(l.r); sum.Sign() == 0 {
+		if sum = l.largestPayment(l.r); sum.Sign() == 0 {
 			sum = big.NewInt(1)
 		}
-		return PayRent, input("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", amountMember(sum)), sum
 	case "payment":
-		return PayRent, input("amount", leaseQuote(sum)), sum
+		return PayRent, input("amount", amountMember(sum)), sum
 	case "arrears":
 		if rapid.Bool().Draw(t, "clear") {
 			return RecordArrears, input("amount", `"0"`), sum
 		}
-		return RecordArrears, input("amount", leaseQuote(sum)), sum
+		return RecordArrears, input("amount", amountMember(sum)), sum
 	case "expense":
-		return BearExpense, input("amount", leaseQuote(sum), "description", `"oil"`), sum
+		return BearExpense, input("amount", amountMember(sum), "description", `"oil"`), sum
 	case "activate":
 		day := l.now.Date() - ledger.Date(rapid.IntRange(0, 90).Draw(t, "delivered"))
 		return Activate, input("delivery_date", `"`+day.String()+`"`), nil
@@ -176,20 +177,20 @@ func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.In
 	return Action(name), leaseActions[Action(name)], nil
 }
 
-// most returns the largest accepted payment.
-func (l *leaseLife) most(r *Record) *big.Int {
+// largestPayment returns the largest payment that is accepted now.
+func (l *leaseLife) largestPayment(r *Record) *big.Int {
 	if r.Status == Active || r.Status == TransferPending {
-		return new(big.Int).Sub(l.due(), l.paid)
+		return new(big.Int).Sub(l.totalRent(), l.paid)
 	}
-	return leaseBig(lsReceivable.Get(r.Values))
+	return bigOf(lsReceivable.Get(r.Values))
 }
 
-func (l *leaseLife) due() *big.Int {
+func (l *leaseLife) totalRent() *big.Int {
 	return new(big.Int).Add(new(big.Int).Mul(l.rental, l.term), l.advance)
 }
 
-// expects returns the result of an action by the specification, from the hand-written grid.
-func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
+// expectedRefusal returns how an action must be refused according to the hand-written grids; empty if it must be accepted.
+func (l *leaseLife) expectedRefusal(r *Record, name Action, sum *big.Int) string {
 	row := leaseGrid[r.Status]
 	kind := lsKind.Get(r.Values)
 	if other, differs := financeGrid[r.Status]; differs && kind == finance {
@@ -203,12 +204,12 @@ func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	case !has:
 		return "409"
 	case name == PayRent:
-		if sum.Cmp(l.most(r)) > 0 {
+		if sum.Cmp(l.largestPayment(r)) > 0 {
 			return "422 amount"
 		}
 		return ""
 	case name == TransferAsset && kind == finance:
-		if l.paid.Cmp(l.due()) < 0 {
+		if l.paid.Cmp(l.totalRent()) < 0 {
 			return "422 total_rentals_paid"
 		}
 		return ""
@@ -218,8 +219,8 @@ func (l *leaseLife) expects(r *Record, name Action, sum *big.Int) string {
 	return ""
 }
 
-// floor returns a × n ÷ of the term, rounded down.
-func (l *leaseLife) floor(a *big.Int, n int64) *big.Int {
+// partOfTerm returns the part of an amount that belongs to n of the term's periods, rounded down.
+func (l *leaseLife) partOfTerm(a *big.Int, n int64) *big.Int {
 	part := new(big.Int).Mul(a, big.NewInt(n))
 	return part.Div(part, l.term)
 }
@@ -227,18 +228,18 @@ func (l *leaseLife) floor(a *big.Int, n int64) *big.Int {
 // checkTotals checks the lease's totals against the naive ones.
 func (l *leaseLife) checkTotals(t *rapid.T) {
 	v := l.r.Values
-	n := l.fallen()
+	n := l.rowsDue()
 	is := func(what string, got money.Signed, want *big.Int) {
 		if got.String() != want.String() {
 			t.Fatalf("%s of a %s lease: %v; want %v", what, l.r.Status, got, want)
 		}
 	}
 	is("total_rentals_paid", money.Signed{Abs: lsPaid.Get(v)}, l.paid)
-	is("total_owner_expenses", money.Signed{Abs: lsExpenses.Get(v)}, l.spent)
-	is("E:owner_expense", l.balance("E:owner_expense"), l.spent)
+	is("total_owner_expenses", money.Signed{Abs: lsExpenses.Get(v)}, l.expenses)
+	is("E:owner_expense", l.balance("E:owner_expense"), l.expenses)
 	rent := new(big.Int).Mul(l.rental, big.NewInt(n))
-	is("I:rent", l.balance("I:rent"), rent.Add(rent, l.floor(l.advance, n)))
-	worn := l.floor(new(big.Int).Sub(l.cost, l.left), n)
+	is("I:rent", l.balance("I:rent"), rent.Add(rent, l.partOfTerm(l.advance, n)))
+	worn := l.partOfTerm(new(big.Int).Sub(l.cost, l.residual), n)
 	is("E:depreciation", l.balance("E:depreciation"), worn)
 	if l.r.Status == Completed || l.r.Status == Terminated {
 		if lsTransferred.Has(v) {
@@ -249,7 +250,7 @@ func (l *leaseLife) checkTotals(t *rapid.T) {
 		l.checkClosed(t)
 	}
 	l.checkCash(t)
-	l.wholeSchedule(t)
+	l.checkSchedule(t)
 }
 
 // checkClosed checks that an ended lease has no open account except the rent that is owed.
@@ -267,21 +268,21 @@ func (l *leaseLife) checkClosed(t *rapid.T) {
 	}
 }
 
-// checkCash checks the cash: payments for the asset and its upkeep, and what the lessee has paid
-// in total. That is the deposit and the rent while the lease runs, the rent that was earned and
-// is not owed when the asset is taken back, or all rent and the price when it is sold.
+// checkCash checks the balance of cash. The asset and its expenses are paid from it. What the lessee has paid
+// is added: while the lease runs, the deposit and the rent paid so far; after the asset was taken back, the
+// earned rent that is not owed any more; after it was sold, all rent and the price.
 func (l *leaseLife) checkCash(t *rapid.T) {
 	v := l.r.Values
-	cash := new(big.Int).Neg(l.spent)
+	cash := new(big.Int).Neg(l.expenses)
 	if lsDocuments.Has(v) {
 		cash.Sub(cash, l.cost)
 	}
 	switch {
 	case lsTransferred.Has(v):
-		cash.Add(cash, l.due()).Add(cash, l.left)
+		cash.Add(cash, l.totalRent()).Add(cash, l.residual)
 	case lsReturned.Has(v) || lsTerminated.Has(v):
-		n := l.fallen()
-		cash.Add(cash, new(big.Int).Mul(l.rental, big.NewInt(n))).Add(cash, l.floor(l.advance, n)).Sub(cash, leaseBig(lsReceivable.Get(v)))
+		n := l.rowsDue()
+		cash.Add(cash, new(big.Int).Mul(l.rental, big.NewInt(n))).Add(cash, l.partOfTerm(l.advance, n)).Sub(cash, bigOf(lsReceivable.Get(v)))
 	case lsStart.Has(v):
 		cash.Add(cash, l.deposit).Add(cash, l.paid)
 	}
@@ -290,8 +291,9 @@ func (l *leaseLife) checkCash(t *rapid.T) {
 	}
 }
 
-// wholeSchedule checks that the rows sum to the term's rent, and that paid rows come first.
-func (l *leaseLife) wholeSchedule(t *rapid.T) {
+// checkSchedule checks that the rows sum to the term's rent, and that paid rows come before pending ones and
+// these before cancelled ones.
+func (l *leaseLife) checkSchedule(t *rapid.T) {
 	schedule := lsSchedule.Get(l.r.Values)
 	if schedule == nil {
 		return
@@ -299,7 +301,7 @@ func (l *leaseLife) wholeSchedule(t *rapid.T) {
 	sum, last := new(big.Int), rowPaid
 	order := map[string]int{rowPaid: 0, rowPending: 1, rowCancelled: 2}
 	for i, row := range schedule {
-		sum.Add(sum, leaseBig(lsRowAmount.Get(row)))
+		sum.Add(sum, bigOf(lsRowAmount.Get(row)))
 		status := lsRowStatus.Get(row)
 		if order[status] < order[last] || lsDueOn.Get(row) != l.started+ledger.Date(30*(i+1)) {
 			t.Fatalf("row %d, %s after %s, due %v", i+1, status, last, lsDueOn.Get(row))

@@ -12,8 +12,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// openedLease returns the first field for which a body is refused; "" if it is accepted.
-func openedLease(body schema.Input) string {
+// leaseOpeningRefusal returns the first field for which a body is refused; "" if it is accepted.
+func leaseOpeningRefusal(body schema.Input) string {
 	now := ledger.Micros(0)
 	if _, err := Open(Proposal{Product: Lease, Reading: Secular, Env: money.Prod, Input: body, Now: now}); err != nil {
 		return strings.TrimPrefix(leaseRefusal(err), "422 ")
@@ -22,8 +22,8 @@ func openedLease(body schema.Input) string {
 }
 
 func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
-	const most = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
-	const over = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
+	const largestAmount = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
+	const tooLarge = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	for _, c := range []struct{ field, value, refused string }{
 		{"customer_id", "", "customer_id"},
@@ -37,7 +37,7 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_type", `"hire"`, "lease_type"},
 		{"lease_type", `"Operating"`, "lease_type"},
 		{"asset_description", "", "asset_description"},
-		{"asset_description", `"a forklift"`, "asset_description"}, // ten characters: more are required
+		{"asset_description", `"a forklift"`, "asset_description"}, // it has ten characters, and must have more
 		{"asset_description", long(10), "asset_description"},
 		{"asset_description", long(11), ""},
 		{"asset_description", `"            "`, "asset_description"},
@@ -47,8 +47,8 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"asset_cost", `"0100"`, "asset_cost"},
 		{"asset_cost", `"10.0"`, "asset_cost"},
 		{"asset_cost", "1000", "asset_cost"},
-		{"asset_cost", most, ""},
-		{"asset_cost", over, "asset_cost"},
+		{"asset_cost", largestAmount, ""},
+		{"asset_cost", tooLarge, "asset_cost"},
 		{"lease_term_months", "", "lease_term_months"},
 		{"lease_term_months", "0", "lease_term_months"},
 		{"lease_term_months", "1", ""},
@@ -60,13 +60,13 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_term_months", "9223372036854775808", "lease_term_months"},
 		{"monthly_rental", "", "monthly_rental"},
 		{"monthly_rental", `"0"`, "monthly_rental"},
-		{"monthly_rental", most, "monthly_rental"}, // four of them are out of range
+		{"monthly_rental", largestAmount, "monthly_rental"}, // four rents are out of range
 		{"advance_rental", "", ""},
 		{"advance_rental", `"0"`, "advance_rental"},
-		{"advance_rental", most, "advance_rental"}, // with the rent it is out of range
+		{"advance_rental", largestAmount, "advance_rental"}, // with the rent it is out of range
 		{"security_deposit", "", ""},
 		{"security_deposit", `"0"`, "security_deposit"},
-		{"security_deposit", most, ""},
+		{"security_deposit", largestAmount, ""},
 		{"residual_value", "", ""},
 		{"residual_value", `"0"`, "residual_value"},
 		{"residual_value", `"1000"`, ""},
@@ -94,7 +94,7 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"metadata", `{"a":1}`, ""},
 		{"metadata", `[]`, "metadata"},
 	} {
-		if got := openedLease(leaseBody(c.field, c.value)); got != c.refused {
+		if got := leaseOpeningRefusal(leaseBody(c.field, c.value)); got != c.refused {
 			t.Errorf("%s %.30s: refused for %q; want %q", c.field, c.value, got, c.refused)
 		}
 	}
@@ -104,11 +104,11 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 	for _, c := range []struct {
 		price, refused string
 	}{{"", "purchase_option_price"}, {`"0"`, "purchase_option_price"}, {`"1"`, ""}, {`"1000"`, ""}, {`"1001"`, "purchase_option_price"}} {
-		if got := openedLease(leaseBody("lease_type", `"finance"`, "purchase_option_price", c.price)); got != c.refused {
+		if got := leaseOpeningRefusal(leaseBody("lease_type", `"finance"`, "purchase_option_price", c.price)); got != c.refused {
 			t.Errorf("price %s: refused for %q; want %q", c.price, got, c.refused)
 		}
 	}
-	if l := newLease(t, Secular, leaseBody(forFinance...)); !lsPurchase.Get(l.r.Values) {
+	if l := newLease(t, Secular, leaseBody(financeChanges...)); !lsPurchase.Get(l.r.Values) {
 		t.Error("a finance lease has no purchase option")
 	}
 	if l := newLease(t, Secular, leaseBody()); lsPurchase.Get(l.r.Values) || !lsPurchase.Has(l.r.Values) {
@@ -157,9 +157,9 @@ var leaseActions = map[Action]schema.Input{
 	"terminate": input("reason", `"gone"`),
 }
 
-// leaseGrid is the specification's table of an operating lease in the secular reading: an
-// accepted action leads to a state, "422" names the refused field of an action that the state
-// allows, and all others are 409.
+// leaseGrid is the specification's table of an operating lease in the secular reading. For each state and
+// action it has the next state, or "422" and the field for which an action that the state allows is
+// refused. An action that is missing for a state is a conflict.
 var leaseGrid = map[Status]map[Action]string{
 	"draft":          {"submit": "under_review", "acquire": "asset_acquired"},
 	"under_review":   {"review": "review_passed", "reject": "rejected"},
@@ -170,11 +170,11 @@ var leaseGrid = map[Status]map[Action]string{
 		"return": "completed", "transfer_pending": "422 lease_type", "transfer": "422 lease_type", "terminate": "terminated",
 		"payment": "active", "arrears": "active", "expense": "active",
 	},
-	"completed":  {"payment": "422 amount"}, // nothing is owed in this grid
+	"completed":  {"payment": "422 amount"}, // nothing is owed in these cases
 	"terminated": {"payment": "422 amount"},
 }
 
-// financeGrid has the differences of a finance lease.
+// financeGrid has the rows of leaseGrid that are different for a finance lease.
 var financeGrid = map[Status]map[Action]string{
 	"active": {
 		"return": "422 lease_type", "transfer_pending": "transfer_pending", "transfer": "422 total_rentals_paid", "terminate": "terminated",
@@ -185,18 +185,18 @@ var financeGrid = map[Status]map[Action]string{
 	},
 }
 
-// religiousGrid has the differences of the religious reading: no action moves money before a
-// review, which may also come from draft.
+// religiousGrid has the row of leaseGrid that is different in the religious reading: no action moves money
+// before a review, and a draft can be reviewed without being submitted.
 var religiousGrid = map[Status]map[Action]string{
 	"draft": {"submit": "under_review", "review": "review_passed", "reject": "rejected"},
 }
 
-// leaseIn takes a lease to a state; nil if its kind does not have the state.
-func leaseIn(t *testing.T, reading *Reading, kind string, state Status) *leaseFixture {
+// leaseInState returns a lease that has been taken to a state; nil if its kind does not have the state.
+func leaseInState(t *testing.T, reading *Reading, kind string, state Status) *leaseFixture {
 	t.Helper()
 	body := leaseBody("advance_rental", "")
 	if kind == finance {
-		body = leaseBody(append(forFinance, "advance_rental", "")...)
+		body = leaseBody(append(financeChanges, "advance_rental", "")...)
 	}
 	l := newLease(t, reading, body)
 	path := map[Status][]Action{
@@ -239,7 +239,7 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 					row = other
 				}
 				for name, body := range leaseActions {
-					l := leaseIn(t, reading, kind, state)
+					l := leaseInState(t, reading, kind, state)
 					if l == nil {
 						continue
 					}
@@ -312,7 +312,7 @@ func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
-	if a := saysOf(Reviewed.Get(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
+	if a := approvalText(Reviewed.Get(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
 	l.do(Acquire, "ownership_documents", `["deed"]`)
@@ -439,10 +439,10 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 	if again := AppendRecord(nil, record); string(again) != string(stored) {
 		t.Error("it is stored differently when it was read")
 	}
-	before := l.rows()
+	before := l.statusLetters()
 	l.r = record
-	if l.agrees(record); l.rows() != before || before != "pooo" {
-		t.Errorf("rows %s; want %s, which is pooo", l.rows(), before)
+	if l.checkColumns(record); l.statusLetters() != before || before != "pooo" {
+		t.Errorf("rows %s; want %s, which is pooo", l.statusLetters(), before)
 	}
 }
 

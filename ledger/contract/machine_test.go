@@ -80,8 +80,8 @@ func TestEveryProductHasAControlTotal(t *testing.T) {
 	}
 }
 
-// The specification's counterparts: the names of each product in both readings. The investment
-// deposit has no URL in the religious reading.
+// The table has the specification's names of each product in both readings. The investment deposit has no
+// URL in the religious reading.
 func TestEveryProductHasItsCounterpart(t *testing.T) {
 	want := map[string]string{
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
@@ -117,16 +117,16 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 	}
 }
 
-// walk is a way through a machine: its current state, and whether it has passed a review with a
-// conclusion.
+// walk stands for all paths through a machine that have led to the same state, and of which all or none
+// have passed a review.
 type walk struct {
 	at       Status
 	reviewed bool
 }
 
-// walks visits every path of a product's machine in a reading. Paths that end in the same state,
-// and both or neither with a review, have the same continuations, so only one of them is continued.
-// Thus paths of any length are covered. It calls onStep with each step and the walk before it.
+// walks visits every path of a product's machine in a reading, and calls onStep with each step and the
+// walk before it. All paths of one walk can be continued in the same ways, so walks continues only one of
+// them, and covers paths of any length.
 func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
@@ -148,8 +148,8 @@ func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	}
 }
 
-// In the religious reading no path of the machine reaches a handler that may move money without
-// a review. Handlers declare that they move money; the random scenarios of the products check that
+// In the religious reading, no path of the machine reaches a handler that may move money before it has
+// passed a review. Handlers declare that they move money; the random scenarios of the products check that
 // declaration.
 func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
@@ -174,8 +174,8 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 	}
 }
 
-// The oracle of the walk: every path without a repeated status, one by one. A review on the path
-// must come before all handlers that move money.
+// This checks the same as TestNothingMovesMoneyBeforeAReview in a slower and simpler way: it follows every
+// path without a repeated status, one by one.
 func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 	for _, p := range Products {
 		for reading, variant := range p.Variants {
@@ -238,7 +238,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
 		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
 			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, withChanges(board(), lacking, text), 0)
+				d, err := r.Act(Pass, withChanges(boardReview(), lacking, text), 0)
 				if err == nil || d.Record != nil {
 					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, text)
 				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
@@ -246,7 +246,7 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 				}
 			}
 		}
-		d, err := r.Act(Pass, board(), 0)
+		d, err := r.Act(Pass, boardReview(), 0)
 		if err != nil || d.Record.Status != ReviewPassed || !Reviewed.Get(d.Record.Values).Concluded() {
 			t.Errorf("%s: %v", p.Variants[Religious].Name, err)
 		}

@@ -9,7 +9,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// shareBody is a diminishing partnership of 800 and 200, to be bought in ten units of 80.
+// shareBody is the body of a diminishing partnership. The institution contributes 800 and the customer 200,
+// who buys the institution's share in ten units of 80.
 func shareBody() schema.Input {
 	return input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`, "total_value", `"1000"`,
 		"bank_contribution", `"800"`, "customer_contribution", `"200"`, "profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "10")
@@ -53,10 +54,10 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 		{"profit_sharing_ratio", `{"bank":100,"customer":0}`, ""},
 		{"currency", `"EUR"`, ""},
 		{"currency", `"AEDX"`, "currency"},
-		{"term_months", "", "term_months"}, // it is diminishing
+		{"term_months", "", "term_months"}, // a diminishing partnership needs a term
 		{"term_months", "0", "term_months"},
 		{"term_months", "1", ""},
-		{"term_months", "800", ""}, // one minor unit each
+		{"term_months", "800", ""}, // 800 units of one minor unit
 		{"term_months", "801", "bank_contribution"},
 		{"term_months", "1201", "term_months"},
 		{"term_months", `"10"`, "term_months"},
@@ -83,7 +84,7 @@ func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
 	x.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
 	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
 	x.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
-	// A part of a period is one more unit, and a unit's value is rounded down.
+	// The part of a period that is left at the end of the term is one more unit. A unit's value is rounded down.
 	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"quarterly"`))
 	x.wantColumns("units_total", "4", "buyout_unit_value", "200")
 	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3"))
@@ -135,7 +136,7 @@ func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
 	x.wantPostings("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
 	x.wantColumns("total_loss", "104", "bank_ownership_percent", "80")
 	x.wantRows("last_loss", "104 83 21 2026-01-01")
-	x.do(Buyout, "units", "5") // from then on the customer owns 60 percent
+	x.do(Buyout, "units", "5") // the customer now owns 60 percent
 	x.do(Loss, "amount", `"10"`)
 	x.wantPostings("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
 	x.wantRows("last_loss", "10 4 6 2026-01-01")
@@ -150,8 +151,8 @@ func TestLossIsCappedAtTheCapital(t *testing.T) {
 	x.wantColumns("total_loss", "1000")
 	x.wantRows("last_loss", "1000 795 205 2026-01-01")
 	x.wantRefused("amount", Loss, "amount", `"1"`)
-	// One and one: the customer bears the remainder of rounding down, until the customer's
-	// capital is used up.
+	// Both have contributed one minor unit. The customer bears the remainder of rounding down, until the
+	// customer's capital is used up.
 	x = activePartnership(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
 	x.do(Loss, "amount", `"1"`)
 	x.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
@@ -166,7 +167,7 @@ func TestABuyoutMovesUnits(t *testing.T) {
 	x.wantRefused("units", Buyout, "units", "11")
 	x.wantRefused("units", Buyout, "units", "9223372036854775808")
 	x.wantRefused("units", Buyout, "units", "1.5")
-	x.do(Buyout) // one unit
+	x.do(Buyout) // of one unit
 	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
 	x.wantColumns("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
 	x.do(Buyout, "units", "2")
@@ -183,10 +184,10 @@ func TestABuyoutMovesUnits(t *testing.T) {
 
 func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
 	x := activePartnership(t)
-	x.do(Loss, "amount", `"105"`) // 84 of the institution's 800
+	x.do(Loss, "amount", `"105"`) // the institution bears 84 of it
 	x.do(Buyout)
 	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
-	// Three units of 266: the last one takes the whole carrying amount.
+	// With three units of 266, the last one takes the whole carrying amount that is left.
 	x = activePartnership(t, "term_months", "3")
 	x.do(Buyout)
 	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
@@ -210,12 +211,12 @@ func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
 	x.passDays(1)
 	x.wantPostings("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
 	x.wantEffective("2026-01-31")
-	x.do(Buyout) // 72 of the initial 80 percent
+	x.do(Buyout) // the institution now owns 72 instead of 80 percent
 	x.passDays(35)
 	x.wantPostings("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
 	x.wantEffective("2026-03-02") // the due day, although the timer runs late
 	x.wantColumns("rental_paid_total", "58")
-	x.passDays(55) // two periods: the days 90 and 120
+	x.passDays(55) // the ends of two periods, on days 90 and 120
 	x.wantColumns("rental_paid_total", "112")
 	x.do(Buyout, "units", "9")
 	x.passDays(400)
@@ -258,14 +259,14 @@ func TestReviewNamesTheReviewer(t *testing.T) {
 	x.wantRefused("approved_by", Pass, "approved_by", `" "`)
 	x.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
 	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
-	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
+	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
 	}
 }
 
 func shareMoves() map[string]move {
 	return map[string]move{
-		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: board()},
+		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"fund": {name: Fund}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
 		"loss":   {name: Loss, input: input("amount", `"1"`)},
@@ -275,27 +276,27 @@ func shareMoves() map[string]move {
 }
 
 func TestActionsOfAPartnershipInEveryState(t *testing.T) {
-	const unapproved = "422 action" // only a timer takes rent
+	const notRequestable = "422 action" // rent is taken by a timer only
 	checkGrid(t, Partnership, Secular, shareBody(), shareMoves(), map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
 		Funded: {"fund"}, Active: {"fund", "activate"}, BuyingOut: {"fund", "activate", "buyout"},
 		Completed: {"fund", "activate", "all units"}, Dissolved: {"fund", "activate", "dissolve"},
 	}, grid{
-		Draft:        {"submit": "under_review", "fund": "funded", "rent": unapproved},
-		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": unapproved},
-		ReviewPassed: {"fund": "funded", "rent": unapproved},
-		Refused:      {"rent": unapproved},
-		Funded:       {"activate": "active", "rent": unapproved},
+		Draft:        {"submit": "under_review", "fund": "funded", "rent": notRequestable},
+		UnderReview:  {"review": "review_passed", "reject": "rejected", "rent": notRequestable},
+		ReviewPassed: {"fund": "funded", "rent": notRequestable},
+		Refused:      {"rent": notRequestable},
+		Funded:       {"activate": "active", "rent": notRequestable},
 		Active: {
 			"profit": "active", "loss": "active", "buyout": "buyout_in_progress", "the others": "buyout_in_progress", "all units": "completed",
-			"dissolve": "dissolved", "rent": unapproved,
+			"dissolve": "dissolved", "rent": notRequestable,
 		},
 		BuyingOut: {
 			"profit": "buyout_in_progress", "loss": "buyout_in_progress", "buyout": "buyout_in_progress", "the others": "completed",
-			"all units": "422 units", "dissolve": "dissolved", "rent": unapproved,
+			"all units": "422 units", "dissolve": "dissolved", "rent": notRequestable,
 		},
-		Completed: {"rent": unapproved},
-		Dissolved: {"rent": unapproved},
+		Completed: {"rent": notRequestable},
+		Dissolved: {"rent": notRequestable},
 	})
 }
 
@@ -316,7 +317,7 @@ func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
 	}
 }
 
-// A musharaka is reviewed, funded and active in one step: its creation.
+// The request that creates a musharaka also reviews, funds and activates it.
 func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 	body := withChanges(shareBody(), "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	openWithChanges(t, Partnership, Religious, body, []fieldCase{
@@ -328,7 +329,7 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 		{"total_value", `1000.0`, "total_value"},
 	})
 	x := openContract(t, Partnership, Religious, body)
-	if x.r.Status != Active || saysOf(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
+	if x.r.Status != Active || approvalText(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
 	}
 	var events []string
@@ -369,8 +370,8 @@ func TestAPartnershipsShortForm(t *testing.T) {
 	}
 }
 
-// shareSums checks that a partnership's columns agree with each other.
-func shareSums(x *contractFixture) {
+// checkShareColumns checks that a partnership's columns agree with each other.
+func checkShareColumns(x *contractFixture) {
 	v := x.r.Values
 	if pnBankPercent.Get(v)+pnTheirPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
 		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnTheirPercent.Get(v))
@@ -396,31 +397,31 @@ func shareSums(x *contractFixture) {
 func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: Partnership, reading: reading, sums: shareSums, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
+			l := randomLives{product: Partnership, reading: reading, checkColumns: checkShareColumns, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
 			if reading.ReviewFirst {
 				l.never = []Action{Submit, Reject}
 			}
 			l.body = func(d *dice) schema.Input {
-				bank, theirs := d.number(1, 5000), d.number(1, 5000)
-				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(theirs), "total_value", quote(bank+theirs),
-					"partnership_type", d.text("diminishing", "diminishing", "permanent"), "term_months", d.whole(1, 40), "profit_sharing_ratio", d.ratio(),
+				bank, customer := d.number(1, 5000), d.number(1, 5000)
+				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(customer), "total_value", quote(bank+customer),
+					"partnership_type", d.quotedWord("diminishing", "diminishing", "permanent"), "term_months", d.numberText(1, 40), "profit_sharing_ratio", d.ratio(),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
-				d.maybe(g, "rental_amount", quote(d.number(1, 200)))
-				d.maybe(g, "buyout_schedule", d.text(frequencies...))
+				d.setSometimes(g, "rental_amount", quote(d.number(1, 200)))
+				d.setSometimes(g, "buyout_schedule", d.quotedWord(frequencies...))
 				return g
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned, Dissolve: reasoned, Loss: amountsOf("amount", pnTotal.Get),
+				Reject: reasonBody, Dissolve: reasonBody, Loss: amountsOf("amount", pnTotal.Get),
 				Profit: func(d *dice, v schema.Row) schema.Input {
-					return input("gross_profit", d.sum(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
+					return input("gross_profit", d.amountText(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
 				},
 				Buyout: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
-					d.maybe(g, "units", d.whole(0, 12))
+					d.setSometimes(g, "units", d.numberText(0, 12))
 					return g
 				},
 			}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }

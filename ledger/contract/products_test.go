@@ -9,20 +9,19 @@ import (
 	"mizan/ledger/schema"
 )
 
-// orgFixture is a test's surroundings: contracts of one organization, and the balances of their
-// accounts.
+// orgFixture has the clock of a test, and the accounts and registers of the contracts of one organization.
 type orgFixture struct {
-	t     rapid.TB
-	now   ledger.Micros
-	debit map[ledger.Path]money.Amount
-	other map[ledger.Path]money.Amount
-	kept  map[ledger.ID]*registered
+	t         rapid.TB
+	now       ledger.Micros
+	debit     map[ledger.Path]money.Amount // the total booked on each account's debit side
+	credit    map[ledger.Path]money.Amount
+	registers map[ledger.ID]*registered
 
 	latest    map[ledger.ID]latest // by contract
 	decisions int
 }
 
-// registered is an issue's register of holders, as a caller of the package stores it.
+// registered is the register of an issue's holders, which in the service a caller of this package stores.
 type registered struct {
 	subscriptions []Subscription
 	holders       []Holder
@@ -30,54 +29,54 @@ type registered struct {
 
 // registerOf returns a contract's register.
 func (w *orgFixture) registerOf(r *Record) *registered {
-	if w.kept == nil {
-		w.kept = make(map[ledger.ID]*registered)
+	if w.registers == nil {
+		w.registers = make(map[ledger.ID]*registered)
 	}
-	if w.kept[r.ID] == nil {
-		w.kept[r.ID] = new(registered)
+	if w.registers[r.ID] == nil {
+		w.registers[r.ID] = new(registered)
 	}
-	return w.kept[r.ID]
+	return w.registers[r.ID]
 }
 
-// enter adds the rows of a decision to the register.
-func (w *orgFixture) enter(d *Decision) {
+// addToRegister adds to the register what a decision has changed in it.
+func (w *orgFixture) addToRegister(d *Decision) {
 	w.t.Helper()
-	overridable, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
+	register, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
 	if s.Number == 0 {
 		return
 	}
-	if s.Number != int64(len(overridable.subscriptions))+1 || h.Number > int64(len(overridable.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
-		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(overridable.subscriptions), len(overridable.holders))
+	if s.Number != int64(len(register.subscriptions))+1 || h.Number > int64(len(register.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
+		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(register.subscriptions), len(register.holders))
 	}
-	overridable.subscriptions = append(overridable.subscriptions, s)
-	if h.Number > int64(len(overridable.holders)) {
-		overridable.holders = append(overridable.holders, h)
+	register.subscriptions = append(register.subscriptions, s)
+	if h.Number > int64(len(register.holders)) {
+		register.holders = append(register.holders, h)
 	}
-	overridable.holders[h.Number-1] = h
+	register.holders[h.Number-1] = h
 }
 
 // extract returns the extract of a contract's register for an action.
 func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, overridable := r.RegisterExtract(name, sent), w.registerOf(r)
-	for _, h := range overridable.holders {
+	e, register := r.RegisterExtract(name, sent), w.registerOf(r)
+	for _, h := range register.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
 		}
 	}
 	if e.MaxHolders > 0 {
-		part.Holders = overridable.holders[e.From-1 : min(len(overridable.holders), int(e.From)-1+e.MaxHolders)]
+		part.Holders = register.holders[e.From-1 : min(len(register.holders), int(e.From)-1+e.MaxHolders)]
 	}
 	return part
 }
 
-// decides is Act with the extract of the register that the action needs.
-func (w *orgFixture) decides(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
+// decide calls Act with the extract of the register that the action needs.
+func (w *orgFixture) decide(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
 	r.Register = w.extract(r, name, sent)
 	return r.Act(name, sent, now)
 }
 
-// happens is OnDue with the extract of the register that the timer needs.
-func (w *orgFixture) happens(r *Record, now ledger.Micros) (Decision, bool) {
+// onDue calls OnDue with the extract of the register that the timer needs.
+func (w *orgFixture) onDue(r *Record, now ledger.Micros) (Decision, bool) {
 	r.Register = w.extract(r, Batch, nil)
 	return r.OnDue(now)
 }
@@ -93,13 +92,13 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 	if !ok {
 		t.Fatalf("no date: %s", today)
 	}
-	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, other: map[ledger.Path]money.Amount{}}
+	return &orgFixture{t: t, now: startOfDay(day) + 12*3600*1_000_000, debit: map[ledger.Path]money.Amount{}, credit: map[ledger.Path]money.Amount{}}
 }
 
 // book books a decision's entries.
 func (w *orgFixture) book(d *Decision) {
 	w.t.Helper()
-	w.enter(d)
+	w.addToRegister(d)
 	for i := range d.Events {
 		e := d.Events[i].Entry
 		if e == nil {
@@ -111,7 +110,7 @@ func (w *orgFixture) book(d *Decision) {
 		for _, p := range e.Postings {
 			side := w.debit
 			if p.Side == ledger.Credit {
-				side = w.other
+				side = w.credit
 			}
 			side[p.Account] = must(side[p.Account].Add(p.Amount))
 		}
@@ -122,13 +121,13 @@ func (w *orgFixture) book(d *Decision) {
 // balance returns an account's balance on its normal side.
 func (w *orgFixture) balance(path ledger.Path) money.Signed {
 	if path.NormalSide() == ledger.Debit {
-		return money.Difference(w.debit[path], w.other[path])
+		return money.Difference(w.debit[path], w.credit[path])
 	}
-	return money.Difference(w.other[path], w.debit[path])
+	return money.Difference(w.credit[path], w.debit[path])
 }
 
-// agrees checks that a contract's columns agree with its accounts.
-func (w *orgFixture) agrees(r *Record) {
+// checkColumns checks that a contract's columns agree with its accounts.
+func (w *orgFixture) checkColumns(r *Record) {
 	w.t.Helper()
 	for _, h := range w.holdings(r) {
 		if got := w.balance(h.Account); got != h.Balance() {
@@ -144,18 +143,18 @@ func (w *orgFixture) open(p *Product, reading *Reading, input schema.Input) *Rec
 		w.t.Fatal(err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record
 }
 
 func (w *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
 	w.t.Helper()
-	d, err := w.decides(r, name, input, w.now)
+	d, err := w.decide(r, name, input, w.now)
 	if err != nil {
 		w.t.Fatalf("%s: %v", name, err)
 	}
 	w.book(&d)
-	w.agrees(d.Record)
+	w.checkColumns(d.Record)
 	return d.Record
 }
 
@@ -167,4 +166,5 @@ func input(pairs ...string) schema.Input {
 	return g
 }
 
+// someone is the id of a person, as JSON.
 const someone = `"5d0d1a52-6f3e-4a43-9d9e-6a4bd8f6c001"`

@@ -14,9 +14,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A third reading, to prove that a reading is data: an ethical one, in which a committee
-// concludes under a charter, amounts may be integers, penalties go to a fund, and a contract is
-// approved from draft. The kernel and the products' arithmetic are unchanged.
+// ethical is a third reading, which proves that a reading is only data: neither the kernel nor the products'
+// arithmetic has to be changed for it. In this reading a committee concludes under a charter, amounts may be
+// integers, penalties go to a fund, and a draft can be approved.
 var (
 	committee = schema.Text(7, "committee", schema.Required)
 	charter   = schema.Text(8, "charter", schema.Required)
@@ -26,15 +26,16 @@ var (
 	}
 )
 
-// saysOf returns an approval as text.
-func saysOf(a Approval) string {
+// approvalText returns the texts of an approval with their names.
+func approvalText(a Approval) string {
 	var all []string
 	a.Texts(func(name, text string) { all = append(all, name+"="+text) })
 	return strings.Join(all, " ")
 }
 
-// adopt gives products a variant in the third reading until the test ends.
-func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
+// withEthicalVariants replaces products by ones with a variant in the third reading, until the test ends.
+// It returns the new products by the replaced ones.
+func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 	t.Helper()
 	products, readings := Products, Readings
 	t.Cleanup(func() { Products, Readings = products, readings })
@@ -54,14 +55,14 @@ func adopt(t *testing.T, variants map[*Product]*Variant) map[*Product]*Product {
 
 // A new reading is a value and a variant in each of its products (docs/architecture.md).
 func TestNewReadingNeedsNoCode(t *testing.T) {
-	managed := adopt(t, map[*Product]*Variant{Managed: {
+	managed := withEthicalVariants(t, map[*Product]*Variant{Managed: {
 		Name: "ethical-ventures", Prefix: "ETV", Actions: map[string]Action{"conclude": Pass, "hand_over": Fund, "begin": Activate, "share": Profit, "end": Complete},
 	}})[Managed]
 	if Find(ethical, "ethical-ventures") != managed || Find(Secular, "ethical-ventures") != nil || Find(Religious, "mudaraba") != managed {
 		t.Fatal("it is not found under its name")
 	}
 	x := newOrgFixture(t, "2026-03-02")
-	r := x.open(managed, ethical, withChanges(venture, "capital_amount", "1000"))
+	r := x.open(managed, ethical, withChanges(managedBody, "capital_amount", "1000"))
 	if number := r.Number(x.now, 7); number != "ETV-2026-000007" {
 		t.Errorf("its number is %s", number)
 	}
@@ -94,7 +95,7 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	if err != nil || stored.Reading != ethical || stored.Product != managed || stored.Status != Active {
 		t.Fatalf("it is read back as %+v, %v", stored, err)
 	}
-	if text := saysOf(Reviewed.Get(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
+	if text := approvalText(Reviewed.Get(stored.Values)); text != "approved_by=Ada committee=north charter=2026" {
 		t.Errorf("its review says %s", text)
 	}
 	r = stored
@@ -102,12 +103,12 @@ func TestNewReadingNeedsNoCode(t *testing.T) {
 	if r.Status != Completed {
 		t.Errorf("it is %s", r.Status)
 	}
-	x.agrees(r)
+	x.checkColumns(r)
 }
 
-// Only the reading determines accounts: an issue's penalties go to its account.
+// The reading alone determines the account to which an issue's penalties go.
 func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
-	issue := adopt(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
+	issue := withEthicalVariants(t, map[*Product]*Variant{Certificate: {Name: "ethical-issues", Prefix: "ETI"}})[Certificate]
 	x := newOrgFixture(t, "2026-03-02")
 	r := x.open(issue, ethical, input(
 		"name", `"Wind"`, "region", `"GB"`, "backing_type", `"lease"`, "underlying_asset", `"A field of turbines"`, "underlying_asset_value", "1000",
@@ -125,12 +126,12 @@ func TestNewReadingNamesItsPenaltyAccounts(t *testing.T) {
 	if got := x.balance("L:ethical_fund"); got != (money.Signed{Abs: money.FromUint64(15)}) {
 		t.Errorf("the fund has %v", got)
 	}
-	x.agrees(r)
+	x.checkColumns(r)
 }
 
 // A reading without variants has no products.
 func TestProductWithoutAVariantIsNotInTheReading(t *testing.T) {
-	adopt(t, nil)
+	withEthicalVariants(t, nil)
 	for _, p := range Products {
 		if p.Machine(ethical) != nil {
 			t.Errorf("%c has a machine", p.Code)

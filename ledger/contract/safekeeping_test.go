@@ -11,8 +11,8 @@ func keepingBody() schema.Input {
 	return input("customer_id", someone, "region", `"BH"`, "custody_type", `"guaranteed"`, "initial_amount", `"1000"`)
 }
 
-// kept returns an active safekeeping deposit of 1000.
-func kept(t *testing.T, pairs ...string) *contractFixture {
+// activeSafekeeping returns an active safekeeping deposit of 1000.
+func activeSafekeeping(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
 	x := openContract(t, Safekeeping, Secular, withChanges(keepingBody(), pairs...))
 	x.do(Activate)
@@ -36,10 +36,10 @@ func TestSafekeepingIsAskedForByItsFields(t *testing.T) {
 		{"initial_amount", `1`, "initial_amount"},
 		{"initial_amount", `"1` + strings.Repeat("0", 72) + `"`, ""},
 		{"initial_amount", `"1` + strings.Repeat("0", 72) + `1"`, "initial_amount"},
-		{"account_id", other, ""},
+		{"account_id", someoneElse, ""},
 		{"account_id", `"IBAN"`, ""},
 		{"account_id", `"  "`, "account_id"},
-		{"compliance_review", `7`, ""}, // it is given with activate
+		{"compliance_review", `7`, ""}, // activate reads it; opening ignores it
 	})
 }
 
@@ -62,7 +62,7 @@ func TestSafekeepingStartsWithTheRegionsCurrencyAndNothing(t *testing.T) {
 }
 
 func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	x.wantPostings("Dr A:cash:BH 1000", "Cr L:wadiah:{c} 1000")
 	x.do(PutIn, "amount", `"500"`)
 	x.wantPostings("Dr A:cash:BH 500", "Cr L:wadiah:{c} 500")
@@ -70,7 +70,7 @@ func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
 	x.wantPostings("Dr L:wadiah:{c} 300", "Cr A:cash:BH 300")
 	x.wantColumns("balance", "1200")
 
-	x = kept(t, "custody_type", `"trust"`)
+	x = activeSafekeeping(t, "custody_type", `"trust"`)
 	x.wantPostings("Dr A:segregated_cash:{c} 1000", "Cr L:trust:{c} 1000")
 	x.do(PutIn, "amount", `"500"`)
 	x.wantPostings("Dr A:segregated_cash:{c} 500", "Cr L:trust:{c} 500")
@@ -81,7 +81,7 @@ func TestGuaranteedMoneyIsOwedAndTrustIsHeldApart(t *testing.T) {
 }
 
 func TestSafekeepingDepositsAndWithdrawals(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	for _, name := range []Action{PutIn, Withdraw} {
 		x.wantRefused("amount", name)
 		x.wantRefused("amount", name, "amount", `"0"`)
@@ -99,7 +99,7 @@ func TestSafekeepingDepositsAndWithdrawals(t *testing.T) {
 }
 
 func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	x.passDays(3)
 	x.wantRefused("amount granted_by", GrantHibah)
 	x.wantRefused("amount", GrantHibah, "amount", `"0"`, "granted_by", `"the board"`)
@@ -114,25 +114,25 @@ func TestHibahIsAGiftToAGuaranteedDeposit(t *testing.T) {
 	x.do(Close, "closed_by", `"teller 7"`)
 	x.wantPostings("Dr L:wadiah:{c} 1012", "Cr A:cash:BH 1012")
 
-	kept(t, "custody_type", `"trust"`).wantRefused("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
+	activeSafekeeping(t, "custody_type", `"trust"`).wantRefused("custody_type", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
 func TestHibahsAreBounded(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	row := skHibah.New()
 	skHibahBy.Set(row, "the board")
-	full := make([]schema.Row, maxRows-1)
-	for i := range full {
-		full[i] = row
+	almostFull := make([]schema.Row, maxRows-1)
+	for i := range almostFull {
+		almostFull[i] = row
 	}
 	x.r = x.r.next()
-	skHibahs.Set(x.r.Values, full)
+	skHibahs.Set(x.r.Values, almostFull)
 	x.do(GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 	x.wantRefused("amount", GrantHibah, "amount", `"5"`, "granted_by", `"the board"`)
 }
 
 func TestClosingSafekeepingNamesWhoClosesIt(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	x.wantRefused("closed_by", Close)
 	x.wantRefused("closed_by", Close, "closed_by", `""`)
 	x.do(Close, "closed_by", `"teller 7"`)
@@ -149,17 +149,17 @@ func TestActivatingSafekeepingTakesAReview(t *testing.T) {
 	x.wantRefused("compliance_review", Activate, "compliance_review", `{"approved_by":" "}`)
 	x.wantRefused("compliance_review", Activate, "compliance_review", `"yes"`)
 	x.do(Activate, "compliance_review", `{"approved_by":"the board","note":"fine"}`)
-	if got := saysOf(Reviewed.Get(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Get(x.r.Values) != x.now {
+	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=the board note=fine" || ReviewedAt.Get(x.r.Values) != x.now {
 		t.Errorf("the review is %v", got)
 	}
-	if Reviewed.Has(kept(t).r.Values) {
+	if Reviewed.Has(activeSafekeeping(t).r.Values) {
 		t.Error("a review was made up")
 	}
 }
 
 func keepingMoves() map[string]move {
 	return map[string]move{
-		"review": {name: Pass, input: board()}, "activate": {name: Activate},
+		"review": {name: Pass, input: boardReview()}, "activate": {name: Activate},
 		"deposit": {name: PutIn, input: input("amount", `"1"`)}, "withdraw": {name: Withdraw, input: input("amount", `"1"`)},
 		"grant_hibah": {name: GrantHibah, input: input("amount", `"1"`, "granted_by", `"the board"`)},
 		"close":       {name: Close, input: input("closed_by", `"teller 7"`)},
@@ -174,7 +174,7 @@ func TestActionsOfSafekeepingInEveryState(t *testing.T) {
 	})
 }
 
-// A wadiah is reviewed and active in one step: its creation.
+// The request that creates a wadiah also reviews and activates it.
 func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 	body := keepingBody()
 	openWithChanges(t, Safekeeping, Religious, body, []fieldCase{
@@ -185,7 +185,7 @@ func TestAWadiahIsOpenedWithItsReview(t *testing.T) {
 		{"compliance_review", `{"approved_by":"the board","fatwa_reference":" "}`, "compliance_review.fatwa_reference"},
 	})
 	x := openContract(t, Safekeeping, Religious, withChanges(body, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`, "initial_amount", `1000`))
-	if x.r.Status != Active || saysOf(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
+	if x.r.Status != Active || approvalText(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
 		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
 	}
 	var events []string
@@ -207,8 +207,8 @@ func TestAWadiahsActionsAreTheListedOnes(t *testing.T) {
 	})
 }
 
-// keepingSums checks that the gifts add up.
-func keepingSums(x *contractFixture) {
+// checkSafekeepingColumns checks that the total of the gifts is the sum of their history.
+func checkSafekeepingColumns(x *contractFixture) {
 	v := x.r.Values
 	sum := skHibahTotal.Get(v)
 	for _, row := range skHibahs.Get(v) {

@@ -17,35 +17,36 @@ import (
 	"mizan/ledger/schema"
 )
 
-// fates configures the random lives of a product.
-type fates struct {
-	product *Product
-	reading *Reading
-	body    func(*dice) schema.Input
-	bodies  map[Action]func(*dice, schema.Row) schema.Input // nil: no body
-	sums    func(*contractFixture)                          // how the columns must agree with each other
-	open    []string                                        // stems of its accounts that may stay open at the end
-	ends    []Status                                        // the states in which some lives end
-	rare    []Action                                        // actions that would end most lives early
-	never   []Action                                        // actions that its opening performs already
+// randomLives says how a test draws random lives of a product. A life is a new contract and the actions
+// that are tried on it.
+type randomLives struct {
+	product      *Product
+	reading      *Reading
+	body         func(*dice) schema.Input
+	bodies       map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
+	checkColumns func(*contractFixture)                          // checks that the columns agree with each other
+	open         []string                                        // stems of the contract's accounts that may hold money at its end
+	ends         []Status                                        // states in each of which some life must end
+	rare         []Action                                        // actions that are tried seldom, because they end a life early
+	never        []Action                                        // transitions that no life can have
 }
 
-// dice draws the bodies of a life.
+// dice draws random values, such as those of bodies.
 type dice struct {
 	*rapid.T
 	loose bool // amounts may also be JSON integers
 }
 
-func (d *dice) pick(words ...string) string { return rapid.SampledFrom(words).Draw(d.T, "word") }
-func (d *dice) number(low, high int) int    { return rapid.IntRange(low, high).Draw(d.T, "number") }
-func (d *dice) text(words ...string) string { return `"` + d.pick(words...) + `"` }
-func (d *dice) whole(low, high int) string  { return strconv.Itoa(d.number(low, high)) }
-func (d *dice) chance(percent int) bool     { return d.number(1, 100) <= percent }
+func (d *dice) pick(words ...string) string       { return rapid.SampledFrom(words).Draw(d.T, "word") }
+func (d *dice) number(low, high int) int          { return rapid.IntRange(low, high).Draw(d.T, "number") }
+func (d *dice) quotedWord(words ...string) string { return `"` + d.pick(words...) + `"` }
+func (d *dice) numberText(low, high int) string   { return strconv.Itoa(d.number(low, high)) }
+func (d *dice) chance(percent int) bool           { return d.number(1, 100) <= percent }
 
-// sum draws an amount: most often up to a bound, sometimes any amount in range, and sometimes
-// zero.
-func (d *dice) sum(most money.Amount) string {
-	digits := most.String()
+// amountText draws an amount, as JSON. It is usually at most the bound; sometimes it is a power of ten, zero or
+// malformed.
+func (d *dice) amountText(bound money.Amount) string {
+	digits := bound.String()
 	switch n := d.number(1, 20); {
 	case n == 1:
 		digits = "1" + strings.Repeat("0", d.number(0, 73))
@@ -53,7 +54,7 @@ func (d *dice) sum(most money.Amount) string {
 		digits = d.pick("0", "01", "1.5", "", "-1")
 	case n <= 5:
 	default:
-		if small, fits := most.Uint64(); fits {
+		if small, fits := bound.Uint64(); fits {
 			digits = strconv.Itoa(d.number(1, int(min(max(small, 1), 5000))))
 		}
 	}
@@ -63,13 +64,13 @@ func (d *dice) sum(most money.Amount) string {
 	return `"` + digits + `"`
 }
 
-// day draws a day around an instant.
+// day draws one of the 401 days from 2026-01-02 on.
 func (d *dice) day() string {
 	return startOfDay(ledger.Date(20_455 + d.number(0, 400))).Time().Format(`"2006-01-02"`)
 }
 
-// dayFrom draws a day on which a period may end that began on the given day. It may be some days
-// too early, or in the future.
+// dayFrom draws the last day of a period that begins on start. The day may also be invalid: before the
+// start, or in the future.
 func (d *dice) dayFrom(start ledger.Date) string {
 	return startOfDay(max(20_000, start) + ledger.Date(d.number(0, 12)) - 2).Time().Format(`"2006-01-02"`)
 }
@@ -79,15 +80,15 @@ func (d *dice) ratio() string {
 	return `{"bank":` + strconv.Itoa(bank) + `,"customer":` + strconv.Itoa(100-bank) + `}`
 }
 
-// maybe sets a member or leaves it out.
-func (d *dice) maybe(g schema.Input, name, value string) {
+// setSometimes sets a member of a body in half of all cases.
+func (d *dice) setSometimes(g schema.Input, name, value string) {
 	if d.chance(50) {
 		g[name] = []byte(value)
 	}
 }
 
-// livesPerCheck makes thousands of lives from the hundred checks of a run, or the twenty of a
-// short one. With fewer lives, some runs miss the rarest handlers.
+// livesPerCheck returns the number of lives in each of rapid's checks, which are a hundred, or twenty
+// with -short: 2000 lives in both cases. With fewer lives, some runs miss the rarest handlers.
 func livesPerCheck() int {
 	if testing.Short() {
 		return 100
@@ -95,10 +96,10 @@ func livesPerCheck() int {
 	return 20
 }
 
-// lived runs random lives of a product. Whatever is requested in whatever order, entries
-// balance, the accounts agree with the columns, a refused action changes nothing and is refused
-// for the machine's reason, and an ended contract holds nothing.
-func (l fates) lived(t *testing.T) {
+// check runs random lives of a product. Whatever is requested in whatever order, entries balance, the
+// accounts agree with the columns, a refused action changes nothing, an action is refused as a conflict
+// exactly if the state does not allow it, and an ended contract holds nothing.
+func (l randomLives) check(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
@@ -107,7 +108,7 @@ func (l fates) lived(t *testing.T) {
 	seen, done := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			l.live(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
+			l.runLife(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
 		}
 	})
 	for _, status := range l.ends {
@@ -125,7 +126,7 @@ func (l fates) lived(t *testing.T) {
 	t.Logf("lives ended as %v", seen)
 }
 
-func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
+func (l randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
 		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
 		Input: l.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
@@ -136,7 +137,7 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 		}
 		return
 	}
-	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), names: strings.NewReplacer()}
+	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), placeholders: strings.NewReplacer()}
 	reviewed := false
 	for _, e := range opened.Events {
 		done[Action(e.Name)]++
@@ -151,26 +152,26 @@ func (l fates) live(d *dice, seen map[Status]int, done map[Action]int) {
 			l.wait(x, d.number(1, 60), done)
 		}
 		l.step(x, d, done)
-		if l.sums != nil {
-			l.sums(x)
+		if l.checkColumns != nil {
+			l.checkColumns(x)
 		}
 	}
 	seen[x.r.Status]++
 }
 
-// wait lets days pass; each timer runs on its day, once.
-func (l fates) wait(x *contractFixture, days int, done map[Action]int) {
+// wait moves the clock by days, and checks that each timer runs once and its entry is dated on its due day.
+func (l randomLives) wait(x *contractFixture, days int, done map[Action]int) {
 	x.now += ledger.Micros(days) * oneDay
 	for {
 		expected := x.d.Due
-		d, due := x.happens(x.r, x.now)
+		d, due := x.onDue(x.r, x.now)
 		if due != (expected != 0 && expected <= x.now) {
 			x.t.Fatalf("what was due at %v has happened: %v", expected, due)
 		}
 		if !due {
 			return
 		}
-		l.moved(x, d, done)
+		l.applyAndCheck(x, d, done)
 		for _, e := range d.Events {
 			if e.Entry != nil && e.Entry.Effective != expected.Date() {
 				x.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
@@ -179,25 +180,25 @@ func (l fates) wait(x *contractFixture, days int, done map[Action]int) {
 	}
 }
 
-func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
+func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
 	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
-	if !d.chance(10) { // usually a possible action
-		handler = l.possible(x, d, handler)
+	if !d.chance(10) { // try an action that the state allows
+		handler = l.allowedHandler(x, d, handler)
 	}
 	body := schema.Input{}
 	if handler.Name == Pass {
-		body = board()
+		body = boardReview()
 	}
 	if make := l.bodies[handler.Name]; make != nil {
 		body = make(d, x.r.Values)
 	}
 	before := AppendRecord(nil, x.r)
-	decision, err := x.decides(x.r, handler.Name, body, x.now)
+	decision, err := x.decide(x.r, handler.Name, body, x.now)
 	if string(before) != string(AppendRecord(nil, x.r)) {
 		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
 	}
 	if err == nil {
-		l.moved(x, decision, done)
+		l.applyAndCheck(x, decision, done)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
@@ -214,8 +215,8 @@ func (l fates) step(x *contractFixture, d *dice, done map[Action]int) {
 	}
 }
 
-// possible returns a handler that the state allows, or the drawn one.
-func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *ActionHandler {
+// allowedHandler returns a handler that the state allows, or the one that was drawn if it allows none.
+func (l randomLives) allowedHandler(x *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
 	for _, handler := range l.product.Handlers {
 		if !handler.Timer && x.r.allows(handler) {
@@ -225,7 +226,7 @@ func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *
 	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(l.rare, handler.Name) })
 	switch {
 	case len(legal) == 0:
-		return checkGrid
+		return drawn
 	case len(common) > 0 && d.chance(90):
 		return rapid.SampledFrom(common).Draw(d.T, "common action")
 	}
@@ -234,11 +235,11 @@ func (l fates) possible(x *contractFixture, d *dice, checkGrid *ActionHandler) *
 
 // transition returns the action's transition from one state to another; empty if there is none.
 func transition(p *Product, machine *Machine, name Action, from, to Status) Action {
-	leads := []Action{name}
+	transitions := []Action{name}
 	if d := p.Handler(name); d != nil {
-		leads = d.Transitions
+		transitions = d.Transitions
 	}
-	for _, by := range leads {
+	for _, by := range transitions {
 		if step, ok := machine.Next(from, by); ok && step.To == to {
 			return by
 		}
@@ -246,8 +247,9 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 	return ""
 }
 
-// moved takes a decision, and checks its steps and its end.
-func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
+// applyAndCheck applies a decision. It checks the decision's events, and that a contract which it ends holds
+// nothing.
+func (l randomLives) applyAndCheck(x *contractFixture, d Decision, done map[Action]int) {
 	from := x.r.Status
 	machine := l.product.Machine(l.reading)
 	for i, e := range d.Events {
@@ -273,13 +275,13 @@ func (l fates) moved(x *contractFixture, d Decision, done map[Action]int) {
 	}
 }
 
-// holdsNothing checks the accounts of an ended contract.
-func (l fates) holdsNothing(x *contractFixture) {
-	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.other} {
+// holdsNothing checks that the accounts of an ended contract are empty, except those in l.open.
+func (l randomLives) holdsNothing(x *contractFixture) {
+	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
 		for path := range side {
-			overridable := strings.Contains(string(path), x.r.ID.String())
+			ofContract := strings.Contains(string(path), x.r.ID.String())
 			stays := slices.ContainsFunc(l.open, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
-			if overridable && !stays && !x.balance(path).IsZero() {
+			if ofContract && !stays && !x.balance(path).IsZero() {
 				x.t.Fatalf("%s holds %v, and the contract is %s", path, x.balance(path), x.r.Status)
 			}
 		}
@@ -293,42 +295,43 @@ func needsReview(p *Product, by Action) bool {
 	})
 }
 
-// amountsOf returns bodies with one amount, up to the available one.
-func amountsOf(name string, most func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
-	return func(d *dice, v schema.Row) schema.Input { return input(name, d.sum(most(v))) }
+// amountsOf returns a function that draws a body with one amount, usually up to a bound that depends on
+// the contract's values.
+func amountsOf(name string, bound func(schema.Row) money.Amount) func(*dice, schema.Row) schema.Input {
+	return func(d *dice, v schema.Row) schema.Input { return input(name, d.amountText(bound(v))) }
 }
 
-// some is a bound for amounts that have no bound of their own.
-func some(schema.Row) money.Amount { return money.FromUint64(1000) }
+// defaultBound is the bound of amounts that the contract's values do not bound.
+func defaultBound(schema.Row) money.Amount { return money.FromUint64(1000) }
 
-func reasoned(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
+func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enough"`) }
 
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: InstalmentSale, reading: reading, sums: saleSums, ends: []Status{Completed, Cancelled, Refused}}
+			l := randomLives{product: InstalmentSale, reading: reading, checkColumns: checkSaleColumns, ends: []Status{Completed, Cancelled, Refused}}
 			if reading.ReviewFirst {
 				l.ends = []Status{Completed, Refused}
 			}
 			l.body = func(d *dice) schema.Input {
-				g := withChanges(saleBody(), "asset_cost", d.sum(money.FromUint64(5000)), "markup_rate", d.whole(0, 100), "instalments", d.whole(1, 40))
+				g := withChanges(saleBody(), "asset_cost", d.amountText(money.FromUint64(5000)), "markup_rate", d.numberText(0, 100), "instalments", d.numberText(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
-						g[name] = []byte(`"` + d.whole(0, 300) + `"`)
+						g[name] = []byte(`"` + d.numberText(0, 300) + `"`)
 					}
 				}
 				return g
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasoned,
+				Reject: reasonBody,
 				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
-					d.maybe(g, "supplier_deposit", d.sum(money.FromUint64(2000)))
+					d.setSometimes(g, "supplier_deposit", d.amountText(money.FromUint64(2000)))
 					return g
 				},
 				PurchaseAsset: func(d *dice, v schema.Row) schema.Input {
 					g := input("ownership_documents", d.pick(`["invoice"]`, `["invoice"]`, `[]`))
-					d.maybe(g, "actual_cost", d.sum(slCost.Get(v)))
+					d.setSometimes(g, "actual_cost", d.amountText(slCost.Get(v)))
 					return g
 				},
 				RecordPayment:     amountsOf("amount", slOutstanding.Get),
@@ -336,7 +339,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				SettleEarly:       amountsOf("rebate", slDeferred.Get),
 			}
 			l.rare = []Action{Submit, Reject, Cancel, SettleEarly}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }
@@ -344,21 +347,21 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := fates{product: Safekeeping, reading: reading, sums: keepingSums, ends: []Status{Active, Closed}}
+			l := randomLives{product: Safekeeping, reading: reading, checkColumns: checkSafekeepingColumns, ends: []Status{Active, Closed}}
 			l.body = func(d *dice) schema.Input {
-				return withChanges(keepingBody(), "custody_type", d.text("guaranteed", "trust"), "initial_amount", d.sum(money.FromUint64(2000)),
+				return withChanges(keepingBody(), "custody_type", d.quotedWord("guaranteed", "trust"), "initial_amount", d.amountText(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
 			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				PutIn:    amountsOf("amount", some),
+				PutIn:    amountsOf("amount", defaultBound),
 				Withdraw: amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
-					return input("amount", d.sum(money.FromUint64(50)), "granted_by", d.text("the board", "the board", ""))
+					return input("amount", d.amountText(money.FromUint64(50)), "granted_by", d.quotedWord("the board", "the board", ""))
 				},
-				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.text("teller 7", "")) },
+				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.quotedWord("teller 7", "")) },
 			}
 			l.rare = []Action{Close}
-			l.lived(t)
+			l.check(t)
 		})
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-// A text of invisible characters only is blank.
+// A text that has only invisible characters is blank.
 func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
 		x.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
 		x.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
@@ -23,14 +23,14 @@ func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
 }
 
 func TestATextHasNoControlCharacters(t *testing.T) {
-	x := kept(t)
+	x := activeSafekeeping(t)
 	for _, wrong := range []string{`"a\u0000"`, `"\u0001a"`, `"a\u001bb"`, `"a\u001f"`, "\"a\xff\""} {
 		x.wantRefused("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
 	}
 	x.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
 }
 
-// A description is longer than ten characters, without the blanks around it.
+// A description has more than ten characters, not counting the blanks around it.
 func TestLengthOfADescriptionIgnoresBlankEnds(t *testing.T) {
 	for _, c := range []struct {
 		p     *Product
@@ -106,8 +106,8 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 		if reading == Secular {
 			x.do(Submit)
 		}
-		x.do(Pass, pairsOf(board())...)
-		if _, err := x.r.Act(Pass, board(), x.now); err == nil || !strings.Contains(err.Error(), want) {
+		x.do(Pass, pairsOf(boardReview())...)
+		if _, err := x.r.Act(Pass, boardReview(), x.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", reading.Name, err, want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	x = activeSale(t)
 	x.do(RecordPayment, "amount", `"1100"`)
 	named(x, Completed, "record_payment")
-	x = openContract(t, Managed, Secular, venture)
+	x = openContract(t, Managed, Secular, managedBody)
 	x.do(Fund)
 	x.do(Activate)
 	x.do(Loss, "amount", largest)
@@ -143,7 +143,7 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	}
 }
 
-// A reason is shown beside metadata, except where the specification puts it inside.
+// A reason is shown beside the member metadata, except where the specification puts it inside metadata.
 func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 	places := map[string]schema.Place{
 		"certificate-issues default_reason": schema.Metadata, "partnerships rejection_reason": schema.Metadata,
@@ -208,13 +208,13 @@ func TestThePresentRentIsShown(t *testing.T) {
 	x.do(Activate)
 	x.wantColumns("current_rental_amount", "100")
 	x.do(Buyout, "units", "5")
-	x.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // of 80 percent at the start
+	x.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // at the start it was 80 percent
 	x.do(Buyout, "units", "5")
 	x.wantColumns("current_rental_amount", "0", "rental_amount", "100")
 	activePartnership(t).wantColumns("current_rental_amount", "")
 }
 
-// A contract's number has the year of the clock's day, even if the booked time is in another year.
+// A contract's number has the year in which it was opened, even if the time of its booking is in the next.
 func TestYearInAContractNumberIsTheClocks(t *testing.T) {
 	w := newOrgFixture(t, "2026-12-31")
 	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})

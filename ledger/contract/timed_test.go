@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Invariant 4: a timer's entry is never refused, so the action that starts the timer, and no
-// other action, reserves room for its maximum.
+// A timer's entry is never refused. Therefore the action that starts the timer, and no other action,
+// reserves room for the largest amount that the timer may book.
 func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
 	reserved := func(x *contractFixture, want string) {
 		t.Helper()
@@ -14,7 +14,7 @@ func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
 			t.Errorf("the %s contract reserves %s, want %s", x.r.Status, got, want)
 		}
 	}
-	// A lease: the rent of its term and the advance rental, and its asset's cost.
+	// For a lease that is the rent of its term, the advance rental and the cost of its asset.
 	lease := openContract(t, Lease, Secular, leaseBody())
 	reserved(lease, "0")
 	lease.do(Acquire, "ownership_documents", `["deed"]`)
@@ -23,11 +23,11 @@ func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
 	reserved(lease, "1230")
 	lease.passDays(31)
 	reserved(lease, "0")
-	// A partnership: the rent of its term's ten periods.
-	venture := activePartnership(t, "rental_amount", `"7"`)
-	reserved(venture, "70")
-	venture.do(Buyout)
-	reserved(venture, "0")
+	// For a partnership it is the rent of the ten periods of its term.
+	partnership := activePartnership(t, "rental_amount", `"7"`)
+	reserved(partnership, "70")
+	partnership.do(Buyout)
+	reserved(partnership, "0")
 	reserved(activePartnership(t), "0")
 	religious := openContract(t, Partnership, Religious, withChanges(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
 	reserved(religious, "70")

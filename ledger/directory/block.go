@@ -150,7 +150,7 @@ func (b *Block) SetActive(on bool) (*Block, ledger.Event) {
 	}
 	next := *b
 	next.Active = on
-	return &next, movedEvent(ledger.Block, b.ID, switching(b.Active, on), onOff(b.Active), onOff(on))
+	return &next, movedEvent(ledger.Block, b.ID, switchAction(b.Active, on), activeOrInactive(b.Active), activeOrInactive(on))
 }
 
 // normalized returns the form of a value that is compared and stored.

@@ -13,7 +13,7 @@ const testFingerprint = "0123456789abcdef0123456789abcdef"
 func TestValuesOfTheBlocklistAreNormalised(t *testing.T) {
 	for _, c := range []struct {
 		kind        BlockKind
-		value, want string // an empty want: the value must be refused
+		value, want string // want is empty if the value must be refused
 	}{
 		{BlockBIN, "424242", "424242"}, {BlockBIN, "42424242", "42424242"},
 		{BlockBIN, "042424", ""}, {BlockBIN, "42424", ""}, {BlockBIN, "424242424", ""}, {BlockBIN, "42424x", ""}, {BlockBIN, "", ""},
@@ -77,8 +77,8 @@ func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 	}
 }
 
-// A merchant's data about a customer matches the value that an operator has listed, in whatever
-// spelling.
+// An operator may list a value in one spelling, and a merchant may send a customer's data in another. They
+// are compared in one form.
 func TestPayersAreNormalisedAsTheBlocklistIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"+7 (495) 123-45-67": "74951234567", "8.495": "8495", "0049 30 1": "49301", "call me": "", "": "", "+1 415 555 01 00 ext 5": "141555501005",

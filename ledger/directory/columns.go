@@ -65,10 +65,10 @@ const envRule = "must be prod or test"
 
 // envColumn is the environment of an asset.
 func envColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return envOf(key, func(r *R) *money.Env { return &fieldOf(r).Env }, o...)
+	return envFieldColumn(key, func(r *R) *money.Env { return &fieldOf(r).Env }, o...)
 }
 
-func envOf[R any](key uint8, fieldOf func(*R) *money.Env, o ...schema.Option) *schema.Column {
+func envFieldColumn[R any](key uint8, fieldOf func(*R) *money.Env, o ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
 	return schema.Bound(schema.Word(key, "env", words, append(o, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
 		func(r *R) string {
@@ -192,8 +192,8 @@ func timesProblem(times ...ledger.Micros) string {
 	return ""
 }
 
-// notPositive returns what is wrong with a stored partner number below 1.
-func notPositive(number int64) string {
+// partnerNumberProblem returns what is wrong with a stored partner number below 1.
+func partnerNumberProblem(number int64) string {
 	if number < 1 {
 		return "has a partner number below 1"
 	}

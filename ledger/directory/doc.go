@@ -24,8 +24,8 @@
 //     reaches this package.
 //  9. A value on an organization's blocklist has one record, whose id follows from the value.
 //     Removing and listing it again changes that record.
-//  10. A session is valid only in its owner's epoch: one change of the owner's record (password,
-//     roles) ends all of the owner's sessions.
+//  10. A session is valid only in its owner's epoch, a number that grows when the owner's password or
+//     roles change. So one change of the owner's record ends all of the owner's sessions.
 //  11. A record is a table of columns (package schema): each field of its stored form, its requests and
 //     its responses is declared there and nowhere else. A decision reports every wrong field, each once,
 //     in one error made by Join.

@@ -18,9 +18,9 @@ func parseRequest(t *testing.T, body string) (input schema.Input) {
 	return input
 }
 
-// requested creates a record as a request does: its columns read the body, and decide takes what they have read. The
-// error has the faults of both.
-func requested[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
+// createByRequest creates a record as a request does: its columns read the body, and decide makes the record from what
+// they have read. The error has the faults that the columns and decide have found.
+func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, decide func(draft R) (*R, error)) (*R, error) {
 	t.Helper()
 	faults := new(schema.Faults)
 	draft := columns.Create(parseRequest(t, body), faults)
@@ -35,7 +35,7 @@ func changing[R any](t *testing.T, columns *schema.Type[R], body string) schema.
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
-// merged returns an object with some members changed. Those that become null are as good as absent.
+// merged returns an object with the members of changes added or replaced. A member that is null counts as absent.
 func merged(t *testing.T, object, changes string) string {
 	t.Helper()
 	all := parseRequest(t, object)

@@ -54,7 +54,7 @@ var APIKeys = schema.NewType[APIKey]("key",
 		schema.Help("when it was revoked")), func(k *APIKey) *ledger.Micros { return &k.Revoked }),
 	schema.Field(hashColumn(7, "hash", schema.Needed), func(k *APIKey) *[32]byte { return &k.Hash }),
 ).Invariant(func(k *APIKey) string {
-	return cmp.Or(notPositive(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
+	return cmp.Or(partnerNumberProblem(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
 	WithEnvelope(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
 

@@ -229,7 +229,7 @@ func limitProblem(l *Limit) string {
 	case l.Asset.Currency == "" && l.Kind.Measure() != Attempts:
 		return "bounds no currency"
 	}
-	return notPositive(l.Partner)
+	return partnerNumberProblem(l.Partner)
 }
 
 // requireLimitNetwork refuses a request without a network if the currency is on several networks, as for an overdraft.
@@ -295,7 +295,7 @@ func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	if err := refusals("directory.CreateLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return l, createdEvent(ledger.Limit, l.ID, onOff(l.Active)), nil
+	return l, createdEvent(ledger.Limit, l.ID, activeOrInactive(l.Active)), nil
 }
 
 // checkTerminal checks the terminal that the limit names. It does not compare the terminal with fields that have a fault.
@@ -323,8 +323,8 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 	if next == *l {
 		return l, ledger.Event{}, nil
 	}
-	action := switching(l.Active, next.Active)
-	return &next, movedEvent(ledger.Limit, l.ID, action, onOff(l.Active), onOff(next.Active)), nil
+	action := switchAction(l.Active, next.Active)
+	return &next, movedEvent(ledger.Limit, l.ID, action, activeOrInactive(l.Active), activeOrInactive(next.Active)), nil
 }
 
 // Usage is how much of a limit is used in its window, by the partner or by one payer in the

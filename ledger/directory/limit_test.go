@@ -10,24 +10,24 @@ import (
 	"mizan/ledger/schema"
 )
 
-// limitTerminal is the terminal that limits of the tests name.
+// limitTerminal is the terminal that the limits in the tests name.
 var limitTerminal = &Terminal{ID: testID(3), Org: testID(2), Partner: 7, Type: PaymentTerminal, Env: money.Prod}
 
-// aVolume and aVelocity are the bodies of valid requests with some members changed.
-func aVolume(t *testing.T, changes string) string {
+// volumeBody and velocityBody return the bodies of valid requests for limits, with some members changed.
+func volumeBody(t *testing.T, changes string) string {
 	t.Helper()
 	return merged(t, `{"partner_id":7,"kind":"daily_volume","max_amount":"1000","currency":"USD"}`, changes)
 }
 
-func aVelocity(t *testing.T, changes string) string {
+func velocityBody(t *testing.T, changes string) string {
 	t.Helper()
 	return merged(t, `{"partner_id":7,"kind":"velocity","max_count":5,"window":"minute"}`, changes)
 }
 
-// newLimit decides a limit that a request asks for. terminal is the one that it names.
+// newLimit decides the limit that a request asks for. terminal is the terminal that the request names.
 func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event ledger.Event, err error) {
 	t.Helper()
-	l, err = requested(t, Limits, body, func(draft Limit) (l *Limit, err error) {
+	l, err = createByRequest(t, Limits, body, func(draft Limit) (l *Limit, err error) {
 		draft.ID, draft.Org = testID(9), testID(2)
 		l, event, err = NewLimit(draft, terminal)
 		return l, err
@@ -41,64 +41,64 @@ func TestBoundsOfLimitFields(t *testing.T) {
 		body  string
 		field string
 	}{
-		"volume":                      {aVolume(t, `{}`), ""},
-		"velocity":                    {aVelocity(t, `{}`), ""},
-		"no partner":                  {aVolume(t, `{"partner_id":null}`), "partner_id"},
-		"partner below one":           {aVolume(t, `{"partner_id":0}`), "partner_id"},
-		"no kind":                     {aVolume(t, `{"kind":null}`), "kind"},
-		"empty kind":                  {aVolume(t, `{"kind":""}`), "kind"},
-		"kind":                        {aVolume(t, `{"kind":"weekly_volume"}`), "kind"},
-		"payments":                    {aVolume(t, `{"type":"payment"}`), ""},
-		"payouts":                     {aVolume(t, `{"type":"payout"}`), ""},
-		"empty type":                  {aVolume(t, `{"type":""}`), ""},
-		"volume with an empty window": {aVolume(t, `{"window":""}`), ""},
-		"type":                        {aVolume(t, `{"type":"merchant"}`), "type"},
-		"scope":                       {aVolume(t, `{"scope":"country"}`), "scope"},
-		"empty scope":                 {aVolume(t, `{"scope":""}`), ""},
-		"card":                        {aVolume(t, `{"scope":"card"}`), ""},
-		"per transaction":             {aVolume(t, `{"kind":"per_transaction"}`), ""},
-		"per transaction of a card":   {aVolume(t, `{"kind":"per_transaction","scope":"card"}`), "scope"},
-		"env":                         {aVolume(t, `{"env":"live"}`), "env"},
-		"test":                        {aVolume(t, `{"env":"test"}`), ""},
-		"empty env":                   {aVolume(t, `{"env":""}`), ""},
-		"no currency":                 {aVolume(t, `{"currency":null}`), "currency"},
-		"currency":                    {aVolume(t, `{"currency":"AED"}`), "currency"},
-		"velocity's currency":         {aVelocity(t, `{"currency":"JPY"}`), "currency"},
-		"velocity of a currency":      {aVelocity(t, `{"currency":"EUR"}`), ""},
-		"network without currency":    {aVelocity(t, `{"network":"tron"}`), "network"},
-		"empty network of none":       {aVelocity(t, `{"network":""}`), ""},
-		"no network of several":       {aVolume(t, `{"currency":"USDT"}`), "network"},
-		"null network of several":     {aVolume(t, `{"currency":"USDT","network":null}`), "network"},
-		"velocity without network":    {aVelocity(t, `{"currency":"USDT"}`), "network"},
-		"one of several":              {aVolume(t, `{"currency":"USDT","network":"bsc"}`), ""},
-		"the unresolved one":          {aVolume(t, `{"currency":"USDT","network":""}`), ""},
-		"network of another":          {aVolume(t, `{"currency":"USDT","network":"solana"}`), "network"},
-		"another than the only one":   {aVolume(t, `{"currency":"TRX","network":"ton"}`), "network"},
-		"network of money":            {aVolume(t, `{"network":"tron"}`), "network"},
-		"no name of a network":        {aVolume(t, `{"currency":"USDT","network":"Tron"}`), "network"},
-		"neither amount nor count":    {aVolume(t, `{"max_amount":null}`), "max_amount"},
-		"velocity without count":      {aVelocity(t, `{"max_count":null}`), "max_count"},
-		"zero":                        {aVolume(t, `{"max_amount":"0"}`), "max_amount"},
-		"one":                         {aVolume(t, `{"max_amount":"1"}`), ""},
-		"10^72":                       {aVolume(t, `{"max_amount":"`+ledger.MaxAmount.String()+`"}`), ""},
-		"above 10^72":                 {aVolume(t, `{"max_amount":"`+ledger.MaxAmount.String()[:72]+`1"}`), "max_amount"},
-		"volume with a count":         {aVolume(t, `{"max_count":1}`), "max_count"},
-		"volume with no attempt":      {aVolume(t, `{"max_count":0}`), "max_count"},
-		"volume with a window":        {aVolume(t, `{"window":"hour"}`), "window"},
-		"volume with another window":  {aVolume(t, `{"window":"day"}`), "window"},
-		"velocity with an amount":     {aVelocity(t, `{"max_amount":"1"}`), "max_amount"},
-		"velocity with zero":          {aVelocity(t, `{"max_amount":"0"}`), "max_amount"},
-		"no attempt":                  {aVelocity(t, `{"max_count":0}`), "max_count"},
-		"most attempts":               {aVelocity(t, `{"max_count":1000000}`), ""},
-		"an attempt too many":         {aVelocity(t, `{"max_count":1000001}`), "max_count"},
-		"no window":                   {aVelocity(t, `{"window":null}`), "window"},
-		"empty window":                {aVelocity(t, `{"window":""}`), "window"},
-		"an hour":                     {aVelocity(t, `{"window":"hour"}`), ""},
-		"a day":                       {aVelocity(t, `{"window":"day"}`), "window"},
-		"terminal":                    {aVolume(t, of(``)), ""},
-		"terminal of the type":        {aVolume(t, of(`,"type":"payment"`)), ""},
-		"terminal of the other type":  {aVolume(t, of(`,"type":"payout"`)), "terminal_id"},
-		"terminal of the other env":   {aVolume(t, of(`,"env":"test"`)), "terminal_id"},
+		"volume":                          {volumeBody(t, `{}`), ""},
+		"velocity":                        {velocityBody(t, `{}`), ""},
+		"no partner":                      {volumeBody(t, `{"partner_id":null}`), "partner_id"},
+		"partner below one":               {volumeBody(t, `{"partner_id":0}`), "partner_id"},
+		"no kind":                         {volumeBody(t, `{"kind":null}`), "kind"},
+		"empty kind":                      {volumeBody(t, `{"kind":""}`), "kind"},
+		"kind":                            {volumeBody(t, `{"kind":"weekly_volume"}`), "kind"},
+		"payments":                        {volumeBody(t, `{"type":"payment"}`), ""},
+		"payouts":                         {volumeBody(t, `{"type":"payout"}`), ""},
+		"empty type":                      {volumeBody(t, `{"type":""}`), ""},
+		"volume with an empty window":     {volumeBody(t, `{"window":""}`), ""},
+		"type":                            {volumeBody(t, `{"type":"merchant"}`), "type"},
+		"scope":                           {volumeBody(t, `{"scope":"country"}`), "scope"},
+		"empty scope":                     {volumeBody(t, `{"scope":""}`), ""},
+		"card":                            {volumeBody(t, `{"scope":"card"}`), ""},
+		"per transaction":                 {volumeBody(t, `{"kind":"per_transaction"}`), ""},
+		"per transaction of a card":       {volumeBody(t, `{"kind":"per_transaction","scope":"card"}`), "scope"},
+		"env":                             {volumeBody(t, `{"env":"live"}`), "env"},
+		"test":                            {volumeBody(t, `{"env":"test"}`), ""},
+		"empty env":                       {volumeBody(t, `{"env":""}`), ""},
+		"no currency":                     {volumeBody(t, `{"currency":null}`), "currency"},
+		"currency":                        {volumeBody(t, `{"currency":"AED"}`), "currency"},
+		"velocity's currency":             {velocityBody(t, `{"currency":"JPY"}`), "currency"},
+		"velocity of a currency":          {velocityBody(t, `{"currency":"EUR"}`), ""},
+		"network without currency":        {velocityBody(t, `{"network":"tron"}`), "network"},
+		"velocity with an empty network":  {velocityBody(t, `{"network":""}`), ""},
+		"no network of several":           {volumeBody(t, `{"currency":"USDT"}`), "network"},
+		"null network of several":         {volumeBody(t, `{"currency":"USDT","network":null}`), "network"},
+		"velocity without network":        {velocityBody(t, `{"currency":"USDT"}`), "network"},
+		"one of several":                  {volumeBody(t, `{"currency":"USDT","network":"bsc"}`), ""},
+		"unresolved network":              {volumeBody(t, `{"currency":"USDT","network":""}`), ""},
+		"network of another currency":     {volumeBody(t, `{"currency":"USDT","network":"solana"}`), "network"},
+		"not the currency's only network": {volumeBody(t, `{"currency":"TRX","network":"ton"}`), "network"},
+		"network of a fiat currency":      {volumeBody(t, `{"network":"tron"}`), "network"},
+		"malformed network":               {volumeBody(t, `{"currency":"USDT","network":"Tron"}`), "network"},
+		"neither amount nor count":        {volumeBody(t, `{"max_amount":null}`), "max_amount"},
+		"velocity without count":          {velocityBody(t, `{"max_count":null}`), "max_count"},
+		"zero":                            {volumeBody(t, `{"max_amount":"0"}`), "max_amount"},
+		"one":                             {volumeBody(t, `{"max_amount":"1"}`), ""},
+		"10^72":                           {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()+`"}`), ""},
+		"above 10^72":                     {volumeBody(t, `{"max_amount":"`+ledger.MaxAmount.String()[:72]+`1"}`), "max_amount"},
+		"volume with a count":             {volumeBody(t, `{"max_count":1}`), "max_count"},
+		"volume with no attempt":          {volumeBody(t, `{"max_count":0}`), "max_count"},
+		"volume with a window":            {volumeBody(t, `{"window":"hour"}`), "window"},
+		"volume with another window":      {volumeBody(t, `{"window":"day"}`), "window"},
+		"velocity with an amount":         {velocityBody(t, `{"max_amount":"1"}`), "max_amount"},
+		"velocity with zero":              {velocityBody(t, `{"max_amount":"0"}`), "max_amount"},
+		"no attempt":                      {velocityBody(t, `{"max_count":0}`), "max_count"},
+		"most attempts":                   {velocityBody(t, `{"max_count":1000000}`), ""},
+		"an attempt too many":             {velocityBody(t, `{"max_count":1000001}`), "max_count"},
+		"no window":                       {velocityBody(t, `{"window":null}`), "window"},
+		"empty window":                    {velocityBody(t, `{"window":""}`), "window"},
+		"an hour":                         {velocityBody(t, `{"window":"hour"}`), ""},
+		"a day":                           {velocityBody(t, `{"window":"day"}`), "window"},
+		"terminal":                        {volumeBody(t, of(``)), ""},
+		"terminal of the type":            {volumeBody(t, of(`,"type":"payment"`)), ""},
+		"terminal of the other type":      {volumeBody(t, of(`,"type":"payout"`)), "terminal_id"},
+		"terminal of the other env":       {volumeBody(t, of(`,"env":"test"`)), "terminal_id"},
 	} {
 		_, _, err := newLimit(t, limitTerminal, c.body)
 		wantField(t, name, err, c.field)
@@ -108,14 +108,14 @@ func TestBoundsOfLimitFields(t *testing.T) {
 		"another partner's":  {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
 		"notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
 	} {
-		_, _, err := newLimit(t, terminal, aVolume(t, of("")))
+		_, _, err := newLimit(t, terminal, volumeBody(t, of("")))
 		wantField(t, name, err, "terminal_id")
 	}
 }
 
 func TestNewLimitHasTheRequestedFields(t *testing.T) {
 	l, event, err := newLimit(t, limitTerminal,
-		aVolume(t, `{"kind":"monthly_volume","type":"payment","terminal_id":"`+limitTerminal.ID.String()+`","scope":"email"}`))
+		volumeBody(t, `{"kind":"monthly_volume","type":"payment","terminal_id":"`+limitTerminal.ID.String()+`","scope":"email"}`))
 	want := Limit{
 		ID: testID(9), Org: testID(2), Partner: 7, Terminal: testID(3), Kind: MonthlyVolume, Type: PaymentTerminal,
 		Asset: money.Asset{Currency: "USD", Env: money.Prod}, MaxAmount: money.FromUint64(1000), Scope: ScopeEmail, Active: true,
@@ -123,7 +123,7 @@ func TestNewLimitHasTheRequestedFields(t *testing.T) {
 	if err != nil || *l != want || event.Name != "create" || event.From != "" || event.To != "active" || event.Source != (ledger.Source{Kind: ledger.Limit, ID: testID(9)}) {
 		t.Errorf("%+v, %+v, %v", l, event, err)
 	}
-	l, event, err = newLimit(t, nil, aVelocity(t, `{"active":false}`))
+	l, event, err = newLimit(t, nil, velocityBody(t, `{"active":false}`))
 	want = Limit{
 		ID: testID(9), Org: testID(2), Partner: 7, Kind: Velocity, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Minute, Scope: ScopePartner,
 	}
@@ -148,7 +148,7 @@ func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 		`{"currency":"USDT","network":"ton"}`:     "ton",
 		`{"currency":"USDC","network":"solana"}`:  "solana",
 	} {
-		l, _, err := newLimit(t, nil, aVolume(t, changes))
+		l, _, err := newLimit(t, nil, volumeBody(t, changes))
 		if err != nil || l.Asset.Network != want {
 			t.Errorf("%s: %+v %v, want %q", changes, l, err, want)
 		}
@@ -156,11 +156,11 @@ func TestTheNetworkOfALimitIsResolved(t *testing.T) {
 }
 
 func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
-	volume, _, err := newLimit(t, limitTerminal, aVolume(t, `{"terminal_id":"`+limitTerminal.ID.String()+`"}`))
+	volume, _, err := newLimit(t, limitTerminal, volumeBody(t, `{"terminal_id":"`+limitTerminal.ID.String()+`"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	velocity, _, err := newLimit(t, nil, aVelocity(t, `{}`))
+	velocity, _, err := newLimit(t, nil, velocityBody(t, `{}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,24 +248,24 @@ func TestWhichAttemptsALimitAppliesTo(t *testing.T) {
 		attempt Attempt
 		want    bool
 	}{
-		"all of it":           {Limit{Active: true, Asset: usd, Scope: ScopePartner}, payment, true},
-		"switched off":        {Limit{Asset: usd, Scope: ScopePartner}, payment, false},
-		"the other env":       {Limit{Active: true, Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: ScopePartner}, payment, false},
-		"payments":            {Limit{Active: true, Asset: usd, Type: PaymentTerminal, Scope: ScopePartner}, payment, true},
-		"payouts":             {Limit{Active: true, Asset: usd, Type: PayoutTerminal, Scope: ScopePartner}, payment, false},
-		"the terminal":        {Limit{Active: true, Asset: usd, Terminal: testID(3), Scope: ScopePartner}, payment, true},
-		"another terminal":    {Limit{Active: true, Asset: usd, Terminal: testID(4), Scope: ScopePartner}, payment, false},
-		"another currency":    {Limit{Active: true, Asset: money.Asset{Currency: "EUR", Env: money.Prod}, Scope: ScopePartner}, payment, false},
-		"every currency":      {Limit{Active: true, Asset: money.Asset{Env: money.Prod}, Scope: ScopePartner}, payment, true},
-		"an e-mail":           {Limit{Active: true, Asset: usd, Scope: ScopeEmail}, payment, true},
-		"an unknown card":     {Limit{Active: true, Asset: usd, Scope: ScopeCard}, payment, false},
-		"an unknown address":  {Limit{Active: true, Asset: usd, Scope: ScopeIP}, payment, false},
-		"no scope":            {Limit{Active: true, Asset: usd}, payment, false},
-		"a network":           {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}, true},
-		"another network":     {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}, false},
-		"an unresolved one":   {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Env: money.Prod}}, true},
-		"none was found":      {Limit{Active: true, Asset: usd, Terminal: testID(3), Scope: ScopePartner}, Attempt{Asset: usd}, false},
-		"of the whole, found": {Limit{Active: true, Asset: usd, Scope: ScopePartner}, Attempt{Asset: usd}, true},
+		"all of it":                              {Limit{Active: true, Asset: usd, Scope: ScopePartner}, payment, true},
+		"switched off":                           {Limit{Asset: usd, Scope: ScopePartner}, payment, false},
+		"the other env":                          {Limit{Active: true, Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: ScopePartner}, payment, false},
+		"payments":                               {Limit{Active: true, Asset: usd, Type: PaymentTerminal, Scope: ScopePartner}, payment, true},
+		"payouts":                                {Limit{Active: true, Asset: usd, Type: PayoutTerminal, Scope: ScopePartner}, payment, false},
+		"the terminal":                           {Limit{Active: true, Asset: usd, Terminal: testID(3), Scope: ScopePartner}, payment, true},
+		"another terminal":                       {Limit{Active: true, Asset: usd, Terminal: testID(4), Scope: ScopePartner}, payment, false},
+		"another currency":                       {Limit{Active: true, Asset: money.Asset{Currency: "EUR", Env: money.Prod}, Scope: ScopePartner}, payment, false},
+		"every currency":                         {Limit{Active: true, Asset: money.Asset{Env: money.Prod}, Scope: ScopePartner}, payment, true},
+		"an e-mail":                              {Limit{Active: true, Asset: usd, Scope: ScopeEmail}, payment, true},
+		"an unknown card":                        {Limit{Active: true, Asset: usd, Scope: ScopeCard}, payment, false},
+		"an unknown address":                     {Limit{Active: true, Asset: usd, Scope: ScopeIP}, payment, false},
+		"no scope":                               {Limit{Active: true, Asset: usd}, payment, false},
+		"a network":                              {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}, true},
+		"another network":                        {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}}, false},
+		"unresolved network":                     {Limit{Active: true, Asset: money.Asset{Currency: "USDT", Env: money.Prod}, Scope: ScopePartner}, Attempt{Asset: money.Asset{Currency: "USDT", Env: money.Prod}}, true},
+		"limit of a terminal, no terminal found": {Limit{Active: true, Asset: usd, Terminal: testID(3), Scope: ScopePartner}, Attempt{Asset: usd}, false},
+		"limit of all terminals, no terminal found": {Limit{Active: true, Asset: usd, Scope: ScopePartner}, Attempt{Asset: usd}, true},
 	} {
 		if _, got := c.limit.AppliesTo(&c.attempt); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -278,7 +278,7 @@ func TestSubjectsAreDistinctAndHashed(t *testing.T) {
 	for scope, want := range map[Scope]string{
 		ScopePartner: "",
 		ScopeCard:    p.Card,
-		// echo -n a@example.com | sha256sum | cut -c1-32; the address likewise.
+		// Computed with: echo -n a@example.com | sha256sum | cut -c1-32. The IP address is hashed in the same way.
 		ScopeEmail: "08168cd80dfd534ab0f10af10f1303fe",
 		ScopeIP:    "37fcff24bf62035b2b08020afc08b4fe",
 	} {
@@ -301,15 +301,15 @@ func TestRemainingLimit(t *testing.T) {
 		usage Usage
 		want  uint64
 	}{
-		"all":              {volume, Usage{}, 1000},
-		"some":             {volume, Usage{Used: n(300), Reserved: n(200)}, 500},
-		"none":             {volume, Usage{Used: n(999), Reserved: n(1)}, 0},
-		"less than none":   {volume, Usage{Used: n(999), Reserved: n(2)}, 0},
-		"a limit that was": {volume, Usage{Used: n(1001)}, 0},
-		"the largest":      {volume, Usage{Used: money.Max, Reserved: money.Max}, 0},
-		"attempts":         {velocity, Usage{Count: 2}, 3},
-		"no attempt":       {velocity, Usage{Count: 5}, 0},
-		"too many":         {velocity, Usage{Count: 7}, 0},
+		"all":                               {volume, Usage{}, 1000},
+		"some":                              {volume, Usage{Used: n(300), Reserved: n(200)}, 500},
+		"none":                              {volume, Usage{Used: n(999), Reserved: n(1)}, 0},
+		"used and reserved above the limit": {volume, Usage{Used: n(999), Reserved: n(2)}, 0},
+		"used above a lowered limit":        {volume, Usage{Used: n(1001)}, 0},
+		"the largest":                       {volume, Usage{Used: money.Max, Reserved: money.Max}, 0},
+		"attempts":                          {velocity, Usage{Count: 2}, 3},
+		"no attempt":                        {velocity, Usage{Count: 5}, 0},
+		"too many":                          {velocity, Usage{Count: 7}, 0},
 	} {
 		if got := c.usage.Remaining(c.limit); got != n(c.want) {
 			t.Errorf("%s: %v remain, want %d", name, got, c.want)

@@ -131,7 +131,7 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
-	ledger.Rate:         {firstAction: Create}, // its states are values: legalRate
+	ledger.Rate:         {firstAction: Create}, // its states are the rate's values, which legalRate checks
 }
 
 // Legal tells whether an event of that name may take a record of the kind from one state to
@@ -159,17 +159,17 @@ func Legal(kind ledger.Kind, event, from, to string) bool {
 	return ok && string(step.To) == to
 }
 
-// toward returns the action that takes an organization to the requested status.
-func toward(from, to OrgStatus) Action {
+// statusAction returns the action that takes an organization to the requested status.
+func statusAction(from, to OrgStatus) Action {
 	if from == to {
 		return Update
 	}
 	return map[OrgStatus]Action{Provisioning: Withdraw, Active: Activate, Maintenance: Suspend, Archived: Archive}[to]
 }
 
-// switching returns the action for a change of the field Active of a partner, a terminal, a limit
+// switchAction returns the action for a change of the field Active of a partner, a terminal, a limit
 // or a blocklist entry.
-func switching(from, to bool) Action {
+func switchAction(from, to bool) Action {
 	switch {
 	case from == to:
 		return Update
@@ -179,7 +179,7 @@ func switching(from, to bool) Action {
 	return Deactivate
 }
 
-func onOff(on bool) State {
+func activeOrInactive(on bool) State {
 	if on {
 		return StateActive
 	}

@@ -43,8 +43,8 @@ func TestMachinesAreAsReported(t *testing.T) {
 	}
 }
 
-// organizationGrid is written by hand: from → requested status → the event, or the refusal's
-// code. An archived organization stays archived.
+// organizationGrid is written by hand. For an organization's status and the requested one it has the event, or
+// the refusal's code. An archived organization stays archived.
 var organizationGrid = map[OrgStatus]map[OrgStatus]string{
 	Provisioning: {Provisioning: "unchanged", Active: "activate", Maintenance: "suspend", Archived: "archive"},
 	Active:       {Provisioning: "withdraw", Active: "unchanged", Maintenance: "suspend", Archived: "archive"},

@@ -102,10 +102,10 @@ func checkMasks(op, at string, value json.RawMessage, checked ...string) (wrong 
 	return wrong
 }
 
-// rewrite returns an object or a list with its values replaced, and keeps names and order. It
-// calls with for each value, with the value's name (empty for an element of a list) and its
-// index. It returns text unchanged if it is neither object nor list, or if no value changes.
-func rewrite(text json.RawMessage, with func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
+// rewrite returns an object or a list with its values replaced, and keeps names and order. Each value
+// becomes what replace returns for its name (empty for an element of a list), its index and the
+// value. It returns text unchanged if it is neither object nor list, or if no value changes.
+func rewrite(text json.RawMessage, replace func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
 	d := json.NewDecoder(bytes.NewReader(text))
 	opening, err := d.Token()
 	if err != nil || opening != json.Delim('{') && opening != json.Delim('[') {
@@ -131,7 +131,7 @@ func rewrite(text json.RawMessage, with func(name string, i int, value json.RawM
 		if d.Decode(&value) != nil {
 			return text
 		}
-		put := with(name, i, value)
+		put := replace(name, i, value)
 		changed = changed || !bytes.Equal(put, value)
 		out = append(out, put...)
 	}

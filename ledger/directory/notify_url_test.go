@@ -22,7 +22,7 @@ var notAddresses = []string{
 	"https://" + strings.Repeat("a", maxLabel+1) + ".example/", "https://" + strings.Repeat("a.", 127) + "aa/", "https://shop.example/" + strings.Repeat("a", MaxURL-20),
 }
 
-// Numbers that are not addresses in plain form: resolvers interpret them differently.
+// Numbers that are no IP address in plain form. They are refused, because resolvers interpret them differently.
 var unplainNumbers = []string{
 	"127.1", "127.0.1", "127.0.0.01", "0127.0.0.1", "0177.0.0.1", "0177.1", "0x7f.1", "0x7f.0.0.1", "0X7F.0.0.1", "0x7f000001", "0x7F000001", "2130706433", "017700000001", "127.0.0.1.", "127.1.",
 	"0", "00", "0x", "0x0", "1", "10.1", "167772161", "0xa000001", "0xa9fea9fe", "2852039166", "169.254.43518", "192.168.257", "256.256.256.256", "1.2.3.4.5", "4294967296", "08.8.8.8", "134744072", "8.8", "shop.example.1", "a.0x1f",
@@ -54,7 +54,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 		if !taken {
 			field = "f"
 		}
-		wantField(t, shorten(address), checkNotifyURL("op", "f", address, private), field)
+		wantField(t, beginningOf(address), checkNotifyURL("op", "f", address, private), field)
 	}
 	for _, private := range []bool{false, true} {
 		for _, address := range notAddresses {
@@ -94,13 +94,13 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "another private one", err, "notify_url")
 	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Partner]{
+	for label, patch := range map[string]schema.Change[Partner]{
 		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = same },
 		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = none },
 		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = name },
 	} {
 		_, _, err := inside.Patch(patch, false)
-		wantField(t, what, err, "")
+		wantField(t, label, err, "")
 	}
 }
 
@@ -118,18 +118,18 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	wantField(t, "another private one", err, "merchant_params.notify_url")
 	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, true)
 	wantField(t, "another private one, allowed", err, "")
-	for what, patch := range map[string]schema.Change[Terminal]{
+	for label, patch := range map[string]schema.Change[Terminal]{
 		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = same },
 		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = none },
 		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = name },
 	} {
 		_, _, err := inside.Patch(patch, false)
-		wantField(t, what, err, "")
+		wantField(t, label, err, "")
 	}
 }
 
-// Invariant 5: a terminal is parsed at every start, even if it was stored where private
-// addresses were allowed, or before the rule existed.
+// A stored terminal is parsed at every start, even if private addresses were allowed when it was stored, or the
+// rule did not exist yet.
 func TestStoredNotificationAddressRemainsValid(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"http://10.0.0.1/", "https://shop.example/#top", "https://shop.example/é", "http://127.1/", "http://localhost:1/"} {
@@ -146,7 +146,7 @@ func TestStoredNotificationAddressRemainsValid(t *testing.T) {
 	}
 }
 
-// All errors are reported at once, including that of the address.
+// The fault of an address is reported together with the faults of other fields.
 func TestANotificationAddressIsRefusedBesideOtherFields(t *testing.T) {
 	t.Parallel()
 	_, _, err := NewTerminal(Terminal{

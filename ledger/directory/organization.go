@@ -127,7 +127,7 @@ func (o *Organization) Patch(change schema.Change[Organization]) (*Organization,
 	if err := next.check(op, o, faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	action := toward(o.Status, next.Status)
+	action := statusAction(o.Status, next.Status)
 	if _, legal := organizationMachine.Next(State(o.Status), action); !legal {
 		return nil, ledger.Event{}, ledger.Refuse(op, ledger.IllegalTransition, "an %s organization can't become %s", o.Status, next.Status)
 	}

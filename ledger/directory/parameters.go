@@ -27,7 +27,7 @@ func members(text []byte) (m schema.Input, ok bool) {
 	return m, json.Unmarshal(text, &m) == nil
 }
 
-// textMember returns a member that is a text; empty: there is none.
+// textMember returns a member that is a text. The result is empty if there is no such member.
 func textMember(m schema.Input, name string) (text string) {
 	if json.Unmarshal(m[name], &text) != nil {
 		return ""
@@ -44,7 +44,7 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 	return columns.ReadMembers(m, name+".", f).(*P)
 }
 
-// amountParameter is a column of an amount; nil: there is none.
+// amountParameter makes a column whose values are amounts. The field is nil if the parameters have no amount.
 func amountParameter[P any](name, help string, at func(*P) **money.Amount) *schema.Column {
 	return schema.Bound(schema.Amount(0, name, parameter(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
@@ -56,26 +56,26 @@ func amountParameter[P any](name, help string, at func(*P) **money.Amount) *sche
 		func(p *P, a money.Amount) { *at(p) = &a })
 }
 
-// listParameter is a column of a list of texts in the form T.
+// listParameter makes a column whose values are lists of T, which are lists of texts in JSON.
 func listParameter[P, T any](name, help string, kind *listKind[T], at func(*P) *[]T) *schema.Column {
 	return schema.Field(schema.NewCell[[]T](0, name, kind, parameter(help)), at)
 }
 
-// listKind is the kind of lists of at most MaxListed texts in the form T: []T.
+// listKind is the kind of columns whose values are of type []T. In JSON they are lists of at most MaxListed texts.
 type listKind[T any] struct {
 	schema.Kind
 	parse   func(text string) (T, bool)
 	refusal string
-	numbers bool          // entries may be integers too
-	once    func([]T) []T // removes repetitions; nil: they stay
+	numbers bool          // an entry may also be an integer
+	dedupe  func([]T) []T // removes repeated entries; nil if they stay
 }
 
 var (
 	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.Accepted, refusal: "names an unsupported currency"}
 	networkList  = &listKind[money.Network]{Kind: schema.KindTexts, parse: money.ParseNetwork, refusal: "holds what is not a network's name"}
 	methodList   = &listKind[string]{Kind: schema.KindTexts, parse: parseMethod, refusal: "holds what is not a money_storage type"}
-	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", numbers: true, once: distinct}
-	emailList    = &listKind[string]{Kind: schema.KindTexts, parse: parseEmail, refusal: "holds what is not an e-mail address", once: distinct}
+	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", numbers: true, dedupe: distinct}
+	emailList    = &listKind[string]{Kind: schema.KindTexts, parse: parseEmail, refusal: "holds what is not an e-mail address", dedupe: distinct}
 )
 
 // Parse implements schema.Kind.
@@ -96,8 +96,8 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 		}
 		values = append(values, value)
 	}
-	if k.once != nil {
-		values = k.once(values)
+	if k.dedupe != nil {
+		values = k.dedupe(values)
 	}
 	return values, ""
 }
@@ -118,19 +118,20 @@ func (*listKind[T]) Check(*schema.Column, any) string { return "" }
 // Empty implements schema.Kind.
 func (*listKind[T]) Empty(value any) bool { return len(value.([]T)) == 0 }
 
-// parseMethod checks only the form of a money_storage type; the valid words belong to transactions.
+// parseMethod checks only the form of a money_storage type. Which types exist is defined by transactions.
 func parseMethod(method string) (string, bool) {
 	return method, method != "" && !strings.ContainsFunc(method, func(c rune) bool { return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' })
 }
 
-// parseChat takes what is not empty: stored chats are read unchecked.
+// parseChat accepts any text that is not empty, because stored chats are read without further checks.
 func parseChat(id string) (string, bool) { return id, id != "" }
 
 func parseEmail(address string) (string, bool) {
 	return address, address != "" && checkEmail("", "", address) == nil
 }
 
-// basisPointsKind is the kind of basis points up to money.MaxBasisPoints: money.BasisPoints, a string in JSON.
+// basisPointsKind is the kind of columns whose values are of type money.BasisPoints, up to money.MaxBasisPoints. In JSON
+// they are strings.
 type basisPointsKind struct{ schema.Kind }
 
 // String implements schema.Kind.
@@ -168,8 +169,8 @@ type statusSelection struct {
 	all  bool
 }
 
-// statusesKind is the kind of a selection of statuses: a list, or "all". The list's words are checked where terminals are
-// changed, because they belong to transactions.
+// statusesKind is the kind of a selection of statuses: a list, or "all". The words of the list are checked where
+// terminals are changed, because transactions define them.
 type statusesKind struct{ schema.Kind }
 
 // Parse implements schema.Kind. An empty list selects no status.

@@ -66,7 +66,7 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.Field(schema.Text(11, "pass_hash", schema.NotShown), func(p *Partner) *string { return &p.PassHash }),
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
 ).CrossCheck(crossCheckPartner).
-	Invariant(func(p *Partner) string { return notPositive(p.Number) }).
+	Invariant(func(p *Partner) string { return partnerNumberProblem(p.Number) }).
 	WithEnvelope(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
 
 // Overdraft is how far below zero a partner's available balance may go.
@@ -133,7 +133,7 @@ func NewPartner(draft Partner, privateHooks bool) (*Partner, ledger.Event, error
 	if err := p.check("directory.CreatePartner", nil, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return p, createdEvent(ledger.Partner, p.ID, onOff(p.Active)), nil
+	return p, createdEvent(ledger.Partner, p.ID, activeOrInactive(p.Active)), nil
 }
 
 // Patch decides a change. Number and login never change. privateHooks is as in NewPartner; a stored address may stay.
@@ -150,7 +150,7 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 	if Partners.Equal(&next, p) {
 		return p, ledger.Event{}, nil
 	}
-	return &next, movedEvent(ledger.Partner, p.ID, switching(p.Active, next.Active), onOff(p.Active), onOff(next.Active)), nil
+	return &next, movedEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), activeOrInactive(p.Active), activeOrInactive(next.Active)), nil
 }
 
 // check completes and checks a partner's fields. old is the partner before the change; nil: it is new.

@@ -15,8 +15,8 @@ var PlatformOrg = ledger.ID{}
 // PlatformID is the id of the one Platform record.
 var PlatformID = ledger.ID{6: 0x80, 8: 0x80, 15: 1} // a UUID of version 8: chosen, not random
 
-// The most administration tokens that are accepted, and the most retired ones whose hashes are
-// stored. Above that bound the oldest retired tokens are forgotten, because otherwise 32 bytes for
+// Bounds of the numbers of accepted administration tokens, and of retired ones whose hashes are
+// stored. If there are more retired tokens, the oldest are forgotten, because otherwise 32 bytes for
 // each would be stored forever.
 const (
 	MaxAdminTokens   = 64
@@ -43,12 +43,12 @@ var Platforms = schema.NewType[Platform]("platform",
 	schema.Field(hashesColumn(2, "admin_tokens"), func(p *Platform) *[][32]byte { return &p.AdminTokens }),
 	schema.Field(hashesColumn(3, "retired"), func(p *Platform) *[][32]byte { return &p.Retired }),
 	schema.Field(schema.Entries(4, "sandbox", sandboxOrgs, schema.NotShown), func(p *Platform) *[]SandboxOrg { return &p.Sandbox }),
-).Invariant(func(p *Platform) string { return notPositive(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
+).Invariant(func(p *Platform) string { return partnerNumberProblem(p.NextPartner) }).WithEnvelope(func(*Platform, schema.Envelope) {})
 
 var sandboxOrgs = schema.NewType[SandboxOrg]("demo",
 	schema.Field(schema.ID(1, "org", schema.NotShown, schema.Needed), func(d *SandboxOrg) *ledger.ID { return &d.Org }),
 	schema.Field(schema.Derived(2, "partner", schema.NotShown, schema.Needed), func(d *SandboxOrg) *int64 { return &d.Partner }),
-).Invariant(func(d *SandboxOrg) string { return notPositive(d.Partner) })
+).Invariant(func(d *SandboxOrg) string { return partnerNumberProblem(d.Partner) })
 
 // NewPlatform returns the platform before its first change.
 func NewPlatform() *Platform { return &Platform{NextPartner: 1} }

@@ -24,17 +24,17 @@ type Provider struct {
 	// Terminal.Parameters. The parameters of a provider with secret columns are sealed as a whole.
 	Parameters schema.AnyType
 
-	// Names of columns of Parameters; empty: the provider has none of the kind.
-	Address       string // base address of the server that is called; http is for a sandbox and its own machine
-	Credential    string // secret that is sent to Address: it must be sent again when Address names another server
+	// Names of columns of Parameters. A name is empty if the provider has no such column.
+	Address       string // base address of the server that is called
+	Credential    string // secret that is sent to the server; a change to another server must contain it again
 	SigningSecret string // secret with which the server signs its notifications
 }
 
 // registered has the providers of this program by their names.
 var registered = make(map[string]*Provider)
 
-// RegisterProvider makes a provider known to terminals; its adapter calls it when the program starts. A declaration that
-// contradicts itself or another one panics.
+// RegisterProvider makes a provider known to terminals; its adapter calls it when the program starts. It panics if
+// the declaration contradicts itself or another one.
 func RegisterProvider(p Provider) {
 	assert.That(p.Name != "" && registered[p.Name] == nil, "directory: provider %q is registered twice", p.Name)
 	for _, c := range p.columns() {
@@ -81,7 +81,7 @@ func (p *Provider) secrets() (names []string) {
 
 // Server is the server that a terminal's provider calls.
 type Server struct {
-	Address       string // as it was sent; empty: the provider has no address of its own for each terminal
+	Address       string // as it was sent; empty if the provider's terminals have no address
 	SigningSecret string // verifies the server's notifications; empty: none is accepted
 }
 
@@ -100,8 +100,8 @@ func (t *Terminal) IsRemote() bool {
 	return p != nil && p.Address != ""
 }
 
-// readProvider fills Parameters and Server from the stored object, and adds its faults. The stored object was checked
-// when it was sent, so what is not legal today is read as far as possible (invariant 5).
+// readProvider fills Parameters and Server from ProviderParams, and adds the faults that it finds to f. It reads
+// parameters with faults as far as possible, because stored ones may have been valid once (invariant 5).
 func (t *Terminal) readProvider(f *schema.Faults) {
 	t.Parameters, t.Server = nil, Server{}
 	p := t.provider()

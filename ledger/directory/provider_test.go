@@ -11,7 +11,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// remoteProvider is a provider with a server of its own; Simulator has no parameters here.
+// remoteProvider is the name of a provider with a server of its own. Simulator has no parameters in these tests.
 const remoteProvider = "remote"
 
 type remoteParams struct {
@@ -68,7 +68,7 @@ func TestAProviderReadsItsOwnParameters(t *testing.T) {
 	}
 }
 
-// Stored parameters never prevent the store from opening (invariant 5).
+// Stored parameters never prevent the store from opening: what is invalid in them is left out.
 func TestStoredParametersAreReadAsFarAsPossible(t *testing.T) {
 	terminal := remoteTerminal(`{"server":7,"retries":9,"api_key":"k","webhook_secret":"•••"}`)
 	if err := terminal.Reparse(); err != nil {
@@ -83,7 +83,8 @@ func TestStoredParametersAreReadAsFarAsPossible(t *testing.T) {
 	}
 }
 
-// Otherwise a user who cannot read the credential could have it sent to a server of his own.
+// A change that names another server must contain the credential again. Otherwise a user who cannot read the
+// stored one could have it sent to a server of his own.
 func TestACredentialIsNotSentToAnotherServer(t *testing.T) {
 	old, _, err := NewTerminal(remoteTerminal(`{"server":"https://a.example/x","api_key":"k"}`), false)
 	if err != nil {

@@ -24,18 +24,18 @@ func TestRateFields(t *testing.T) {
 		draft Rate
 		field string
 	}{
-		"fiat":             {Rate{From: "USD", To: "RUB", Value: one}, ""},
-		"to a ticker":      {Rate{From: "RUB", To: "USDT", Value: one}, ""},
-		"no from":          {Rate{From: "", To: "RUB", Value: one}, "from"},
-		"no to":            {Rate{From: "USD", To: "", Value: one}, "to"},
-		"unknown from":     {Rate{From: "JPY", To: "RUB", Value: one}, "from"},
-		"unknown to":       {Rate{From: "USD", To: "usd", Value: one}, "to"},
-		"of contracts":     {Rate{From: "AED", To: "USD", Value: one}, "from"},
-		"the same twice":   {Rate{From: "USD", To: "USD", Value: one}, "to"},
-		"without a value":  {Rate{From: "USD", To: "RUB", Value: money.Rate{}}, "rate"},
-		"largest value":    {Rate{From: "USD", To: "RUB", Value: parseRate(t, "99999999999999999999999999999999999999")}, ""},
-		"smallest value":   {Rate{From: "USD", To: "RUB", Value: parseRate(t, "0.0000000000000000000000000000000000001")}, ""},
-		"nothing is there": {Rate{}, "from"},
+		"fiat":                         {Rate{From: "USD", To: "RUB", Value: one}, ""},
+		"to a ticker":                  {Rate{From: "RUB", To: "USDT", Value: one}, ""},
+		"no from":                      {Rate{From: "", To: "RUB", Value: one}, "from"},
+		"no to":                        {Rate{From: "USD", To: "", Value: one}, "to"},
+		"unknown from":                 {Rate{From: "JPY", To: "RUB", Value: one}, "from"},
+		"unknown to":                   {Rate{From: "USD", To: "usd", Value: one}, "to"},
+		"a currency of contracts only": {Rate{From: "AED", To: "USD", Value: one}, "from"},
+		"the same twice":               {Rate{From: "USD", To: "USD", Value: one}, "to"},
+		"without a value":              {Rate{From: "USD", To: "RUB", Value: money.Rate{}}, "rate"},
+		"largest value":                {Rate{From: "USD", To: "RUB", Value: parseRate(t, "99999999999999999999999999999999999999")}, ""},
+		"smallest value":               {Rate{From: "USD", To: "RUB", Value: parseRate(t, "0.0000000000000000000000000000000000001")}, ""},
+		"nothing is there":             {Rate{}, "from"},
 	} {
 		_, _, err := NewRate(testID(1), c.draft)
 		wantField(t, name, err, c.field)
@@ -57,7 +57,7 @@ func TestTheRequestForARate(t *testing.T) {
 		`{"from":"USD","to":null,"rate":"1"}`:     "to",
 		`{"from":"USD","to":"USD","rate":"1"}`:    "to",
 	} {
-		_, err := requested(t, Rates, body, func(draft Rate) (*Rate, error) {
+		_, err := createByRequest(t, Rates, body, func(draft Rate) (*Rate, error) {
 			r, _, err := NewRate(testID(1), draft)
 			return r, err
 		})
@@ -98,9 +98,9 @@ func TestAPairHasOneRecordInAnOrganization(t *testing.T) {
 		t.Errorf("%v is no UUID version 4", id)
 	}
 	for name, other := range map[string]ledger.ID{
-		"the way back":         RateID(org, "RUB", "USD"),
-		"another pair":         RateID(org, "EUR", "RUB"),
-		"another organization": RateID(testID(2), "USD", "RUB"),
+		"the opposite direction": RateID(org, "RUB", "USD"),
+		"another pair":           RateID(org, "EUR", "RUB"),
+		"another organization":   RateID(testID(2), "USD", "RUB"),
 	} {
 		if other == id {
 			t.Errorf("%s has the same id", name)

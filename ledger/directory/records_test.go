@@ -24,7 +24,7 @@ func refusal(t *testing.T, err error) *ledger.Refusal {
 	return r
 }
 
-// wantField checks that the error is about the field; an empty field: that there is no error.
+// wantField checks that the error is about the field. If field is empty, there must be no error.
 func wantField(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	if field == "" {
@@ -106,7 +106,7 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 		`{}`:                                    "name",
 		`{"name":"A","type":"shop"}`:            "type",
 		`{"name":"A","type":7}`:                 "type",
-		`{"name":"A","type":""}`:                "", // as if there were none
+		`{"name":"A","type":""}`:                "", // an empty text counts as absent
 		`{"name":"A","status":"closed"}`:        "status",
 		`{"name":"A","status":null}`:            "",
 		`{"name":"A","modules":"lending"}`:      "modules",
@@ -117,10 +117,10 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 		`{"name":"A","allowed_regions":null}`:   "",
 		`{"name":"A","allowed_regions":["AE"]}`: "",
 	} {
-		_, err := requested(t, Organizations, body, newOrganization)
+		_, err := createByRequest(t, Organizations, body, newOrganization)
 		wantField(t, body, err, field)
 	}
-	o, err := requested(t, Organizations, `{"name":"A"}`, newOrganization)
+	o, err := createByRequest(t, Organizations, `{"name":"A"}`, newOrganization)
 	if err != nil || o.Type != Merchant || o.Status != Active {
 		t.Errorf("the defaults are %+v, %v", o, err)
 	}
@@ -149,7 +149,7 @@ func TestTheRequestForAKey(t *testing.T) {
 		`{"name":"k"}`:                {"partner_id", 0},
 		`{"partner_id":0,"name":"k"}`: {"partner_id", 0},
 	} {
-		k, err := requested(t, APIKeys, body, func(draft APIKey) (*APIKey, error) {
+		k, err := createByRequest(t, APIKeys, body, func(draft APIKey) (*APIKey, error) {
 			k, _, err := NewAPIKey(draft, now)
 			return k, err
 		})
@@ -166,31 +166,31 @@ func TestPartnerFields(t *testing.T) {
 		change func(*Partner)
 		field  string
 	}{
-		"plain":            {func(*Partner) {}, ""},
-		"no login":         {func(d *Partner) { d.Login = "" }, "login"},
-		"login with space": {func(d *Partner) { d.Login = "a b" }, "login"},
-		"long login":       {func(d *Partner) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
-		"no name":          {func(d *Partner) { d.Name = "" }, "name"},
-		"email":            {func(d *Partner) { d.Email = "shop@example.com" }, ""},
-		"email with name":  {func(d *Partner) { d.Email = "Shop <shop@example.com>" }, "email"},
-		"email without at": {func(d *Partner) { d.Email = "shop.example.com" }, "email"},
-		"lang":             {func(d *Partner) { d.Lang = "ur" }, ""},
-		"three letters":    {func(d *Partner) { d.Lang = "kaz" }, "lang"},
-		"lang and region":  {func(d *Partner) { d.Lang = "es-419" }, "lang"},
-		"upper case lang":  {func(d *Partner) { d.Lang = "EN" }, "lang"},
-		"lang by its name": {func(d *Partner) { d.Lang = "russian" }, "lang"},
-		"lang of no texts": {func(d *Partner) { d.Lang = "zh" }, "lang"},
-		"url":              {func(d *Partner) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
-		"ftp url":          {func(d *Partner) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
-		"url with user":    {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
-		"url without host": {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
-		"secret":           {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
-		"sources":          {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources) }, ""},
-		"many sources":     {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources+1) }, "source_addresses"},
-		"overdraft":        {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
-		"overdraft twice":  {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
-		"overdraft huge":   {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
-		"overdraft env":    {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
+		"plain":                  {func(*Partner) {}, ""},
+		"no login":               {func(d *Partner) { d.Login = "" }, "login"},
+		"login with space":       {func(d *Partner) { d.Login = "a b" }, "login"},
+		"long login":             {func(d *Partner) { d.Login = strings.Repeat("x", MaxText+1) }, "login"},
+		"no name":                {func(d *Partner) { d.Name = "" }, "name"},
+		"email":                  {func(d *Partner) { d.Email = "shop@example.com" }, ""},
+		"email with name":        {func(d *Partner) { d.Email = "Shop <shop@example.com>" }, "email"},
+		"email without at":       {func(d *Partner) { d.Email = "shop.example.com" }, "email"},
+		"lang":                   {func(d *Partner) { d.Lang = "ur" }, ""},
+		"three letters":          {func(d *Partner) { d.Lang = "kaz" }, "lang"},
+		"lang and region":        {func(d *Partner) { d.Lang = "es-419" }, "lang"},
+		"upper case lang":        {func(d *Partner) { d.Lang = "EN" }, "lang"},
+		"lang by its name":       {func(d *Partner) { d.Lang = "russian" }, "lang"},
+		"language without texts": {func(d *Partner) { d.Lang = "zh" }, "lang"},
+		"url":                    {func(d *Partner) { d.NotifyURL = "https://example.com/hook?a=b" }, ""},
+		"ftp url":                {func(d *Partner) { d.NotifyURL = "ftp://example.com/" }, "notify_url"},
+		"url with user":          {func(d *Partner) { d.NotifyURL = "https://u:p@example.com/" }, "notify_url"},
+		"url without host":       {func(d *Partner) { d.NotifyURL = "https:///x" }, "notify_url"},
+		"secret":                 {func(d *Partner) { d.Secret = strings.Repeat("s", MaxSecret+1) }, "secret"},
+		"sources":                {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources) }, ""},
+		"many sources":           {func(d *Partner) { d.Sources = make([]netip.Prefix, MaxSources+1) }, "source_addresses"},
+		"overdraft":              {func(d *Partner) { d.Overdraft = []Overdraft{{usd, ledger.MaxAmount}} }, ""},
+		"overdraft twice":        {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: usd}, {Asset: usd}} }, "overdraft_limit.1"},
+		"overdraft huge":         {func(d *Partner) { d.Overdraft = []Overdraft{{usd, money.Max}} }, "overdraft_limit.0.amount"},
+		"overdraft env":          {func(d *Partner) { d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "USD"}}} }, "overdraft_limit.0.env"},
 		"overdraft JPY": {func(d *Partner) {
 			d.Overdraft = []Overdraft{{Asset: money.Asset{Currency: "JPY", Env: money.Prod}}}
 		}, "overdraft_limit.0.currency"},
@@ -264,10 +264,10 @@ func TestTheRequestForAPartner(t *testing.T) {
 		`{"overdraft_limit":[{"currency":"ETH","amount":"5"},{"currency":"ETH","network":"ethereum","amount":"6"}]}`: "overdraft_limit.1",
 		`{"overdraft_limit":` + entries(MaxOverdraft+1, `{"currency":"USD","amount":"5"}`) + `}`:                     "overdraft_limit",
 	} {
-		_, err := requested(t, Partners, merged(t, plain, changes), newPartner)
-		wantField(t, shorten(changes), err, field)
+		_, err := createByRequest(t, Partners, merged(t, plain, changes), newPartner)
+		wantField(t, beginningOf(changes), err, field)
 	}
-	if p, err := requested(t, Partners, plain, newPartner); err != nil || !p.Active {
+	if p, err := createByRequest(t, Partners, plain, newPartner); err != nil || !p.Active {
 		t.Errorf("the defaults are %+v, %v", p, err)
 	}
 }
@@ -381,11 +381,11 @@ func TestKeys(t *testing.T) {
 		change func(*APIKey)
 		field  string
 	}{
-		"no name":        {func(k *APIKey) { k.Name = "" }, "name"},
-		"expires now":    {func(k *APIKey) { k.Expires = now }, "expires_at"},
-		"expires never":  {func(k *APIKey) { k.Expires = 0 }, ""},
-		"nobody's":       {func(k *APIKey) { k.Partner = 0 }, "partner_id"},
-		"name of a line": {func(k *APIKey) { k.Name = "a\nb" }, "name"},
+		"no name":           {func(k *APIKey) { k.Name = "" }, "name"},
+		"expires now":       {func(k *APIKey) { k.Expires = now }, "expires_at"},
+		"expires never":     {func(k *APIKey) { k.Expires = 0 }, ""},
+		"no partner":        {func(k *APIKey) { k.Partner = 0 }, "partner_id"},
+		"name of two lines": {func(k *APIKey) { k.Name = "a\nb" }, "name"},
 	} {
 		asked := draft
 		c.change(&asked)
@@ -450,7 +450,7 @@ func TestOpeningBalances(t *testing.T) {
 			t.Errorf("event %d: %+v", i, events[i])
 		}
 	}
-	want := map[money.Asset]string{ // by hand: 1,000,000 and the scale's zeros
+	want := map[money.Asset]string{ // written by hand: 1,000,000 followed by as many zeros as the currency's scale
 		{Currency: "USD", Env: money.Prod}:                      "100000000",
 		{Currency: "IDR", Env: money.Test}:                      "100000000",
 		{Currency: "USDT", Network: "bsc", Env: money.Prod}:     "1000000000000000000000000",

@@ -67,7 +67,7 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	case of && s.Lines[0].Amount.Less(s.Fee):
 		return "has a fee above what it says"
 	}
-	return notPositive(s.Partner)
+	return partnerNumberProblem(s.Partner)
 }).WithEnvelope(func(s *Settlement, at schema.Envelope) {
 	s.Org, s.ID, s.Created, s.Seq = at.Org, at.ID, at.Created, at.Seq
 })
@@ -84,7 +84,7 @@ func settlementAmount(name, help string, amount func(*Settlement) (money.Amount,
 	return schema.Shown(schema.Amount(0, name, schema.Sparse, schema.Constant, schema.Help(help)), amount)
 }
 
-// settlementText is a part of the asset of a settlement in one asset.
+// settlementText is a part of a settlement's asset. A settlement in several assets does not show it.
 func settlementText(name, help string, of func(money.Asset) string) *schema.Column {
 	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Constant, schema.Help(help)),
 		func(s *Settlement) (string, bool) { return of(s.Lines[0].Asset), len(s.Lines) == 1 })

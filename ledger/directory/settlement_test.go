@@ -8,16 +8,16 @@ import (
 	"mizan/ledger/money"
 )
 
-func named(network money.Network) *money.Network { return &network }
+func networkPointer(network money.Network) *money.Network { return &network }
 
-// wellDrafted is a settlement of 25.00 USD in env test.
-func wellDrafted() SettlementDraft {
+// validDraft returns a draft of a settlement of 25.00 USD in the test environment.
+func validDraft() SettlementDraft {
 	return SettlementDraft{Currency: "USD", Env: money.Test, Amount: money.FromUint64(2500), Reference: "wire 7"}
 }
 
 func TestFieldsOfASettlement(t *testing.T) {
-	most := ledger.MaxAmount
-	more, err := most.Add(money.FromUint64(1))
+	largest := ledger.MaxAmount
+	tooLarge, err := largest.Add(money.FromUint64(1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,28 +26,28 @@ func TestFieldsOfASettlement(t *testing.T) {
 		change func(*SettlementDraft)
 		field  string
 	}{
-		"as it is":                     {func(*SettlementDraft) {}, ""},
-		"a currency of contracts":      {func(d *SettlementDraft) { d.Currency = "AED" }, "currency"},
-		"no currency":                  {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
-		"no env":                       {func(d *SettlementDraft) { d.Env = 0 }, "env"},
-		"nothing":                      {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
-		"10^72":                        {func(d *SettlementDraft) { d.Amount = most }, ""},
-		"10^72 and 1":                  {func(d *SettlementDraft) { d.Amount = more }, "amount"},
-		"no reference":                 {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
-		"a blank reference":            {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
-		"the longest reference":        {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},
-		"too long a reference":         {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 256) }, "reference"},
-		"a control in the reference":   {func(d *SettlementDraft) { d.Reference = "a\nb" }, "reference"},
-		"several networks, none named": {func(d *SettlementDraft) { d.Currency = "USDT" }, "network"},
-		"several networks, left empty": {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("") }, ""},
-		"one of several networks":      {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("tron") }, ""},
-		"a network that isn't listed":  {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("polygon") }, "network"},
-		"another currency's network":   {func(d *SettlementDraft) { d.Currency, d.Network = "ETH", named("tron") }, "network"},
-		"a network of fiat":            {func(d *SettlementDraft) { d.Network = named("tron") }, ""},
-		"a network's name in capitals": {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", named("Tron") }, "network"},
-		"a bad name where none is":     {func(d *SettlementDraft) { d.Network = named("a network") }, "network"},
+		"valid":                                {func(*SettlementDraft) {}, ""},
+		"a currency of contracts only":         {func(d *SettlementDraft) { d.Currency = "AED" }, "currency"},
+		"no currency":                          {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
+		"no env":                               {func(d *SettlementDraft) { d.Env = 0 }, "env"},
+		"nothing":                              {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
+		"10^72":                                {func(d *SettlementDraft) { d.Amount = largest }, ""},
+		"10^72 and 1":                          {func(d *SettlementDraft) { d.Amount = tooLarge }, "amount"},
+		"no reference":                         {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
+		"a blank reference":                    {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
+		"the longest reference":                {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},
+		"too long a reference":                 {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 256) }, "reference"},
+		"a control in the reference":           {func(d *SettlementDraft) { d.Reference = "a\nb" }, "reference"},
+		"several networks, none named":         {func(d *SettlementDraft) { d.Currency = "USDT" }, "network"},
+		"several networks, left empty":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("") }, ""},
+		"one of several networks":              {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("tron") }, ""},
+		"a network that isn't listed":          {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("polygon") }, "network"},
+		"another currency's network":           {func(d *SettlementDraft) { d.Currency, d.Network = "ETH", networkPointer("tron") }, "network"},
+		"a network of fiat":                    {func(d *SettlementDraft) { d.Network = networkPointer("tron") }, ""},
+		"a network's name in capitals":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("Tron") }, "network"},
+		"malformed network of a fiat currency": {func(d *SettlementDraft) { d.Network = networkPointer("a network") }, "network"},
 	} {
-		d := wellDrafted()
+		d := validDraft()
 		c.change(&d)
 		_, _, err := NewSettlement(testID(3), owner, false, d)
 		wantField(t, name, err, c.field)
@@ -60,11 +60,11 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 		sent     *money.Network
 		want     money.Network
 	}{
-		{"USD", nil, ""}, {"USD", named(""), ""}, {"USD", named("tron"), ""}, // a national currency has none
-		{"ETH", nil, "ethereum"}, {"ETH", named(""), "ethereum"}, {"TON", nil, "ton"},
-		{"USDT", named(""), ""}, {"USDT", named("bsc"), "bsc"}, {"USDC", named("solana"), "solana"},
+		{"USD", nil, ""}, {"USD", networkPointer(""), ""}, {"USD", networkPointer("tron"), ""}, // a national currency has none
+		{"ETH", nil, "ethereum"}, {"ETH", networkPointer(""), "ethereum"}, {"TON", nil, "ton"},
+		{"USDT", networkPointer(""), ""}, {"USDT", networkPointer("bsc"), "bsc"}, {"USDC", networkPointer("solana"), "solana"},
 	} {
-		d := wellDrafted()
+		d := validDraft()
 		d.Currency, d.Network = c.currency, c.sent
 		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, d)
 		if err != nil || s.Lines[0].Asset.Network != c.want {
@@ -92,7 +92,7 @@ func wantLines(t *testing.T, event ledger.Event, want ...string) {
 func TestASettlementWithABank(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Test}
 	owner := &Partner{Org: testID(2), Number: 4, Overdraft: []Overdraft{{usd, money.FromUint64(70)}}}
-	out, event, err := NewSettlement(testID(3), owner, true, wellDrafted())
+	out, event, err := NewSettlement(testID(3), owner, true, validDraft())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestASettlementWithABank(t *testing.T) {
 	if funds := out.Funds(owner); len(funds) != 1 || funds[0] != (ledger.FundsGuard{Org: testID(2), Account: available, Overdraft: money.FromUint64(70)}) {
 		t.Errorf("the guards are %+v", funds)
 	}
-	in, event, err := NewSettlement(testID(3), owner, false, wellDrafted())
+	in, event, err := NewSettlement(testID(3), owner, false, validDraft())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestASettlementWithAProvider(t *testing.T) {
 		1:    {"Dr A:bank 2499", "Dr E:provider_fees 1", "Cr " + account + " 2500"},
 		2500: {"Dr E:provider_fees 2500", "Cr " + account + " 2500"},
 	} {
-		s, event, err := NewProviderSettlement(testID(3), at, money.FromUint64(fee), wellDrafted())
+		s, event, err := NewProviderSettlement(testID(3), at, money.FromUint64(fee), validDraft())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,18 +140,18 @@ func TestASettlementWithAProvider(t *testing.T) {
 			t.Errorf("%+v, %+v, %+v", s, s.Claim(), s.Counters())
 		}
 	}
-	_, _, err := NewProviderSettlement(testID(3), at, money.FromUint64(2501), wellDrafted())
+	_, _, err := NewProviderSettlement(testID(3), at, money.FromUint64(2501), validDraft())
 	wantField(t, "a fee above gross", err, "fee")
-	other := wellDrafted()
+	other := validDraft()
 	other.Env = money.Prod
 	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
 	wantField(t, "another env than the terminal's", err, "env")
-	other = wellDrafted()
+	other = validDraft()
 	other.Amount = money.Amount{}
 	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
 	wantField(t, "nothing", err, "gross")
 	notifies := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
-	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, wellDrafted()); err == nil || refusal(t, err).Code != ledger.Conflict {
+	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, validDraft()); err == nil || refusal(t, err).Code != ledger.Conflict {
 		t.Errorf("a terminal without a provider: %v", err)
 	}
 }

@@ -15,14 +15,18 @@ import (
 	"mizan/ledger/schema"
 )
 
-// box is a vault that seals by turning all bits over. A shut one opens nothing.
-type box struct{ shut bool }
+// invertingVault is a vault that seals a text by inverting all its bits. A locked one opens nothing.
+type invertingVault struct{ shut bool }
 
-func (b box) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) { return turned(plaintext), nil }
+func (b invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
+	return inverted(plaintext), nil
+}
 
-func (b box) Open(_ *schema.Column, sealed []byte) ([]byte, bool) { return turned(sealed), !b.shut }
+func (b invertingVault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
+	return inverted(sealed), !b.shut
+}
 
-func turned(b []byte) []byte {
+func inverted(b []byte) []byte {
 	out := make([]byte, len(b))
 	for i := range b {
 		out[i] = ^b[i]
@@ -30,43 +34,44 @@ func turned(b []byte) []byte {
 	return out
 }
 
-// kept is a record of some type with all its fields set.
-type kept struct {
-	needed []string // the columns without which it cannot be
-	json   string   // as responses show it
-	shown  string
+// storedRecord is a record of some type, and its stored form.
+type storedRecord struct {
+	needed []string // columns without which the stored form is refused
+	json   string   // as responses should show it
+	shown  string   // as responses do show it
 	stored []byte
-	same   func() error // reads what is stored, and compares it
+	same   func() error // reads the stored form and compares the result with the record
 	read   func(stored []byte) error
 }
 
-// keep stores a record. booked removes what the store's envelope has instead.
-func keep[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, booked func(*R), json string, needed ...string) kept {
+// storeRecord stores a record. clearEnvelope clears the fields that are not in the stored form, because the store's
+// envelope has them.
+func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), json string, required ...string) storedRecord {
 	t.Helper()
-	stored, err := columns.AppendStored(nil, &r, box{})
+	stored, err := columns.AppendStored(nil, &r, invertingVault{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	shown := string(columns.AppendFields([]byte("{"), &r, schema.Style{})) + "}"
-	booked(&r)
-	return kept{
-		needed: needed, json: json, shown: shown, stored: stored,
+	clearEnvelope(&r)
+	return storedRecord{
+		needed: required, json: json, shown: shown, stored: stored,
 		same: func() error {
-			read, err := readAt(columns, org, id, stored, box{})
+			read, err := readAt(columns, org, id, stored, invertingVault{})
 			if err == nil && !reflect.DeepEqual(*read, r) {
 				return errors.New("it is another one")
 			}
 			return err
 		},
 		read: func(stored []byte) error {
-			_, err := readAt(columns, org, id, stored, box{})
+			_, err := readAt(columns, org, id, stored, invertingVault{})
 			return err
 		},
 	}
 }
 
-// eachRecord has a record of each type, by the type's name.
-func eachRecord(t *testing.T) map[string]kept {
+// eachRecord returns at least one record of each type, by a name.
+func eachRecord(t *testing.T) map[string]storedRecord {
 	t.Helper()
 	org, id, other := testID(2), testID(1), testID(9)
 	const created, updated = 5, 7 // microseconds
@@ -76,8 +81,8 @@ func eachRecord(t *testing.T) map[string]kept {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	rate, address := RateID(org, "USD", "RUB"), BlockID(org, BlockIP, "192.0.2.0/24")
 	card := strings.Repeat("0a", CardFingerprintLength/2)
-	return map[string]kept{
-		"partner": keep(t, Partners, org, id, Partner{
+	return map[string]storedRecord{
+		"partner": storeRecord(t, Partners, org, id, Partner{
 			ID: id, Org: org, Number: 7, Name: "Shop", Login: "shop", PassHash: "$argon2id$x", Email: "a@shop.example", Lang: "ru",
 			NotifyURL: "https://shop.example/", Secret: "s", Active: true, Created: created, Epoch: 3,
 			Sources:   []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
@@ -88,101 +93,101 @@ func eachRecord(t *testing.T) map[string]kept {
 				`"overdraft_limit":[{"currency":"USDT","network":"tron","env":"test","amount":"1`+strings.Repeat("0", 72)+`"},`+
 				`{"currency":"USD","network":"","env":"prod","amount":"0"}]}`,
 			"id", "name", "login"),
-		"partner with little": keep(t, Partners, org, id, Partner{ID: id, Org: org, Number: 1, Name: "S", Login: "l"}, func(*Partner) {},
+		"partner with required fields only": storeRecord(t, Partners, org, id, Partner{ID: id, Org: org, Number: 1, Name: "S", Login: "l"}, func(*Partner) {},
 			`{"id":1,"name":"S","login":"l","created_at":null,"active":false,"email":null,"lang":null,"notify_url":null,"secret":null,`+
 				`"source_addresses":[],"overdraft_limit":[]}`,
 			"id", "name", "login"),
-		"organization": keep(t, Organizations, org, id, Organization{
+		"organization": storeRecord(t, Organizations, org, id, Organization{
 			ID: id, Name: "Bank", Type: Bank, Status: Maintenance, Modules: []string{IslamicFinance}, Regions: []string{"AE", "MY"}, Created: created,
 		}, func(o *Organization) { o.Created = 0 },
 			`{"id":`+idText+`,"name":"Bank","type":"bank","status":"maintenance","modules":["islamic_finance"],"allowed_regions":["AE","MY"],"created_at":`+createdAt+`}`,
 			"name", "type", "status"),
-		"terminal": keep(t, Terminals, org, id, Terminal{
+		"terminal": storeRecord(t, Terminals, org, id, Terminal{
 			ID: id, Org: org, Partner: 7, Name: "T", Provider: Simulator, Type: PayoutTerminal, Active: true, Env: money.Test, MerchantAdapter: "a",
 			ProviderParams: []byte(`{"priority":4,"api_key":"k"}`), MerchantParams: []byte(`{"secret":"s","other":[1, 2]}`), Created: created,
 		}, func(t *Terminal) { t.Created = 0 },
 			`{"id":`+idText+`,"name":"T","partner_id":7,"provider":"simulator","type":"payout","is_active":true,"env":"test",`+
 				`"provider_params":{"priority":4,"api_key":"•••"},"merchant_adapter":"a","merchant_params":{"secret":"•••","other":[1, 2]},"created_at":`+createdAt+`}`,
 			"name", "partner_id", "type", "env"),
-		"terminal with little": keep(t, Terminals, org, id, Terminal{ID: id, Org: org, Partner: 7, Name: "T", Type: MerchantTerminal, Env: money.Prod}, func(*Terminal) {},
+		"terminal with required fields only": storeRecord(t, Terminals, org, id, Terminal{ID: id, Org: org, Partner: 7, Name: "T", Type: MerchantTerminal, Env: money.Prod}, func(*Terminal) {},
 			`{"id":`+idText+`,"name":"T","partner_id":7,"provider":"","type":"merchant","is_active":false,"env":"prod",`+
 				`"provider_params":{},"merchant_adapter":"","merchant_params":{},"created_at":null}`,
 			"name", "partner_id", "type", "env"),
-		"user": keep(t, Users, org, id, User{
+		"user": storeRecord(t, Users, org, id, User{
 			ID: id, Org: org, Login: "anna", PassHash: "h", Email: "a@bank.example", Name: "Anna", Roles: Roles{Client, PartnerRole}, Partner: 7,
 			Active: true, Created: created, Epoch: 4,
 		}, func(u *User) { u.Created = 0 },
 			`{"id":`+idText+`,"login":"anna","name":"Anna","email":"a@bank.example","roles":["client","partner"],"partner_id":7,"active":true,"created_at":`+createdAt+`}`,
 			"login", "name", "roles", "pass_hash", "epoch", "partner_id"),
-		"limit": keep(t, Limits, org, id, Limit{
+		"limit": storeRecord(t, Limits, org, id, Limit{
 			ID: id, Org: org, Partner: 7, Terminal: other, Kind: DailyVolume, Type: PayoutTerminal, Asset: tether, MaxAmount: money.FromUint64(5),
 			Scope: ScopeCard, Active: true, Created: created,
 		}, func(l *Limit) { l.Created = 0 },
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"kind":"daily_volume","type":"payout","currency":"USDT","network":"tron","env":"test",`+
 				`"max_amount":"5","max_count":null,"window":null,"scope":"card","active":true,"created_at":`+createdAt+`}`,
 			"partner_id", "kind", "currency", "env", "max_amount", "scope"),
-		"velocity": keep(t, Limits, org, id, Limit{
+		"velocity": storeRecord(t, Limits, org, id, Limit{
 			ID: id, Org: org, Partner: 7, Kind: Velocity, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Hour, Scope: ScopePartner,
 		}, func(*Limit) {},
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":null,"kind":"velocity","type":null,"currency":null,"network":"","env":"prod",`+
 				`"max_amount":null,"max_count":5,"window":"hour","scope":"partner","active":false,"created_at":null}`,
 			"partner_id", "kind", "env", "max_count", "window", "scope"),
-		"key": keep(t, APIKeys, org, id, APIKey{
+		"key": storeRecord(t, APIKeys, org, id, APIKey{
 			ID: id, Org: org, Partner: 7, Name: "k", Prefix: "mzk_12345678", Hash: [32]byte{31: 1}, Value: "mzk_123456789", Created: created, Expires: 6, Revoked: 7, Used: 5,
 		}, func(k *APIKey) { k.Created, k.Value = 0, "" },
 			`{"id":`+idText+`,"key":"mzk_123456789","prefix":"mzk_12345678","name":"k","partner_id":7,"created_at":`+createdAt+`,"last_used_at":`+createdAt+`,`+
 				`"expires_at":"1970-01-01T00:00:00.000006+00:00","revoked_at":`+updatedAt+`}`,
 			"prefix", "name", "partner_id", "hash"),
-		"rate": keep(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: parseRate(t, "92.5"), Created: created, Updated: updated},
+		"rate": storeRecord(t, Rates, org, rate, Rate{ID: rate, Org: org, From: "USD", To: "RUB", Value: parseRate(t, "92.5"), Created: created, Updated: updated},
 			func(r *Rate) { r.Created, r.Updated = 0, 0 },
 			`{"id":"`+rate.String()+`","from":"USD","to":"RUB","rate":"92.5","created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
 			"from", "to", "rate"),
-		"block": keep(t, Blocks, org, address, Block{ID: address, Org: org, Kind: BlockIP, Value: "192.0.2.0/24", Active: true, Created: created, Updated: updated},
+		"block": storeRecord(t, Blocks, org, address, Block{ID: address, Org: org, Kind: BlockIP, Value: "192.0.2.0/24", Active: true, Created: created, Updated: updated},
 			func(b *Block) { b.Created, b.Updated = 0, 0 },
 			`{"id":"`+address.String()+`","kind":"ip","value":"192.0.2.0/24","active":true,"created_at":`+createdAt+`,"updated_at":`+updatedAt+`}`,
 			"kind", "compared"),
-		"card": keep(t, Blocks, org, BlockID(org, BlockCard, card), Block{ID: BlockID(org, BlockCard, card), Org: org, Kind: BlockCard, Value: card, Masked: "424242******4242"},
+		"card": storeRecord(t, Blocks, org, BlockID(org, BlockCard, card), Block{ID: BlockID(org, BlockCard, card), Org: org, Kind: BlockCard, Value: card, Masked: "424242******4242"},
 			func(*Block) {},
 			`{"id":"`+BlockID(org, BlockCard, card).String()+`","kind":"card","value":"424242******4242","active":false,"created_at":null,"updated_at":null}`,
 			"kind", "compared"),
-		"session": keep(t, Sessions, org, id, Session{
+		"session": storeRecord(t, Sessions, org, id, Session{
 			ID: id, Org: org, Hash: [32]byte{1}, Roles: Roles{Admin, PartnerRole}, User: other, Partner: 7, Epoch: 2, Created: created, Expires: 9,
 			Idle: time.Minute, Revoked: 8, Used: 6,
 		}, func(s *Session) { s.Created = 0 }, `{}`, "hash", "roles", "partner"),
-		"platform": keep(t, Platforms, PlatformOrg, PlatformID, Platform{
+		"platform": storeRecord(t, Platforms, PlatformOrg, PlatformID, Platform{
 			NextPartner: 3, AdminTokens: [][32]byte{{1}, {31: 2}}, Retired: [][32]byte{{3}}, Sandbox: []SandboxOrg{{org, 1}, {other, 2}},
 		}, func(*Platform) {}, `{}`, "next_partner"),
-		"settlement": keep(t, Settlements, org, id, Settlement{
+		"settlement": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Reference: "wire", Outgoing: true, Lines: []SettlementLine{{tether, ledger.MaxAmount}}, Created: created, Seq: 12,
 		}, func(s *Settlement) { s.Created, s.Seq = 0, 0 },
 			`{"id":`+idText+`,"partner_id":7,"direction":"out","amount":"1`+strings.Repeat("0", 72)+`","currency":"USDT","network":"tron","env":"test",`+
 				`"reference":"wire","created_at":`+createdAt+`,"seq":12}`,
 			"partner_id", "reference", "stored_lines"),
-		"settlement that came in": keep(t, Settlements, org, id, Settlement{
+		"incoming settlement": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Reference: "wire", Lines: []SettlementLine{{usd, money.FromUint64(5)}},
 		}, func(*Settlement) {},
 			`{"id":`+idText+`,"partner_id":7,"direction":"in","amount":"5","currency":"USD","network":"","env":"prod",`+
 				`"reference":"wire","created_at":null,"seq":0}`,
 			"partner_id", "reference", "stored_lines"),
-		"settlement without a fee": keep(t, Settlements, org, id, Settlement{
+		"settlement without a fee": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}},
 		}, func(*Settlement) {},
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"100","fee":"0","net":"100","currency":"USD","network":"","env":"prod",`+
 				`"reference":"week","created_at":null,"seq":0}`,
 			"partner_id", "reference", "stored_lines"),
-		"settlement that is all fee": keep(t, Settlements, org, id, Settlement{
+		"settlement with a fee of the whole amount": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, ledger.MaxAmount}}, Fee: ledger.MaxAmount,
 		}, func(*Settlement) {},
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"1`+strings.Repeat("0", 72)+`","fee":"1`+strings.Repeat("0", 72)+`","net":"0",`+
 				`"currency":"USD","network":"","env":"prod","reference":"week","created_at":null,"seq":0}`,
 			"partner_id", "reference", "stored_lines", "terminal_id"),
-		"settlement with a provider": keep(t, Settlements, org, id, Settlement{
+		"settlement with a provider": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Terminal: other, Reference: "week", Lines: []SettlementLine{{usd, money.FromUint64(100)}}, Fee: money.FromUint64(7),
 		}, func(*Settlement) {},
 			`{"id":`+idText+`,"partner_id":7,"terminal_id":`+otherText+`,"gross":"100","fee":"7","net":"93","currency":"USD","network":"","env":"prod",`+
 				`"reference":"week","created_at":null,"seq":0}`,
 			"partner_id", "reference", "stored_lines", "terminal_id"),
-		"opening": keep(t, Settlements, org, id, Settlement{
+		"opening": storeRecord(t, Settlements, org, id, Settlement{
 			ID: id, Org: org, Partner: 7, Reference: "opening", Lines: []SettlementLine{{usd, money.FromUint64(1)}, {tether, money.FromUint64(2)}},
 		}, func(*Settlement) {},
 			`{"id":`+idText+`,"partner_id":7,"direction":"in","lines":[{"amount":"1","currency":"USD","network":"","env":"prod"},`+
@@ -191,13 +196,13 @@ func eachRecord(t *testing.T) map[string]kept {
 	}
 }
 
-// columnsOf are the columns of the records of eachRecord.
+// columnsOf has the columns of each record of eachRecord, by the record's name.
 var columnsOf = map[string]*schema.Table{
-	"partner": Partners.Table, "partner with little": Partners.Table, "organization": Organizations.Table, "terminal": Terminals.Table,
-	"terminal with little": Terminals.Table, "user": Users.Table, "limit": Limits.Table, "velocity": Limits.Table, "key": APIKeys.Table,
+	"partner": Partners.Table, "partner with required fields only": Partners.Table, "organization": Organizations.Table, "terminal": Terminals.Table,
+	"terminal with required fields only": Terminals.Table, "user": Users.Table, "limit": Limits.Table, "velocity": Limits.Table, "key": APIKeys.Table,
 	"rate": Rates.Table, "block": Blocks.Table, "card": Blocks.Table, "session": Sessions.Table, "platform": Platforms.Table,
 	"settlement": Settlements.Table, "settlement with a provider": Settlements.Table,
-	"settlement that came in": Settlements.Table, "settlement without a fee": Settlements.Table, "settlement that is all fee": Settlements.Table, "opening": Settlements.Table,
+	"incoming settlement": Settlements.Table, "settlement without a fee": Settlements.Table, "settlement with a fee of the whole amount": Settlements.Table, "opening": Settlements.Table,
 }
 
 // storedColumn is a column's value as it is stored.
@@ -219,7 +224,7 @@ func columnsIn(t *testing.T, stored []byte) (columns []storedColumn) {
 	return columns
 }
 
-// withColumn returns stored bytes with another value of a column; nil: without the column.
+// withColumn returns a stored form in which a column has another value. If the value is nil, it lacks the column.
 func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 	t.Helper()
 	out := stored[:1:1]
@@ -250,7 +255,7 @@ func TestJSONOfRecords(t *testing.T) {
 	}
 }
 
-// A new key has neither been used nor revoked, and the response to its creation shows neither.
+// The response to a key's creation does not show when the key was used or revoked.
 func TestANewKeyIsShownWithItsValueOnly(t *testing.T) {
 	k := &APIKey{ID: testID(1), Partner: 7, Name: "k", Prefix: "mzk_1", Value: "mzk_12", Created: 5}
 	const want = `{"id":"00000000-0000-0000-0000-000000000001","key":"mzk_12","prefix":"mzk_1","name":"k","partner_id":7,` +
@@ -301,7 +306,7 @@ func TestMalformedStoredBytesAreRefused(t *testing.T) {
 
 func TestInvalidStoredValuesAreRefused(t *testing.T) {
 	records := eachRecord(t)
-	number := func(n int64) []byte { // zigzag, as package schema stores integers of one byte
+	number := func(n int64) []byte { // in zigzag form, as package schema stores integers that fit into one byte
 		return []byte{byte(n<<1 ^ n>>63)}
 	}
 	amount := func(n uint64) []byte { return money.FromUint64(n).AppendBinary(nil) }
@@ -316,11 +321,11 @@ func TestInvalidStoredValuesAreRefused(t *testing.T) {
 		for _, n := range amounts {
 			lines = append(lines, SettlementLine{money.Asset{Currency: "USD", Env: money.Prod}, money.FromUint64(n)})
 		}
-		other, err := Settlements.AppendStored(nil, &Settlement{Partner: 1, Reference: "r", Lines: lines}, nil)
+		stored, err := Settlements.AppendStored(nil, &Settlement{Partner: 1, Reference: "r", Lines: lines}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range columnsIn(t, other) {
+		for _, c := range columnsIn(t, stored) {
 			if Settlements.ByKey(c.key).Name == "stored_lines" {
 				return c.value
 			}
@@ -398,40 +403,40 @@ func TestInvalidStoredValuesAreRefused(t *testing.T) {
 	}
 }
 
-// Secrets are sealed and the rest is not, so that a reader without keys has everything else.
+// Only secrets are sealed, so that a reader without the vault's keys can read everything else.
 func TestSecretsAreSealed(t *testing.T) {
 	const params, signs = `{"priority":4,"api_key":"canary-1"}`, `{"notify_url":"https://shop.example/","secret":"canary-2","secret_previous":"canary-3"}`
 	p := Partner{Number: 1, Name: "S", Login: "l", Secret: "canary-4"}
-	stored, err := Partners.AppendStored(nil, &p, box{})
+	stored, err := Partners.AppendStored(nil, &p, invertingVault{})
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
-	if read, err := readAt(Partners, p.Org, p.ID, stored, box{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
+	if read, err := readAt(Partners, p.Org, p.ID, stored, invertingVault{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys it is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, remoteProvider} {
 		terminal := Terminal{
 			Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(params), MerchantParams: []byte(signs),
 		}
-		stored, err := Terminals.AppendStored(nil, &terminal, box{})
+		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
 		if err != nil || bytes.Contains(stored, []byte("canary")) || !bytes.Contains(stored, []byte("https://shop.example/")) {
 			t.Fatalf("stored is %q, %v", stored, err)
 		}
-		whole, err := readAt(Terminals, terminal.Org, terminal.ID, stored, box{})
-		if err != nil || string(whole.ProviderParams) != params || string(whole.MerchantParams) != signs {
-			t.Fatalf("with keys it is %s and %s, %v", whole.ProviderParams, whole.MerchantParams, err)
+		opened, err := readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{})
+		if err != nil || string(opened.ProviderParams) != params || string(opened.MerchantParams) != signs {
+			t.Fatalf("with keys it is %s and %s, %v", opened.ProviderParams, opened.MerchantParams, err)
 		}
-		if err := whole.Reparse(); err != nil || whole.Notification.Secret != "canary-2" || whole.Notification.SecretPrevious != "canary-3" {
-			t.Errorf("with keys it signs with %q, %v", whole.Notification.Secret, err)
+		if err := opened.Reparse(); err != nil || opened.Notification.Secret != "canary-2" || opened.Notification.SecretPrevious != "canary-3" {
+			t.Errorf("with keys it signs with %q, %v", opened.Notification.Secret, err)
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {
-				return readAt(Terminals, terminal.Org, terminal.ID, stored, box{shut: true})
+				return readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{shut: true})
 			},
 			"without what is sealed": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)
 				open = withColumn(t, open, Terminals.ByName(SealedMerchantParams).Key, nil)
-				return readAt(Terminals, terminal.Org, terminal.ID, open, box{})
+				return readAt(Terminals, terminal.Org, terminal.ID, open, invertingVault{})
 			},
 		} {
 			masked, err := read()
@@ -461,11 +466,11 @@ func TestSecretsAreSealed(t *testing.T) {
 	}
 }
 
-// Parameters without secrets are stored once, and in the clear; those of a provider with secrets are sealed nevertheless.
+// Parameters without secrets are not sealed, unless their provider has secret parameters.
 func TestParametersWithoutSecretsAreNotSealed(t *testing.T) {
 	for provider, want := range map[string]bool{Simulator: false, remoteProvider: true} {
 		terminal := Terminal{Partner: 1, Name: "T", Provider: provider, Type: PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":4}`)}
-		stored, err := Terminals.AppendStored(nil, &terminal, box{})
+		stored, err := Terminals.AppendStored(nil, &terminal, invertingVault{})
 		if err != nil || !bytes.Contains(stored, []byte(`{"priority":4}`)) {
 			t.Fatalf("stored is %q, %v", stored, err)
 		}

@@ -73,7 +73,7 @@ var Terminals = schema.NewType[Terminal]("terminal",
 		schema.Help("transactions that the terminal serves; a terminal of type merchant only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
 	schema.Field(schema.Bool(5, "is_active", schema.NotNull, schema.DefaultTo(true), schema.Flag("active"),
 		schema.Help("whether transactions are routed to the terminal")), func(t *Terminal) *bool { return &t.Active }),
-	envOf(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
+	envFieldColumn(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal and parameters of its provider"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.InDeep,
@@ -84,7 +84,7 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
 ).CrossCheck(relateTerminal).
-	Invariant(func(t *Terminal) string { return notPositive(t.Partner) }).
+	Invariant(func(t *Terminal) string { return partnerNumberProblem(t.Partner) }).
 	WithEnvelope(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
 
 // Names of the hidden columns in which parameters are sealed.
@@ -93,7 +93,8 @@ const (
 	SealedMerchantParams = "sealed_" + merchantParams
 )
 
-// sealedParameters is an object of parameters that contains secrets, or belongs to a provider that has secrets.
+// sealedParameters is a hidden column with an object of parameters. It is empty if neither the object contains secrets nor
+// the provider has secret parameters.
 func sealedParameters(key uint8, name string, at func(*Terminal) *[]byte) *schema.Column {
 	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
 		func(t *Terminal) []byte {
@@ -120,7 +121,7 @@ func NewTerminal(draft Terminal, privateHooks bool) (*Terminal, ledger.Event, er
 	if err := t.check("directory.CreateTerminal", nil, none, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return t, createdEvent(ledger.Terminal, t.ID, onOff(t.Active)), nil
+	return t, createdEvent(ledger.Terminal, t.ID, activeOrInactive(t.Active)), nil
 }
 
 // Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
@@ -135,8 +136,8 @@ func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Te
 	if Terminals.Equal(&next, t) {
 		return t, ledger.Event{}, nil
 	}
-	action := switching(t.Active, next.Active)
-	return &next, movedEvent(ledger.Terminal, t.ID, action, onOff(t.Active), onOff(next.Active)), nil
+	action := switchAction(t.Active, next.Active)
+	return &next, movedEvent(ledger.Terminal, t.ID, action, activeOrInactive(t.Active), activeOrInactive(next.Active)), nil
 }
 
 // check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
@@ -158,8 +159,8 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 	return wrong
 }
 
-// sets tells whether a change has set an object of parameters, be it to what is stored: a mask of a secret that does not
-// open is refused when it is sent back.
+// sets tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
+// stored secret could not be decrypted, its mask must be refused when it is sent back.
 func sets(sent, stored []byte) bool {
 	return len(sent) != len(stored) || len(sent) > 0 && &sent[0] != &stored[0]
 }
@@ -183,11 +184,11 @@ func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
 // Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error
 // is Join's.
 func (t *Terminal) Reparse() error {
-	var unset, unheard error
-	t.Settings, unset = ParseSettings(t.ProviderParams)
+	var settingsErr, notificationErr error
+	t.Settings, settingsErr = ParseSettings(t.ProviderParams)
 	t.readProvider(new(schema.Faults))
-	t.Notification, unheard = ParseNotification(t.MerchantParams)
-	return Join(unset, unheard)
+	t.Notification, notificationErr = ParseNotification(t.MerchantParams)
+	return Join(settingsErr, notificationErr)
 }
 
 // parametersColumn is a column of an object of parameters, which is stored and shown with masks in place of secrets.

@@ -31,9 +31,9 @@ func TestTerminalFields(t *testing.T) {
 		"null params":       {func(d *Terminal) { d.ProviderParams, d.MerchantParams = []byte("null"), []byte(" ") }, ""},
 		"params a list":     {func(d *Terminal) { d.ProviderParams = []byte("[]") }, "provider_params"},
 		"params a string":   {func(d *Terminal) { d.MerchantParams = []byte(`"x"`) }, "merchant_params"},
-		"params large":      {func(d *Terminal) { d.ProviderParams = large(MaxParams) }, ""},
-		"params too large":  {func(d *Terminal) { d.ProviderParams = large(MaxParams + 1) }, "provider_params"},
-		"merchant large":    {func(d *Terminal) { d.MerchantParams = large(MaxParams + 1) }, "merchant_params"},
+		"params large":      {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams) }, ""},
+		"params too large":  {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams + 1) }, "provider_params"},
+		"merchant large":    {func(d *Terminal) { d.MerchantParams = objectOfSize(MaxParams + 1) }, "merchant_params"},
 	} {
 		draft := Terminal{ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
@@ -49,7 +49,7 @@ func TestTheRequestForATerminal(t *testing.T) {
 		`{"env":"test"}`:                "",
 		`{"env":"live"}`:                "env",
 		`{"env":7}`:                     "env",
-		`{"env":""}`:                    "", // as if there were none
+		`{"env":""}`:                    "", // an empty text counts as absent
 		`{"type":"refund"}`:             "type",
 		`{"type":null}`:                 "type",
 		`{"name":null}`:                 "name",
@@ -65,16 +65,16 @@ func TestTheRequestForATerminal(t *testing.T) {
 		`{"merchant_adapter":"\u0001"}`: "merchant_adapter",
 		`{"merchant_adapter":null}`:     "",
 	} {
-		_, err := requested(t, Terminals, merged(t, plain, changes), newTerminal)
+		_, err := createByRequest(t, Terminals, merged(t, plain, changes), newTerminal)
 		wantField(t, changes, err, field)
 	}
-	got, err := requested(t, Terminals, plain, newTerminal)
+	got, err := createByRequest(t, Terminals, plain, newTerminal)
 	if err != nil || got.Env != money.Prod || !got.Active || got.Partner != 3 || got.Provider != Simulator || got.Type != PaymentTerminal {
 		t.Errorf("the defaults are %+v, %v", got, err)
 	}
-	full := merged(t, plain,
+	allMembers := merged(t, plain,
 		`{"env":"test","is_active":false,"provider_params":{"priority":4},"merchant_params":{"secret":"s"},"merchant_adapter":"a"}`)
-	got, err = requested(t, Terminals, full, newTerminal)
+	got, err = createByRequest(t, Terminals, allMembers, newTerminal)
 	if err != nil || got.Env != money.Test || got.Active || got.Settings.Priority != 4 || got.Notification.Secret != "s" || got.MerchantAdapter != "a" {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -86,7 +86,7 @@ func newTerminal(draft Terminal) (*Terminal, error) {
 }
 
 func TestWhatNeverChangesOfATerminal(t *testing.T) {
-	stored := terminal(t, 1, PaymentTerminal, `{"priority":3}`)
+	stored := testTerminal(t, 1, PaymentTerminal, `{"priority":3}`)
 	for body, field := range map[string]string{
 		`{"partner_id":3,"provider":"simulator","type":"payment","env":"prod"}`: "",
 		`{"partner_id":4}`:       "partner_id",
@@ -109,8 +109,8 @@ func TestWhatNeverChangesOfATerminal(t *testing.T) {
 	}
 }
 
-// large returns an object of n bytes.
-func large(n int) []byte {
+// objectOfSize returns an object of n bytes.
+func objectOfSize(n int) []byte {
 	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
 }
 
@@ -162,7 +162,7 @@ func TestSettings(t *testing.T) {
 		`{"settlement_currency":"EUR"}`:                          "",
 		`{"settlement_currency":"XTS"}`:                          "provider_params.settlement_currency",
 		`{"settlement_currency":"AED"}`:                          "provider_params.settlement_currency",
-		`{"settlement_currency":"USDT"}`:                         "", // checkSettlement asks for the network
+		`{"settlement_currency":"USDT"}`:                         "", // the lack of a network is found later, by checkSettlement
 		`{"settlement_network":{"of":"a provider"}}`:             "provider_params.settlement_network",
 		`{"settlement_network":"No where"}`:                      "provider_params.settlement_network",
 		`{"currencies":[5]}`:                                     "provider_params.currencies",
@@ -177,11 +177,11 @@ func TestSettings(t *testing.T) {
 		`{"description":"` + strings.Repeat("é", MaxDescription+1) + `"}`: "provider_params.description",
 	} {
 		_, err := ParseSettings([]byte(text))
-		wantField(t, shorten(text), err, field)
+		wantField(t, beginningOf(text), err, field)
 	}
 }
 
-func shorten(s string) string { return s[:min(len(s), 60)] }
+func beginningOf(s string) string { return s[:min(len(s), 60)] }
 
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
@@ -245,7 +245,7 @@ func TestNotification(t *testing.T) {
 	}
 }
 
-// A request must have a chat's number or name; stored chats are read unchecked.
+// A chat in a request must be a number or a name. Stored chats are read without this check.
 func TestInvalidChatsAreRefused(t *testing.T) {
 	const field = "merchant_params.tg_ids_to_notify"
 	for list, want := range map[string]string{
@@ -260,7 +260,7 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 			MerchantParams: params, Env: money.Prod, Active: true,
 		}, false)
 		wantField(t, list, err, want)
-		_, _, err = terminal(t, 1, PaymentTerminal, "").Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
+		_, _, err = testTerminal(t, 1, PaymentTerminal, "").Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, list, err, want)
 	}
 	stored := &Terminal{Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, MerchantParams: []byte(`{"tg_ids_to_notify":["abc"]}`)}
@@ -308,7 +308,7 @@ func TestTerminalPatch(t *testing.T) {
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
-func terminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
+func testTerminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
 	term, _, err := NewTerminal(Terminal{
 		ID: testID(id), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: kind,
@@ -324,10 +324,10 @@ func TestServes(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	five := money.FromUint64(5)
-	plain := terminal(t, 1, PaymentTerminal, ``)
-	narrow := terminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
-	elsewhere := terminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
-	off := terminal(t, 3, PaymentTerminal, ``)
+	plain := testTerminal(t, 1, PaymentTerminal, ``)
+	narrow := testTerminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
+	elsewhere := testTerminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
+	off := testTerminal(t, 3, PaymentTerminal, ``)
 	off.Active = false
 	for name, c := range map[string]struct {
 		terminal *Terminal
@@ -337,25 +337,25 @@ func TestServes(t *testing.T) {
 		amount   uint64
 		want     bool
 	}{
-		"all":                                {plain, PaymentTerminal, usd, "bank_card", 1, true},
-		"another type":                       {plain, PayoutTerminal, usd, "bank_card", 1, false},
-		"another env":                        {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
-		"switched off":                       {off, PaymentTerminal, usd, "bank_card", 1, false},
-		"notification only":                  {terminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
-		"fits":                               {narrow, PaymentTerminal, tron, "bank_card", 6, true},
-		"at the minimum":                     {narrow, PaymentTerminal, tron, "bank_card", 5, true},
-		"below the minimum":                  {narrow, PaymentTerminal, tron, "bank_card", 4, false},
-		"at the maximum":                     {narrow, PaymentTerminal, tron, "bank_card", 7, true},
-		"above the maximum":                  {narrow, PaymentTerminal, tron, "bank_card", 8, false},
-		"another currency":                   {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
-		"another network":                    {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
-		"no network":                         {narrow, PaymentTerminal, usd, "bank_card", 6, true},
-		"a network yet to come, of its own":  {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
-		"a network yet to come, none of its": {elsewhere, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
-		"a currency of one network":          {elsewhere, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},
-		"fiat at a chain's terminal":         {elsewhere, PaymentTerminal, usd, "bank_card", 6, true},
-		"another method":                     {narrow, PaymentTerminal, usd, "sbp", 6, false},
-		"a method yet to come":               {narrow, PaymentTerminal, usd, "", 6, true},
+		"all":                                  {plain, PaymentTerminal, usd, "bank_card", 1, true},
+		"another type":                         {plain, PayoutTerminal, usd, "bank_card", 1, false},
+		"another env":                          {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
+		"switched off":                         {off, PaymentTerminal, usd, "bank_card", 1, false},
+		"notification only":                    {testTerminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
+		"fits":                                 {narrow, PaymentTerminal, tron, "bank_card", 6, true},
+		"at the minimum":                       {narrow, PaymentTerminal, tron, "bank_card", 5, true},
+		"below the minimum":                    {narrow, PaymentTerminal, tron, "bank_card", 4, false},
+		"at the maximum":                       {narrow, PaymentTerminal, tron, "bank_card", 7, true},
+		"above the maximum":                    {narrow, PaymentTerminal, tron, "bank_card", 8, false},
+		"another currency":                     {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
+		"another network":                      {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
+		"no network":                           {narrow, PaymentTerminal, usd, "bank_card", 6, true},
+		"unresolved network, one is accepted":  {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
+		"unresolved network, none is accepted": {elsewhere, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
+		"a currency of one network":            {elsewhere, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},
+		"fiat at a terminal for a network":     {elsewhere, PaymentTerminal, usd, "bank_card", 6, true},
+		"another method":                       {narrow, PaymentTerminal, usd, "sbp", 6, false},
+		"method not known yet":                 {narrow, PaymentTerminal, usd, "", 6, true},
 	} {
 		if got := c.terminal.Serves(c.kind, c.asset, c.method, money.FromUint64(c.amount)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -369,11 +369,11 @@ func TestServes(t *testing.T) {
 func TestCandidatesByPriorityThenID(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	terminals := []*Terminal{
-		terminal(t, 4, PaymentTerminal, `{"priority":1}`),
-		terminal(t, 3, PaymentTerminal, ``),
-		terminal(t, 2, PayoutTerminal, ``),
-		terminal(t, 1, PaymentTerminal, ``),
-		terminal(t, 5, PaymentTerminal, `{"priority":-1}`),
+		testTerminal(t, 4, PaymentTerminal, `{"priority":1}`),
+		testTerminal(t, 3, PaymentTerminal, ``),
+		testTerminal(t, 2, PayoutTerminal, ``),
+		testTerminal(t, 1, PaymentTerminal, ``),
+		testTerminal(t, 5, PaymentTerminal, `{"priority":-1}`),
 	}
 	before := fmt.Sprint(terminals[0].ID, terminals[4].ID)
 	var order bytes.Buffer
@@ -389,9 +389,9 @@ func TestCandidatesByPriorityThenID(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
-	plain := terminal(t, 1, PaymentTerminal, ``)
-	tron := terminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
-	both := terminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
+	plain := testTerminal(t, 1, PaymentTerminal, ``)
+	tron := testTerminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
+	both := testTerminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
 	for _, c := range []struct {
 		terminal      *Terminal
 		currency      money.Currency
@@ -470,7 +470,7 @@ func TestSettlementAsset(t *testing.T) {
 			money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, false,
 		},
 	} {
-		got, other := terminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
+		got, other := testTerminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
 		if got != c.want || other != c.other {
 			t.Errorf("%s for %v: %v %v, want %v %v", c.params, c.source, got, other, c.want, c.other)
 		}

@@ -79,7 +79,7 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	if err := refusals("directory.CreateUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return u, createdEvent(ledger.User, u.ID, onOff(u.Active)), nil
+	return u, createdEvent(ledger.User, u.ID, activeOrInactive(u.Active)), nil
 }
 
 // Patch decides a change. A user who loses PartnerRole loses the partner too. A change of the
@@ -101,7 +101,7 @@ func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	if next.PassHash != u.PassHash || !slices.Equal(next.Roles, u.Roles) || next.Partner != u.Partner || !next.Active {
 		next.Epoch++
 	}
-	return &next, movedEvent(ledger.User, u.ID, switching(u.Active, next.Active), onOff(u.Active), onOff(next.Active)), nil
+	return &next, movedEvent(ledger.User, u.ID, switchAction(u.Active, next.Active), activeOrInactive(u.Active), activeOrInactive(next.Active)), nil
 }
 
 // Role names a set of rights. The zero value is invalid.

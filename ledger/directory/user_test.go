@@ -10,7 +10,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-func aUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
+func newUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 	t.Helper()
 	d := User{ID: testID(1), Org: testID(2), Login: "anna", PassHash: "hash", Name: "Anna", Roles: Roles{"auditor"}, Active: true}
 	if change != nil {
@@ -20,11 +20,11 @@ func aUser(t *testing.T, change func(*User)) (*User, ledger.Event, error) {
 }
 
 func TestFieldsOfAUser(t *testing.T) {
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		change func(*User)
 		field  string
 	}{
-		"all is well":              {nil, ""},
+		"valid":                    {nil, ""},
 		"no login":                 {func(d *User) { d.Login = "" }, "login"},
 		"white space in a login":   {func(d *User) { d.Login = "an na" }, "login"},
 		"the longest login":        {func(d *User) { d.Login = strings.Repeat("я", 255) }, ""},
@@ -42,17 +42,17 @@ func TestFieldsOfAUser(t *testing.T) {
 		"a partner below one":      {func(d *User) { d.Roles, d.Partner = Roles{"partner"}, -1 }, "partner_id"},
 		"a partner without a role": {func(d *User) { d.Partner = 7 }, "partner_id"},
 	} {
-		u, event, err := aUser(t, c.change)
-		wantField(t, what, err, c.field)
+		u, event, err := newUser(t, c.change)
+		wantField(t, name, err, c.field)
 		if err == nil && (event.Name != "create" || event.To != "active" || !u.Active || !u.Roles.Valid()) {
-			t.Errorf("%s: %+v %+v", what, u, event)
+			t.Errorf("%s: %+v %+v", name, u, event)
 		}
 	}
-	u, _, err := aUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner", "client", "auditor", "admin"}, 7 })
+	u, _, err := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner", "client", "auditor", "admin"}, 7 })
 	if err != nil || !slices.Equal(u.Roles, Roles{Admin, Auditor, Client, PartnerRole}) {
 		t.Errorf("roles %v (%v) are not in the order of their names", u.Roles, err)
 	}
-	if off, event, err := aUser(t, func(d *User) { d.Active = false }); err != nil || off.Active || event.To != "inactive" {
+	if off, event, err := newUser(t, func(d *User) { d.Active = false }); err != nil || off.Active || event.To != "inactive" {
 		t.Errorf("%v %+v %v", off, event, err)
 	}
 }
@@ -86,10 +86,10 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"active":7}`:                         "active",
 		`{"roles":["partner"],"partner_id":7}`: "",
 	} {
-		_, err := requested(t, Users, merged(t, plain, changes), newUser)
+		_, err := createByRequest(t, Users, merged(t, plain, changes), newUser)
 		wantField(t, changes, err, field)
 	}
-	u, err := requested(t, Users, merged(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
+	u, err := createByRequest(t, Users, merged(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
 	if err != nil || !u.Active || u.Partner != 7 || !slices.Equal(u.Roles, Roles{Client, PartnerRole}) {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -102,43 +102,43 @@ func TestTheRequestForAUser(t *testing.T) {
 	}
 }
 
-// Changes that end a user's sessions, by hand: switching off, and another password, role or
-// partner. Other changes do not.
+// A user's sessions end when the user is switched off or gets another password, role or partner. No other change
+// ends them.
 func TestWhatEndsAUsersSessions(t *testing.T) {
-	anna, _, err := aUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
+	anna, _, err := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
 	if err != nil {
 		t.Fatal(err)
 	}
 	text, off, on, eight := "other", false, true, int64(8)
 	both, auditor := Roles{"partner", "auditor"}, Roles{"auditor"}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		patch schema.Change[User]
 		event string
 		ends  bool
 	}{
-		"nothing":        {func(_ *User, _ *schema.Faults) {}, "", false},
-		"the same":       {func(r *User, _ *schema.Faults) { r.Active = on; r.Roles = Roles{"partner"} }, "", false},
-		"another name":   {func(r *User, _ *schema.Faults) { r.Name = text }, "update", false},
-		"a password":     {func(r *User, _ *schema.Faults) { r.PassHash = text }, "update", true},
-		"a role more":    {func(r *User, _ *schema.Faults) { r.Roles = both }, "update", true},
-		"another role":   {func(r *User, _ *schema.Faults) { r.Roles = auditor }, "update", true},
-		"a partner":      {func(r *User, _ *schema.Faults) { r.Partner = eight }, "update", true},
-		"switched off":   {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
-		"off and a name": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
+		"nothing":                  {func(_ *User, _ *schema.Faults) {}, "", false},
+		"the same":                 {func(r *User, _ *schema.Faults) { r.Active = on; r.Roles = Roles{"partner"} }, "", false},
+		"another name":             {func(r *User, _ *schema.Faults) { r.Name = text }, "update", false},
+		"a password":               {func(r *User, _ *schema.Faults) { r.PassHash = text }, "update", true},
+		"one more role":            {func(r *User, _ *schema.Faults) { r.Roles = both }, "update", true},
+		"another role":             {func(r *User, _ *schema.Faults) { r.Roles = auditor }, "update", true},
+		"a partner":                {func(r *User, _ *schema.Faults) { r.Partner = eight }, "update", true},
+		"switched off":             {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
+		"switched off and renamed": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
 	} {
 		session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
 		next, event, err := anna.Patch(c.patch)
 		if err != nil || event.Name != c.event || (event.Name == "") != (next == anna) {
-			t.Errorf("%s: %+v %v", what, event, err)
+			t.Errorf("%s: %+v %v", name, event, err)
 			continue
 		}
 		if ended := !next.AllowsSession(session); ended != c.ends {
-			t.Errorf("%s: ended %v, want %v", what, ended, c.ends)
+			t.Errorf("%s: ended %v, want %v", name, ended, c.ends)
 		}
 	}
-	gone, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
+	inactive, _, _ := anna.Patch(func(r *User, _ *schema.Faults) { r.Active = off })
 	session, _ := anna.BeginSession(testID(3), [32]byte{1}, 1)
-	if decoded, event, err := gone.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || decoded.AllowsSession(session) {
+	if restored, event, err := inactive.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || restored.AllowsSession(session) {
 		t.Error("a session came back with its user", event, err)
 	}
 	if other, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor }); err != nil || other.Partner != 0 {
@@ -169,17 +169,17 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 		t.Error("a session outlived its password", err)
 	}
 	other, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
-	anna, _, _ := aUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
+	anna, _, _ := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
 	hers, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
 	if other.AllowsSession(session) || p.AllowsSession(hers) || anna.AllowsSession(session) {
 		t.Error("a session is of more than one")
 	}
 }
 
-// 12 hours in total, 30 minutes idle; a sandbox's session has no limits.
+// A session ends after 12 hours, and after 30 minutes without a use. A sandbox's session has no limits.
 func TestSessionValidity(t *testing.T) {
 	const second = 1_000_000
-	anna, _, err := aUser(t, nil)
+	anna, _, err := newUser(t, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,18 +139,18 @@ func TestCompileNamesEachMistake(t *testing.T) {
 
 type nameless int
 
-type to int
+type namelessStep int
 
-func (s to) Target() nameless { return nameless(s) }
-func (to) Reason() string     { return "x" }
+func (s namelessStep) Target() nameless { return nameless(s) }
+func (namelessStep) Reason() string     { return "x" }
 
 func TestCompileNeedsNames(t *testing.T) {
-	_, err := fsm.Compile(1, []nameless{1, 2}, []string{"go"}, fsm.Table[nameless, string, to]{1: {"go": 2}, 2: {}})
+	_, err := fsm.Compile(1, []nameless{1, 2}, []string{"go"}, fsm.Table[nameless, string, namelessStep]{1: {"go": 2}, 2: {}})
 	want := "fsm: state 0 is neither a string nor a fmt.Stringer\nfsm: state 1 is neither a string nor a fmt.Stringer"
 	if err == nil || err.Error() != want {
 		t.Errorf("error = %v", err)
 	}
-	if _, err = fsm.Compile(7, nil, nil, fsm.Table[nameless, string, to]{}); err == nil || err.Error() != "fsm: initial state 7 is not listed" {
+	if _, err = fsm.Compile(7, nil, nil, fsm.Table[nameless, string, namelessStep]{}); err == nil || err.Error() != "fsm: initial state 7 is not listed" {
 		t.Errorf("error = %v", err)
 	}
 }
@@ -160,20 +160,20 @@ type same int
 
 func (same) String() string { return "same" }
 
-type hop same
+type sameNameStep same
 
-func (s hop) Target() same { return same(s) }
-func (hop) Reason() string { return "x" }
+func (s sameNameStep) Target() same { return same(s) }
+func (sameNameStep) Reason() string { return "x" }
 
 func TestCompileNeedsDistinctNames(t *testing.T) {
-	_, err := fsm.Compile(1, []same{1, 2}, []string{"go"}, fsm.Table[same, string, hop]{1: {"go": 2}, 2: {}})
+	_, err := fsm.Compile(1, []same{1, 2}, []string{"go"}, fsm.Table[same, string, sameNameStep]{1: {"go": 2}, 2: {}})
 	if err == nil || err.Error() != "fsm: state same is listed twice" {
 		t.Errorf("error = %v", err)
 	}
 }
 
-// A random machine is compared with the naive meaning of its table: reachability by transitive
-// closure, Next by lookup.
+// A random machine is compared with its table in a naive way: a transitive closure tells which states are reachable, and
+// a lookup in the table what Next must return.
 func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "states")

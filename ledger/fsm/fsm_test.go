@@ -28,7 +28,7 @@ const (
 	Reversed    State = "reversed"
 )
 
-// Event is a Stringer, State a string: both kinds of names occur.
+// Event is a fmt.Stringer and State a string, so that machines with both kinds of names are tested.
 type Event uint8
 
 const (
@@ -47,7 +47,7 @@ func (e Event) String() string {
 
 type Step struct {
 	To  State
-	Do  func(minor int) int // a field of the owner
+	Do  func(minor int) int // a field that package fsm does not know
 	Why string
 }
 
@@ -79,7 +79,7 @@ var machine = fsm.MustCompile(states, events, fsm.Table[State, Event, Step]{
 	Rejected: {}, Failed: {}, Reversed: {}, // final states are rows too
 })
 
-// The grid is an independent second copy of the machine; pairs that are not in it are refused.
+// grid is an independent second copy of the machine. A pair that is not in it must be refused.
 var grid = map[State]map[Event]State{
 	Authorizing: {Approve: Charging, Decline: Rejected},
 	Charging:    {Settle: Charged, Suspend: Held, Void: Failed},

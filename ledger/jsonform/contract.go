@@ -11,7 +11,7 @@ import (
 type ContractView struct {
 	Org              ledger.ID
 	Started, Updated ledger.Micros // from the store's envelope
-	Number           uint64        // place in the sequence of contract numbers
+	Number           uint64        // the contract's place in the sequence of contract numbers
 	InList           bool          // the response is a list
 }
 
@@ -44,27 +44,27 @@ func AppendContract(e *schema.Encoder, r *contract.Record, v *ContractView) {
 // appendMetadata writes the caller's metadata and, beside it, the columns that the
 // specification puts there. A column has precedence over a key of the caller with the same name.
 func appendMetadata(e *schema.Encoder, r *contract.Record) {
-	own := make(map[string]bool)
+	columns := make(map[string]bool)
 	for _, c := range r.Product.Columns.Columns {
 		if c.Place == schema.Metadata && c.Value(r.Values) != nil {
-			own[c.Name] = true
+			columns[c.Name] = true
 		}
 	}
 	sent := contract.Sent.Get(r.Values)
 	switch {
-	case len(own) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(sent):
+	case len(columns) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(sent):
 		return
-	case len(own) == 0 && sent == nil:
+	case len(columns) == 0 && sent == nil:
 		e.Null(contract.Sent.Name)
 		return
-	case len(own) == 0:
+	case len(columns) == 0:
 		e.Object(contract.Sent.Name, sent)
 		return
 	}
 	e.OpenField(contract.Sent.Name, '{')
-	e.Members(sent, func(name []byte) bool { return !own[string(name)] })
+	e.Members(sent, func(name []byte) bool { return !columns[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
-		if own[c.Name] && c.Place == schema.Metadata {
+		if columns[c.Name] && c.Place == schema.Metadata {
 			appendColumn(e, r, c)
 		}
 	}

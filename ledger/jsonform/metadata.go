@@ -12,12 +12,12 @@ const (
 	defaultLang = "en"
 )
 
-// AppendMeta appends merchant_meta: the members that the caller sent, then the rail's members
-// whose keys the caller did not send. sent and rail are JSON objects, nil for none. The service
+// AppendMeta appends merchant_meta: the members that the caller sent, then the members
+// from the rail whose keys the caller did not send. sent and fromRail are JSON objects, or nil. The service
 // itself sets MetaLang if the partner has a language, or if the caller sent the key.
-func AppendMeta(dst, sent, rail []byte, lang string) []byte {
+func AppendMeta(dst, sent, fromRail []byte, lang string) []byte {
 	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, MetaLang)
-	if !reserved && rail == nil {
+	if !reserved && fromRail == nil {
 		if len(sent) == 0 {
 			return append(dst, "{}"...)
 		}
@@ -25,7 +25,7 @@ func AppendMeta(dst, sent, rail []byte, lang string) []byte {
 	}
 	e := schema.Encoder{Buf: append(dst, '{')}
 	e.Members(sent, func(name []byte) bool { return string(name) != MetaLang })
-	e.Members(rail, func(name []byte) bool {
+	e.Members(fromRail, func(name []byte) bool {
 		return string(name) != MetaLang && (len(sent) == 0 || !jsonwalk.Has(sent, string(name)))
 	})
 	if reserved {

@@ -9,10 +9,10 @@ import (
 // TransactionView is what a response shows of a transaction besides its record.
 type TransactionView struct {
 	Started       ledger.Micros   // from the store's envelope
-	Lang          string          // the partner's, for texts; empty: it has none
-	Action        *payment.Action // what the payer has to do; nil: nothing, or the time for it has passed
-	WaitsForPayer bool            // it waits for its payer on the hosted page
-	PageURL       string          // address of the payer's page; empty: this caller gets none
+	Lang          string          // language of the partner's texts; empty if the partner has none
+	Action        *payment.Action // what the payer has to do; nil if that is nothing, or the time for it has passed
+	WaitsForPayer bool            // the transaction waits for its payer on the hosted page
+	PageURL       string          // address of the payer's page; empty if this caller must not get it
 }
 
 // AppendTransaction appends a transaction as in the specification's table "Transaction", with

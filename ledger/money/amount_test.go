@@ -14,8 +14,8 @@ const (
 	max256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935"
 )
 
-// result formats an operation's result as one string: the digits or the error.
-func result(a Amount, err error) string {
+// resultText formats an operation's result as one string: the digits or the error.
+func resultText(a Amount, err error) string {
 	if err != nil {
 		return err.Error()
 	}
@@ -60,7 +60,7 @@ func TestArithmeticEdges(t *testing.T) {
 		{"div", div, "7", "0", division},
 		{"div", div, "0", "0", division},
 	} {
-		if got := result(c.op(p(c.a), p(c.b))); got != c.want {
+		if got := resultText(c.op(p(c.a), p(c.b))); got != c.want {
 			t.Errorf("%s(%s, %s) = %s, want %s", c.name, c.a, c.b, got, c.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestMulDivFloorEdges(t *testing.T) {
 		{max256, max256, "1", ErrOverflow.Error()},
 		{"1", "1", max256, "0"}, // the divisor is longer than the product
 	} {
-		if got := result(MustParse(c.a).MulDivFloor(MustParse(c.num), MustParse(c.den))); got != c.want {
+		if got := resultText(MustParse(c.a).MulDivFloor(MustParse(c.num), MustParse(c.den))); got != c.want {
 			t.Errorf("%s × %s ÷ %s = %s, want %s", c.a, c.num, c.den, got, c.want)
 		}
 	}
@@ -186,12 +186,12 @@ func TestZeroValueIsZero(t *testing.T) {
 func TestArithmeticDoesNotAllocate(t *testing.T) {
 	a, b, c := MustParse("123456789012345678"), MustParse("987654321"), MustParse("10000")
 	large := MustParse("6277101735386680763835789423207666416102355444464034512896")
-	noAllocation(t, "Add", func() { sinkAmount, sinkErr = a.Add(b) })
-	noAllocation(t, "Add of large amounts", func() { sinkAmount, sinkErr = large.Add(large) })
-	noAllocation(t, "Sub", func() { sinkAmount, sinkErr = a.Sub(b) })
-	noAllocation(t, "MulDivFloor", func() { sinkAmount, sinkErr = a.MulDivFloor(b, c) })
-	noAllocation(t, "MulDivFloor of large amounts", func() { sinkAmount, sinkErr = large.MulDivFloor(b, c) })
-	noAllocation(t, "Portion", func() { sinkAmount, sinkErr = a.Portion(250) })
+	wantNoAllocation(t, "Add", func() { sinkAmount, sinkErr = a.Add(b) })
+	wantNoAllocation(t, "Add of large amounts", func() { sinkAmount, sinkErr = large.Add(large) })
+	wantNoAllocation(t, "Sub", func() { sinkAmount, sinkErr = a.Sub(b) })
+	wantNoAllocation(t, "MulDivFloor", func() { sinkAmount, sinkErr = a.MulDivFloor(b, c) })
+	wantNoAllocation(t, "MulDivFloor of large amounts", func() { sinkAmount, sinkErr = large.MulDivFloor(b, c) })
+	wantNoAllocation(t, "Portion", func() { sinkAmount, sinkErr = a.Portion(250) })
 }
 
 // The sinks prevent the compiler from removing what an allocation test measures.

@@ -24,7 +24,7 @@ const (
 	Test
 )
 
-// MaxName is the most bytes of a currency's name and of a network's name, so that both fit into
+// MaxName is the largest length in bytes of a currency's name, and of a network's name. So both fit into
 // the binary form and into a key.
 const MaxName = 32
 

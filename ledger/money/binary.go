@@ -18,10 +18,10 @@ func (a Amount) AppendBinary(dst []byte) []byte {
 		dst = append(dst, byte(n))
 		return append(dst, buf[8-n:]...)
 	}
-	full := a.v.Bytes32()
+	bytes32 := a.v.Bytes32()
 	n := (a.v.BitLen() + 7) / 8
 	dst = append(dst, byte(n))
-	return append(dst, full[maxBytes-n:]...)
+	return append(dst, bytes32[maxBytes-n:]...)
 }
 
 // ReadAmount parses the form of AppendBinary and returns the bytes after it. A length above 32,

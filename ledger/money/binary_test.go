@@ -91,10 +91,10 @@ func TestBinaryDoesNotAllocate(t *testing.T) {
 	small, large := MustParse(max64), Max
 	smallForm, largeForm := small.AppendBinary(nil), large.AppendBinary(nil)
 	buf := make([]byte, 0, 64)
-	noAllocation(t, "AppendBinary", func() { sinkBytes = small.AppendBinary(buf) })
-	noAllocation(t, "AppendBinary of a large amount", func() { sinkBytes = large.AppendBinary(buf) })
-	noAllocation(t, "ReadAmount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(smallForm) })
-	noAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
+	wantNoAllocation(t, "AppendBinary", func() { sinkBytes = small.AppendBinary(buf) })
+	wantNoAllocation(t, "AppendBinary of a large amount", func() { sinkBytes = large.AppendBinary(buf) })
+	wantNoAllocation(t, "ReadAmount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(smallForm) })
+	wantNoAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
 }
 
 // stored has every type of this package by value, as a record has them.

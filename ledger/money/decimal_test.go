@@ -162,12 +162,12 @@ func TestTextDoesNotAllocate(t *testing.T) {
 	small, smallText := MustParse(max64), []byte(max64)
 	large, largeText := Max, []byte(max256)
 	buf := make([]byte, 0, MaxDigits)
-	noAllocation(t, "Parse", func() { sinkAmount, sinkErr = Parse("123456789012345678") })
-	noAllocation(t, "Parse of many digits", func() { sinkAmount, sinkErr = Parse(max256) })
-	noAllocation(t, "ParseBytes", func() { sinkAmount, sinkErr = ParseBytes(smallText) })
-	noAllocation(t, "ParseBytes of many digits", func() { sinkAmount, sinkErr = ParseBytes(largeText) })
-	noAllocation(t, "AppendDecimal", func() { sinkBytes = small.AppendDecimal(buf) })
-	noAllocation(t, "AppendDecimal of many digits", func() { sinkBytes = large.AppendDecimal(buf) })
+	wantNoAllocation(t, "Parse", func() { sinkAmount, sinkErr = Parse("123456789012345678") })
+	wantNoAllocation(t, "Parse of many digits", func() { sinkAmount, sinkErr = Parse(max256) })
+	wantNoAllocation(t, "ParseBytes", func() { sinkAmount, sinkErr = ParseBytes(smallText) })
+	wantNoAllocation(t, "ParseBytes of many digits", func() { sinkAmount, sinkErr = ParseBytes(largeText) })
+	wantNoAllocation(t, "AppendDecimal", func() { sinkBytes = small.AppendDecimal(buf) })
+	wantNoAllocation(t, "AppendDecimal of many digits", func() { sinkBytes = large.AppendDecimal(buf) })
 }
 
 // FuzzParse compares Parse with the written rule and math/big.

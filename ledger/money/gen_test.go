@@ -26,8 +26,8 @@ var edges = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// amounts draws every bit length with the same probability, so that small and huge values, and
-// pairs on both sides of the fast paths, occur; edges are frequent.
+// amounts often draws an edge; otherwise it draws every bit length with the same probability. So small and huge values
+// occur, and pairs of which one or both can take a fast path.
 func amounts() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
@@ -60,8 +60,8 @@ func toBig(a Amount) *big.Int {
 	return n
 }
 
-// wantExact compares an operation's result with the exact one: they must be equal if the exact one
-// is an Amount, else the error must fit its sign.
+// wantExact compares an operation's result with the exact one. If the exact one is in the range of an Amount, they must
+// be equal; if not, the error must be ErrNegative or ErrOverflow.
 func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 	t.Helper()
 	switch {
@@ -81,9 +81,9 @@ func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 	}
 }
 
-func ten(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func noAllocation(t *testing.T, what string, f func()) {
+func wantNoAllocation(t *testing.T, what string, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, f); n != 0 {
 		t.Errorf("%s allocates %v times", what, n)

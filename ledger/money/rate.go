@@ -54,8 +54,8 @@ func (a Amount) Portion(bps BasisPoints) (Amount, error) {
 	return a.MulDivFloor(FromUint64(uint64(bps)), FromUint64(wholeBasisPoints))
 }
 
-// MaxRateDigits is the most digits of a rate's text. With it, a rate times any power of ten that
-// Convert multiplies by stays below 2^256.
+// MaxRateDigits is the largest number of digits in a rate's text. It is so small that a rate stays below 2^256
+// when Convert multiplies it by a power of ten.
 const MaxRateDigits = 38
 
 // Rate is a positive decimal number: the value of one major unit of a currency in major units of

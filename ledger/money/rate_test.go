@@ -77,7 +77,7 @@ func TestPortionRoundsDown(t *testing.T) {
 		{max256, 9999, "115780510028392463804028627910187039062484657667173999983053638249512338326971"},
 		{max256, 10001, ErrOverflow.Error()},
 	} {
-		if got := result(MustParse(c.amount).Portion(c.bps)); got != c.want {
+		if got := resultText(MustParse(c.amount).Portion(c.bps)); got != c.want {
 			t.Errorf("%s at %v bps = %s, want %s", c.amount, c.bps, got, c.want)
 		}
 	}
@@ -245,7 +245,7 @@ func TestConvertEdges(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ParseRate(%s): %v", c.rate, err)
 		}
-		if got := result(MustParse(c.amount).Convert(rate, c.from, c.to)); got != c.want {
+		if got := resultText(MustParse(c.amount).Convert(rate, c.from, c.to)); got != c.want {
 			t.Errorf("%s × %s, scale %d to %d = %s, want %s", c.amount, c.rate, c.from, c.to, got, c.want)
 		}
 	}
@@ -259,7 +259,7 @@ func TestConvertAgreesWithRat(t *testing.T) {
 		got, err := a.Convert(r, from, to)
 
 		exact.Mul(exact, new(big.Rat).SetInt(toBig(a)))
-		exact.Mul(exact, new(big.Rat).SetFrac(ten(to), ten(from)))
+		exact.Mul(exact, new(big.Rat).SetFrac(powerOfTen(to), powerOfTen(from)))
 		wantExact(t, "convert", got, err, new(big.Int).Quo(exact.Num(), exact.Denom()))
 	})
 }

@@ -101,9 +101,9 @@ func Accepted(code string) (Currency, bool) {
 
 // Unsupported is the specification's message for a currency that is not accepted. It repeats at most 32 bytes of the code.
 func Unsupported(code []byte) string {
-	const most = 32
-	if len(code) > most {
-		code = code[:most]
+	const maxBytes = 32
+	if len(code) > maxBytes {
+		code = code[:maxBytes]
 		for len(code) > 0 && !utf8.Valid(code) {
 			code = code[:len(code)-1]
 		}

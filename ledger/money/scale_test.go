@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// transactionScales is copied by hand from the project's decision on scales.
+// transactionScales is written by hand, as a second copy of the table.
 var transactionScales = map[string]int{
 	"RUB/": 2, "UAH/": 2, "AZN/": 2, "USD/": 2, "EUR/": 2, "GBP/": 2, "CHF/": 2, "TRY/": 2, "KZT/": 2,
 	"CAD/": 2, "SGD/": 2, "IDR/": 2,
@@ -74,7 +74,7 @@ func TestUnresolvedScales(t *testing.T) {
 		{"USD", "tron", Prod},   // fiat lives on no chain
 		{"JPY", "", Prod},       // not in the table
 		{"usd", "", Prod},       // case matters
-		{"USD", "", 0},          // a row for both environments does not apply to none
+		{"USD", "", 0},          // an asset without an environment has no scale
 		{"USD", "", 3},          //
 		{"USDT", "TRON", Prod},  //
 		{"USDT ", "tron", Prod}, //

@@ -21,7 +21,7 @@ func signedBig(s Signed) *big.Int {
 	return n
 }
 
-func signeds() *rapid.Generator[Signed] {
+func signedAmounts() *rapid.Generator[Signed] {
 	return rapid.Custom(func(t *rapid.T) Signed {
 		abs := amounts().Draw(t, "abs")
 		return Signed{Negative: rapid.Bool().Draw(t, "negative") && !abs.IsZero(), Abs: abs}
@@ -62,7 +62,7 @@ func TestSignedAgreesWithBig(t *testing.T) {
 			t.Fatalf("Neg = %v, want %v", d.Neg(), Difference(b, a))
 		}
 
-		s, o := signeds().Draw(t, "s"), signeds().Draw(t, "o")
+		s, o := signedAmounts().Draw(t, "s"), signedAmounts().Draw(t, "o")
 		x, y := signedBig(s), signedBig(o)
 		if s.Cmp(o) != x.Cmp(y) || s.Less(o) != (x.Cmp(y) < 0) {
 			t.Fatalf("Cmp(%v, %v) = %d, Less %v", s, o, s.Cmp(o), s.Less(o))
@@ -117,7 +117,7 @@ func TestSignedAddEdges(t *testing.T) {
 
 func TestSignedForms(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := signeds().Draw(t, "s")
+		s := signedAmounts().Draw(t, "s")
 		if parsed, err := ParseSigned(signedBig(s).String()); err != nil || parsed != s {
 			t.Fatalf("ParseSigned = %v, %v, want %v", parsed, err, s)
 		}

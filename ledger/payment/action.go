@@ -12,7 +12,7 @@ type Action struct {
 	Method       string        // "get" or "post"
 	URL          string        // where Params are sent; empty: nowhere
 	Params       []byte        // JSON object of strings (ActionParams); nil: none
-	Page         string        // where the service's hosted page sends the payer; empty: to URL
+	Page         string        // where the service's hosted page sends the payer; empty: it sends the payer to URL
 	PageUntil    ledger.Micros // when Page expires; 0: not before Until
 	Code         string        // the content of the QR code on the hosted page; empty: no code
 	Deposit      string        // the blockchain address for the payment, which the hosted page shows; empty: none
@@ -38,14 +38,14 @@ func ActionParams(named map[string]string) []byte {
 // Stale tells whether the deadline of the material to sign has passed. The deadline itself still counts as in time.
 func (a *Action) Stale(now ledger.Micros) bool { return a.ExpiresAt != 0 && now > a.ExpiresAt }
 
-// ended tells whether the rail has to publish the action again before it is shown. page is true if it is shown on
-// the payer's page.
-func (a *Action) ended(now ledger.Micros, page bool) bool {
-	return a.Stale(now) || page && a.PageUntil != 0 && now >= a.PageUntil
+// isStaleFor tells whether the rail has to publish the action again before it is shown. onPage is true if it is
+// shown on the payer's page.
+func (a *Action) isStaleFor(now ledger.Micros, onPage bool) bool {
+	return a.Stale(now) || onPage && a.PageUntil != 0 && now >= a.PageUntil
 }
 
 // wantsMaterial tells whether material may be submitted: either the rail asks for it, or the answer with the rail's
-// action was lost, so that this is not known.
+// action was lost, so that it is not known what the rail asks for.
 func (a *Action) wantsMaterial() bool {
 	return a.Material != nil || a.Type == "" && a.URL == "" && a.Page == "" && a.Destinations == nil
 }

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// charging → action_required: auth_params are set, the payer's time begins.
+// When a charge becomes action_required, auth_params are set and the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
@@ -44,7 +44,7 @@ func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
 	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 3s")
 }
 
-// The payer comes back, or submits the material: the provider continues.
+// When the payer comes back or submits the material, the provider is asked to continue the charge.
 func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
 		l := inState(t, payment.Payment, payment.ActionRequired)
@@ -59,7 +59,7 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	}
 }
 
-// DECISIONS: a wrong one-time password: rejected, `authentication_failed`.
+// A charge whose payer sends a wrong one-time password is rejected with the code authentication_failed.
 func TestARefusedActionIsRejected(t *testing.T) {
 	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.completes(true)
@@ -86,8 +86,7 @@ func TestALostCompletionIsAskedForAgain(t *testing.T) {
 	if !l.r.Answered() || l.r.Op != nil {
 		t.Errorf("%+v", l.r.Op)
 	}
-	// From now on the call is as lost as the payer's return: the rail has to report that it is
-	// ready.
+	// A second call is lost too. As long as the rail does not report that it is ready, the payer still has to act.
 	l.completes(false)
 	l.onAnswer(answers["still to act"])
 	if a := l.r.Action; l.r.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
@@ -113,7 +112,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 		"held":            inState(t, payment.Payment, payment.PaymentHeld),
 		"charged":         newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
 		"being cancelled": cancelling,
-		"hosted":          hosted(t),
+		"hosted":          newHosted(t),
 	} {
 		for _, material := range []bool{true, false} {
 			_, err := l.continues(material)
@@ -131,7 +130,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 	wantRefused(t, err, ledger.Conflict)
 	l.want(l.completes(false), "submit charging", "due 10s, ask op")
 	_, err = l.continues(false)
-	wantRefused(t, err, ledger.Conflict) // the operation is under way
+	wantRefused(t, err, ledger.Conflict) // an operation is under way already
 }
 
 // "Material submitted after expires_at is refused; request fresh material and start again": at
@@ -153,13 +152,13 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 	}
 }
 
-// DECISIONS: material without a required member leaves the payment unchanged, and the refusal
-// names the first missing member in the rail's order.
+// Material that lacks a required member leaves the payment unchanged. The refusal names the first missing member, in
+// the rail's order.
 func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	for _, c := range []struct {
 		requires []string
 		given    []string
-		field    string // empty: it is passed on
+		field    string // the refused field; empty if the material is passed on
 	}{
 		{nil, nil, ""},
 		{[]string{"otp"}, []string{"otp"}, ""},
@@ -174,7 +173,7 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
 		before := *l.r
-		d, err := l.c.Submit(l.r, hasTexts(c.given...), l.name())
+		d, err := l.c.Submit(l.r, hasTexts(c.given...), l.newRequestID())
 		wantUnchanged(t, before, l.r)
 		if c.field == "" {
 			if err != nil || d.Ask != payment.AskOp {
@@ -245,7 +244,7 @@ func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	}
 }
 
-// A rail that publishes an expired action, or none, reports no news.
+// An answer with an expired action, or with none, is no news.
 func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
@@ -266,7 +265,7 @@ func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
 	out.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
 	try := func(l *scenario) error {
 		if l == out {
-			_, err := l.c.Choose(l.r, "b1", l.name())
+			_, err := l.c.Choose(l.r, "b1", l.newRequestID())
 			return err
 		}
 		_, err := l.continues(true)
@@ -295,21 +294,21 @@ func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
 	l.onAnswer(answers["refused"])
 	_, err := l.continues(true)
 	wantRefused(t, err, ledger.Conflict)
-	_, err = l.c.Choose(l.r, "b1", l.name())
+	_, err = l.c.Choose(l.r, "b1", l.newRequestID())
 	wantRefused(t, err, ledger.Conflict)
 }
 
 func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
 	l := inState(t, payment.Payout, payment.Charging)
 	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
-	_, err := l.c.Choose(l.r, "b2", l.name())
+	_, err := l.c.Choose(l.r, "b2", l.newRequestID())
 	wantRefused(t, err, ledger.Invalid)
-	d := l.onRequest(l.c.Choose(l.r, "b1", l.name()))
+	d := l.onRequest(l.c.Choose(l.r, "b1", l.newRequestID()))
 	l.want(d, "submit charging", "due 10s, ask op")
 	if l.r.Op.Choice != "b1" {
 		t.Errorf("%+v", l.r.Op)
 	}
-	_, err = l.c.Choose(l.r, "b1", l.name())
+	_, err = l.c.Choose(l.r, "b1", l.newRequestID())
 	wantRefused(t, err, ledger.Conflict)
 }
 
@@ -336,8 +335,8 @@ func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 	}
 }
 
-// "A payer who does nothing for 30 minutes: rejected, `payer action expired`": an intent to void
-// at the provider, whose answer decides.
+// In the specification's words: "A payer who does nothing for 30 minutes: rejected, `payer action expired`". At that
+// time the service asks the provider to void the charge, and the provider's answer decides.
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
 		l := inState(t, kind, payment.ActionRequired)
@@ -358,7 +357,7 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	}
 }
 
-// The payer acted at the last moment: the provider refuses the void, and the charge stands.
+// If the payer acted at the last moment, the provider refuses the void, and the charge stands.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.onDue(30 * time.Minute)
@@ -371,7 +370,7 @@ func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
 	}
 }
 
-// Neither voided nor charged: it is tried again, with growing gaps.
+// A void that the provider refused is tried again, with growing gaps, until the charge is voided or charged.
 func TestRefusedVoidOfALapsedActionIsRetried(t *testing.T) {
 	l := inState(t, payment.Payment, payment.ActionRequired)
 	l.onDue(30 * time.Minute)
@@ -396,10 +395,10 @@ func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
 	}
 	l.completes(false)
 	for name, r := range map[string]*payment.Record{
-		"chosen already":    l.r,
-		"offers none":       inState(t, payment.Payment, payment.ActionRequired).r,
-		"asks for nothing":  inState(t, payment.Payout, payment.Charging).r,
-		"is not there long": hosted(t).r,
+		"chosen already":           l.r,
+		"offers none":              inState(t, payment.Payment, payment.ActionRequired).r,
+		"asks for nothing":         inState(t, payment.Payout, payment.Charging).r,
+		"waits on the hosted page": newHosted(t).r,
 	} {
 		if waiting, _ := r.Destination("b1"); waiting {
 			t.Errorf("what %s waits for a choice", name)

@@ -90,10 +90,10 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 	if a.RRN != "" {
 		d.Record.RRN = a.RRN
 	}
-	d.Record.remember(a)
+	d.Record.keepToken(a)
 	entry := d.Record.settlement()
 	if r := d.Record; r.Status.Held() {
-		// The answer to a commit was lost: the amount that was to be captured is the captured one.
+		// The answer to a commit was lost, so the amount that was to be captured has been captured.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
 			held := r.hold().Postings
@@ -102,7 +102,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 			entry = r.capture(held)
 		}
 	}
-	d.Counters = d.Record.counted(c.Org, c.room(d.Counters))
+	d.Counters = d.Record.settleVolumes(c.Org, c.room(d.Counters))
 	d.move(Settle, entry)
 	d.end(Failure{})
 }
@@ -135,7 +135,7 @@ func (c DecisionContext) declined(d *Decision, a Answer) {
 		return
 	}
 	d.move(Decline, d.Record.release())
-	d.giveUp(c, a.Failure.as(CardDeclined))
+	d.giveUp(c, a.Failure.orCode(CardDeclined))
 }
 
 func (c DecisionContext) failed(d *Decision, a Answer) {
@@ -143,11 +143,12 @@ func (c DecisionContext) failed(d *Decision, a Answer) {
 		d.arrive()
 	}
 	d.move(Fail, d.Record.release())
-	d.giveUp(c, a.Failure.as(ProcessingError))
+	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// notFound decides on "unknown reference". After the first one the charge is inquired once more, a
-// provider time-out later. A second one in a row means that the call never arrived. A charge that the provider has known cannot become unknown.
+// notFound decides on the answer "unknown reference". After the first one the charge is inquired once more, a provider
+// time-out later. A second one in a row means that the call never arrived. A charge that the provider has known cannot
+// become unknown.
 func (c DecisionContext) notFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
@@ -177,7 +178,7 @@ func (c DecisionContext) notFound(d *Decision) bool {
 func (c DecisionContext) act(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.Known = 0, true
-	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.ended(ledger.MicrosOf(c.Now), true)) {
+	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.isStaleFor(ledger.MicrosOf(c.Now), true)) {
 		return c.unchanged(d, a)
 	}
 	r.Inquiries = 0

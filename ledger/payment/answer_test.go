@@ -13,7 +13,7 @@ import (
 
 var otp = &payment.Action{Type: "none", Material: []byte(`{"otp":""}`)}
 
-// answers maps the names of the grid's columns to answers.
+// answers has the answers of a provider, by the names that the tests use for them.
 var answers = map[string]payment.Answer{
 	"charged":      {Verdict: payment.VerdictCharged, RRN: "123456789012"},
 	"pending":      {Verdict: payment.VerdictPending},
@@ -49,13 +49,12 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	return l
 }
 
-// The effect of every answer in every state in which the rail has the charge, after an inquiry
-// at the due instant: the events, the state, the entries and the next inquiry. The states are
-// the specification's. A time-out never fails a charge, and a held or waiting charge stays so
-// until its time is over.
+// The table has the effect of every answer in every state in which the rail has the charge: the events, the state, the
+// entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a charge, and a charge that
+// is held or waits for its payer stays so until its time is over.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
-	rail := func(self, holds, settles, voids string) map[string]string {
-		wait := "await: " + self + ", due 10s"
+	atRail := func(status, holds, settles, voids string) map[string]string {
+		wait := "await: " + status + ", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "fail: failed" + voids + ", release 100, final", "held": holds + ", due 168h0m0s",
@@ -63,8 +62,8 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
 		}
 	}
-	held := func(self, voids string) map[string]string {
-		wait, again := "await: "+self+", due 168h0m0s", "await: "+self+", due 10s"
+	held := func(status, voids string) map[string]string {
+		wait, again := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
@@ -97,17 +96,17 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	}{
 		{payment.Payment, payment.Authorizing, first(in, "posted", "")},
 		{payment.Payment, payment.ActionRequired, payer(in, "posted", "")},
-		{payment.Payment, payment.Charging, rail("charging", in, "posted", "")},
-		{payment.Payment, payment.PreAuthorized3DS, rail("pre_authorized_3ds", in, "posted", "")},
-		{payment.Payment, payment.AuthRequired, rail("auth_required", in, "posted", "")},
-		{payment.Payment, payment.Unknown, rail("unknown", in, "posted", "")},
-		{payment.Payment, payment.Cancelled, rail("cancelled", in, "posted", "")},
+		{payment.Payment, payment.Charging, atRail("charging", in, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", in, "posted", "")},
+		{payment.Payment, payment.AuthRequired, atRail("auth_required", in, "posted", "")},
+		{payment.Payment, payment.Unknown, atRail("unknown", in, "posted", "")},
+		{payment.Payment, payment.Cancelled, atRail("cancelled", in, "posted", "")},
 		{payment.Payment, payment.PaymentHeld, held("payment_suspended", ", void")},
 		{payment.Payout, payment.Authorizing, first(out, "capture", ", void")},
 		{payment.Payout, payment.ActionRequired, payer(out, "capture", ", void")},
-		{payment.Payout, payment.Charging, rail("charging", out, "capture", ", void")},
-		{payment.Payout, payment.PreAuthorized3DS, rail("pre_authorized_3ds", out, "capture", ", void")},
-		{payment.Payout, payment.Cancelled, rail("cancelled", out, "capture", ", void")},
+		{payment.Payout, payment.Charging, atRail("charging", out, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", out, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, atRail("cancelled", out, "capture", ", void")},
 		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
 	} {
 		if len(c.want) != len(answers) {
@@ -117,7 +116,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			l := inState(t, c.kind, c.in)
 			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
 			before, decided := *l.r, l.r
-			if got := brief(l.onAnswer(answers[name])); got != want {
+			if got := summaryOf(l.onAnswer(answers[name])); got != want {
 				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
 			}
 			wantUnchanged(t, before, decided)
@@ -125,7 +124,7 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 	}
 }
 
-func brief(d payment.Decision) string {
+func summaryOf(d payment.Decision) string {
 	var names []string
 	phase := ""
 	for _, e := range d.Events {
@@ -210,7 +209,7 @@ func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	for name, l := range map[string]*scenario{
 		"charged":                 newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
-		"rejected by no terminal": {t: t, c: cas, r: cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
+		"rejected by no terminal": {t: t, c: testContext, r: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
 			if _, ok := l.c.Answered(l.r, a); ok {
@@ -218,7 +217,7 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 			}
 		}
 	}
-	for answer, a := range answers { // money that moves after all is a late settlement
+	for answer, a := range answers { // but money that moves after all is recorded
 		l := inState(t, payment.Payment, payment.Charging)
 		l.onAnswer(answers["refused"])
 		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
@@ -227,8 +226,8 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 	}
 }
 
-// "Its answer decides": an answer about a charge that is being voided, captured or refunded has
-// no effect until the operation's own answer arrives.
+// An answer about a charge that is being voided, captured or refunded has no effect. Only the answer to that operation
+// decides.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	for name, l := range map[string]*scenario{
 		"void":    inState(t, payment.Payment, payment.Charging),
@@ -261,8 +260,8 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 	}
 }
 
-// DECISIONS, "Simulator": unknown reference twice, a provider time-out apart, means that the
-// call never arrived: failed, `interrupted`.
+// If the provider answers "unknown reference" twice, a provider time-out apart, the call never arrived, and the charge
+// fails with the code interrupted.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
 	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
 		l := inState(t, payment.Payout, in)
@@ -328,8 +327,8 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 	}
 }
 
-// A rail that chooses the next inquiry is asked then, but never at the same instant again: a
-// manual clock would stay there forever.
+// If a rail chooses the time of the next inquiry, it is asked then, but never twice at the same instant: a manual clock
+// would stay at that instant forever.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
 	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		l := inState(t, payment.Payment, payment.Charging)
@@ -340,7 +339,7 @@ func TestRailChoosesTheNextInquiry(t *testing.T) {
 	}
 }
 
-// The specification: "rails pass through further non-final states".
+// In the specification's words: "rails pass through further non-final states".
 func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct {
@@ -356,12 +355,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
 	l = inState(t, payment.Payment, payment.ActionRequired)
-	if got, want := brief(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	if got, want := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -12,20 +12,20 @@ import (
 	"mizan/ledger/payment"
 )
 
-// books is the naive ledger of the tests: sums of postings in unbounded integers, counters, and
-// each record's open hold.
+// books is the naive ledger of the tests. It has the sums of postings in unbounded integers, the counters, and the
+// postings of each record's open hold.
 type books struct {
 	t        *rapid.T
 	accounts map[ledger.Account]*sums
 	counters map[string]*big.Int
-	held     map[ledger.ID][]ledger.Posting
+	holds    map[ledger.ID][]ledger.Posting
 }
 
 // sums are an account's totals by side (ledger.Debit, ledger.Credit).
 type sums struct{ posted, pending [3]big.Int }
 
 func newBooks(t *rapid.T) *books {
-	return &books{t: t, accounts: map[ledger.Account]*sums{}, counters: map[string]*big.Int{}, held: map[ledger.ID][]ledger.Posting{}}
+	return &books{t: t, accounts: map[ledger.Account]*sums{}, counters: map[string]*big.Int{}, holds: map[ledger.ID][]ledger.Posting{}}
 }
 
 func number(a money.Amount) *big.Int {
@@ -90,20 +90,20 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 	closes := e.Entry.Postings
 	switch e.Entry.Phase {
 	case ledger.Pending:
-		if b.held[id] != nil {
+		if b.holds[id] != nil {
 			b.t.Fatalf("%s holds twice", e.Name)
 		}
-		b.held[id] = slices.Clone(e.Entry.Postings)
+		b.holds[id] = slices.Clone(e.Entry.Postings)
 		b.hold(e.Entry.Postings, 1)
 		return
 	case ledger.Capture:
 		closes = e.Entry.Released
 		fallthrough
 	case ledger.Void:
-		if !slices.Equal(b.held[id], closes) {
-			b.t.Fatalf("%s closes %v, %v is held", e.Name, closes, b.held[id])
+		if !slices.Equal(b.holds[id], closes) {
+			b.t.Fatalf("%s closes %v, %v is held", e.Name, closes, b.holds[id])
 		}
-		delete(b.held, id)
+		delete(b.holds, id)
 		b.hold(closes, -1)
 	}
 	if e.Entry.Phase != ledger.Void {
@@ -135,36 +135,36 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	if net[at] == nil {
 		net[at] = new(big.Int)
 	}
-	net[at].Add(net[at], change) // a partner's two accounts count as one here
+	net[at].Add(net[at], change) // net does not tell a partner's two accounts apart
 
-	own := b.account(p.Account, p.Asset)
+	account := b.account(p.Account, p.Asset)
 	spilt := new(big.Int)
 	if p.Spill != "" {
 		other := b.account(p.Spill, p.Asset)
 		if p.Side == ledger.Credit {
-			spilt = least(other.owed(), amount)
+			spilt = coveredPart(other.owed(), amount)
 		} else {
-			spilt.Sub(amount, least(own.available(), amount))
+			spilt.Sub(amount, coveredPart(account.available(), amount))
 		}
 		other.posted[p.Side].Add(&other.posted[p.Side], spilt)
 	}
-	own.posted[p.Side].Add(&own.posted[p.Side], amount.Sub(amount, spilt))
+	account.posted[p.Side].Add(&account.posted[p.Side], amount.Sub(amount, spilt))
 }
 
-// least returns the lesser of the available sum, if positive, and an amount.
-func least(there, amount *big.Int) *big.Int {
+// coveredPart returns the part of an amount that the available sum covers; zero if that sum is negative.
+func coveredPart(available, amount *big.Int) *big.Int {
 	switch {
-	case there.Sign() < 0:
+	case available.Sign() < 0:
 		return new(big.Int)
-	case there.Cmp(amount) > 0:
+	case available.Cmp(amount) > 0:
 		return new(big.Int).Set(amount)
 	}
-	return there
+	return available
 }
 
 func (b *books) count(g *ledger.CounterGuard) {
 	known := slices.ContainsFunc([]string{"headroom/", "volume/", "settled/"}, func(kind string) bool { return strings.HasPrefix(g.Key, kind) })
-	if g.Org != cas.Org || !known || g.Window != "" {
+	if g.Org != testContext.Org || !known || g.Window != "" {
 		b.t.Fatalf("counter %s %s", g.Key, g.Window)
 	}
 	n := b.counters[g.Key]
@@ -182,9 +182,9 @@ func (b *books) count(g *ledger.CounterGuard) {
 	}
 }
 
-// countersAccept tells whether all counters accept a command, and which one refuses. Each is checked
-// after the changes of those before it.
-func (b *books) countersAccept(d *payment.Decision) (refuses int, bears bool) {
+// countersAccept tells whether all counters accept a decision, and returns the index of the first that refuses it. Each
+// is checked after the changes of those before it.
+func (b *books) countersAccept(d *payment.Decision) (refusing int, accepted bool) {
 	moved := map[string]*big.Int{}
 	for i := range d.Counters {
 		g := &d.Counters[i]
@@ -239,7 +239,7 @@ func (b *books) fund(asset money.Asset, amount money.Amount) {
 	net := map[ledger.Account]*big.Int{}
 	b.post(&ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: amount}, net)
 	b.post(&ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: amount}, net)
-	guard := ledger.Headroom(cas.Org, asset, amount)
+	guard := ledger.Headroom(testContext.Org, asset, amount)
 	b.count(&guard)
 }
 
@@ -253,15 +253,15 @@ func (b *books) check() {
 			assets[a.Asset] = new(balance)
 		}
 		total := assets[a.Asset]
-		room := b.counters["headroom/"+a.Asset.String()]
+		reserved := b.counters["headroom/"+a.Asset.String()]
 		for side, sign := range map[ledger.Side]int64{ledger.Debit: 1, ledger.Credit: -1} {
 			total.posted.Add(&total.posted, new(big.Int).Mul(&s.posted[side], big.NewInt(sign)))
 			total.pending.Add(&total.pending, new(big.Int).Mul(&s.pending[side], big.NewInt(sign)))
-			if s.posted[side].Sign() != 0 && (room == nil || s.posted[side].Cmp(room) > 0) {
-				b.t.Fatalf("%v: %v posted on %v, %v is reserved", a, &s.posted[side], side, room)
+			if s.posted[side].Sign() != 0 && (reserved == nil || s.posted[side].Cmp(reserved) > 0) {
+				b.t.Fatalf("%v: %v posted on %v, %v is reserved", a, &s.posted[side], side, reserved)
 			}
-			if s.pending[side].Sign() != 0 && (room == nil || s.pending[side].Cmp(room) > 0) {
-				b.t.Fatalf("%v: %v pending on %v, %v is reserved", a, &s.pending[side], side, room)
+			if s.pending[side].Sign() != 0 && (reserved == nil || s.pending[side].Cmp(reserved) > 0) {
+				b.t.Fatalf("%v: %v pending on %v, %v is reserved", a, &s.pending[side], side, reserved)
 			}
 		}
 		if strings.HasSuffix(string(a.Path), ":receivable") && s.owed().Sign() < 0 {

@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "conversion, payment": the source leg goes to the position, the destination leg out
-// of it. If the fee leaves nothing, there is only the source leg.
+// In a converted payment, money in the source's asset goes into the exchange position, and money in the destination's
+// asset comes out of it. If the fee leaves nothing to convert, there is only the source's part.
 func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 	for want, on := range map[string]*payment.Terms{
 		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": convertingTerms(feeDeducted(250, "3"), usd, rub, "92.5"),
@@ -32,8 +32,8 @@ func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
 	l.want(l.onAnswer(answers["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
 }
 
-// "Refund and reversal use the charge's rate, cumulative floor": the total returned at the
-// destination is the conversion of the total returned at the source.
+// Refunds and reversals use the charge's rate. The total returned at the destination is the total returned at the
+// source, converted and rounded down.
 func TestConvertedRefundsInParts(t *testing.T) {
 	for _, c := range []struct {
 		refundCase
@@ -41,7 +41,7 @@ func TestConvertedRefundsInParts(t *testing.T) {
 		rate     string
 	}{
 		// 98 × 0.333 = 32.6, 486 × 0.333 = 161.8, 972 × 0.333 = 323.7: 32, 129 and 162.
-		{refundCase{"the fee goes back", "1000", refundable(feeDeducted(250, "3")), []refunded{
+		{refundCase{"the fee goes back", "1000", refundable(feeDeducted(250, "3")), []refundPart{
 			{"100", "100", "Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
 				"Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB*, Dr I:fees 2", "102, reserve 32 " + rub.String()},
 			{"400", "400", "Cr A:provider 400, Dr Q:fx_position 388, Cr Q:fx_position 129 RUB, Dr L:partner:1:available 129 RUB, Dr I:fees 12",
@@ -50,44 +50,43 @@ func TestConvertedRefundsInParts(t *testing.T) {
 				"Cr A:provider 500, Dr Q:fx_position 486, Cr Q:fx_position 162 RUB, Dr L:partner:1:available 162 RUB*, Dr I:fees 14", "514, reserve 162 " + rub.String()},
 		}}, usd, rub, "0.333"},
 		// 1000 × 0.333 is more than the 323 that arrived, because the fee stays.
-		{refundCase{"the fee stays", "1000", feeDeducted(250, "3"), []refunded{
+		{refundCase{"the fee stays", "1000", feeDeducted(250, "3"), []refundPart{
 			{"", "1000", "Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB",
 				"Cr A:provider 1000, Dr Q:fx_position 1000, Cr Q:fx_position 333 RUB, Dr L:partner:1:available 333 RUB*", "1000, reserve 333 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		{refundCase{"on top", "1000", refundable(feeOnTop(250, "3")), []refunded{
+		{refundCase{"on top", "1000", refundable(feeOnTop(250, "3")), []refundPart{
 			{"999", "1026", "Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB, Dr I:fees 27",
 				"Cr A:provider 1026, Dr Q:fx_position 999, Cr Q:fx_position 332 RUB, Dr L:partner:1:available 332 RUB*, Dr I:fees 27", "1053, reserve 332 " + rub.String()},
 			{"1", "2", "Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB, Dr I:fees 1",
 				"Cr A:provider 2, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*, Dr I:fees 1", "3, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
 		// 0.3, 0.6, 0.9 and 1.3: nothing is returned until the sum reaches a whole unit.
-		{refundCase{"unit by unit", "4", feeDeducted(0, "0"), []refunded{
+		{refundCase{"unit by unit", "4", feeDeducted(0, "0"), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1", "Cr A:provider 1, Dr Q:fx_position 1", "1"},
 			{"2", "2", "Cr A:provider 2, Dr Q:fx_position 2", "Cr A:provider 2, Dr Q:fx_position 2", "2"},
 			{"1", "1", "Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB",
 				"Cr A:provider 1, Dr Q:fx_position 1, Cr Q:fx_position 1 RUB, Dr L:partner:1:available 1 RUB*", "1, reserve 1 " + rub.String()},
 		}}, usd, rub, "0.333"},
-		{refundCase{"USDT to IDR", "1234567", feeDeducted(0, "0"), []refunded{
+		{refundCase{"USDT to IDR", "1234567", feeDeducted(0, "0"), []refundPart{
 			{"234567", "234567", "Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR",
 				"Cr A:provider 234567, Dr Q:fx_position 234567, Cr Q:fx_position 367109 IDR, Dr L:partner:1:available 367109 IDR*", "234567, reserve 367109 " + idr.String()},
 			{"", "1000000", "Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR",
 				"Cr A:provider 1000000, Dr Q:fx_position 1000000, Cr Q:fx_position 1565050 IDR, Dr L:partner:1:available 1565050 IDR*", "1000000, reserve 1565050 " + idr.String()},
 		}}, tron, idr, "15650.5"},
-		// If the fee exceeded the amount, nothing crossed the position, and nothing crosses
-		// back.
-		{refundCase{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refunded{
+		// If the fee exceeded the amount, nothing crossed the exchange position, and a refund does not cross it either.
+		{refundCase{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refundPart{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"},
 		}}, usd, rub, "92.5"},
-		{refundCase{"a fee that is the amount and stays", "50", feeDeducted(0, "50"), []refunded{
+		{refundCase{"a fee that is the amount and stays", "50", feeDeducted(0, "50"), []refundPart{
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
-		{refundCase{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refunded{
+		{refundCase{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refundPart{
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
 	} {
 		l := newCharged(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
-		l.refundsAs(c.name, "charged", c.parts)
+		l.checkRefunds(c.name, "charged", c.parts)
 	}
 }
 
@@ -125,12 +124,12 @@ func TestConvertedReversalIsTheUnrefundedRest(t *testing.T) {
 			l.refunds(c.refund)
 			l.onOpAnswer(answers["charged"])
 		}
-		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
+		d, ok := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
 		if !ok {
 			t.Fatalf("%s: not reversed", c.name)
 		}
 		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
-		if got := figures(d.Return.Record); got != c.figures || d.Return.Record.DestAsset() != rub {
+		if got := amountsText(d.Return.Record); got != c.figures || d.Return.Record.DestAsset() != rub {
 			t.Errorf("%s: the return shows %s of %v, want %s", c.name, got, d.Return.Record.DestAsset(), c.figures)
 		}
 		if err := d.Return.Events[0].Entry.Check(); err != nil {

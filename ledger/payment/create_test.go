@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// Reasons to reject a create before routing, with the specification's exact texts; credentials
-// are checked before return addresses.
+// The reasons to reject a create before routing have the specification's exact texts. Credentials are checked before
+// return addresses.
 func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind   payment.Type
@@ -40,65 +40,65 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 	}
 }
 
-// A create is the intent to call its provider, with headroom for every outcome: the amount, and
-// the fee once more, in case it becomes the partner's debt.
+// A create records the intent to call its provider, and reserves headroom for every outcome: the amount, and the fee
+// once more, in case it becomes the partner's debt.
 func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 	l := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
-	l.want(l.c.Create(txid, 1, l.r.Request, terms(feeDeducted(250, "3"))),
+	l.want(l.c.Create(transactionID, 1, l.r.Request, terms(feeDeducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
 		"due 10s, ask submit, reserve 10251")
-	if r := l.r; r.Terminal != term || r.Route != "simulator" || r.ID != txid || r.Partner != 1 || r.Answered() {
+	if r := l.r; r.Terminal != terminalID || r.Route != "simulator" || r.ID != transactionID || r.Partner != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
 }
 
-// POSTINGS, "payout accepted": held before the provider is called, refused if the available
-// balance does not cover it within the overdraft limit.
+// A payout's money is held before the provider is called. The payout is refused if the available balance and the
+// overdraft limit do not cover it.
 func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 	on := terms(feeDeducted(100, "0"))
 	on.Overdraft = money.MustParse("50")
 	l := newScenario(t, payment.Payout, "1000", on)
-	l.want(l.c.Create(txid, 1, l.r.Request, on),
+	l.want(l.c.Create(transactionID, 1, l.r.Request, on),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -50, reserve 1010")
-	l.want(l.c.Create(txid, 1, l.r.Request, terms(feeOnTop(100, "0"))),
+	l.want(l.c.Create(transactionID, 1, l.r.Request, terms(feeOnTop(100, "0"))),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
 }
 
-// POSTINGS, "conversion, payout": both assets are held, and headroom is reserved in both.
+// Money of a converted payout is held in both assets, and headroom is reserved in both.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
 	on := convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108")
 	l := newScenario(t, payment.Payout, "100000", on)
-	l.want(l.c.Create(txid, 1, l.r.Request, on),
+	l.want(l.c.Create(transactionID, 1, l.r.Request, on),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 101000, reserve 10692000 "+tron.String())
 }
 
 func TestARejectedCreateHoldsNothing(t *testing.T) {
-	l := &scenario{t: t, c: cas}
-	d := l.apply(cas.Reject(txid, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
+	l := &scenario{t: t, c: testContext}
+	d := l.apply(testContext.Reject(transactionID, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
 	l.want(d, "create created", "refuse rejected", "final")
-	if r := d.Record; figures(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
+	if r := d.Record; amountsText(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-func hosted(t *testing.T) *scenario {
+func newHosted(t *testing.T) *scenario {
 	t.Helper()
-	l := &scenario{t: t, c: cas}
+	l := &scenario{t: t, c: testContext}
 	req := request(payment.Payment, "1000")
 	req.Method, req.ReturnURL, req.FailURL = "", "", ""
-	l.want(l.apply(cas.Host(txid, 1, req)), "create created", "due 30m0s")
+	l.want(l.apply(testContext.Host(transactionID, 1, req)), "create created", "due 30m0s")
 	return l
 }
 
 func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
-	l := hosted(t)
-	if r := l.r; !r.AwaitsPayer() || !r.Answered() || figures(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
+	l := newHosted(t)
+	if r := l.r; !r.AwaitsPayer() || !r.Answered() || amountsText(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
 	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).r; r.AwaitsPayer() {
@@ -107,15 +107,15 @@ func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
 }
 
 func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
-	l := hosted(t)
+	l := newHosted(t)
 	waiting, before := l.r, *l.r
 	d := l.apply(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
 	l.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
-	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || figures(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
+	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	wantUnchanged(t, before, waiting)
-	l = hosted(t)
+	l = newHosted(t)
 	d = l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
 	l.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
@@ -124,7 +124,7 @@ func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
 }
 
 func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
-	l := hosted(t)
+	l := newHosted(t)
 	d := l.apply(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
 	l.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no terminal available" || r.Method != "sbp" {
@@ -132,10 +132,10 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 	}
 }
 
-// DECISIONS: a payer who does nothing for --action-ttl: rejected, `payer action expired`. Before
-// its due instant, as after a restart, nothing happens.
+// If the payer does nothing for the time of --action-ttl, the transaction is rejected with the code
+// payer_action_expired. If it is checked before its due instant, as after a restart, nothing happens.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
-	l := hosted(t)
+	l := newHosted(t)
 	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("it expired early")
 	}
@@ -149,8 +149,7 @@ func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
 	}
 }
 
-// DECISIONS: a rejected or failed-before-submission terminal cascades to the
-// next; an unknown outcome never does.
+// Another terminal is tried if the first one refused or was never reached, but not if the outcome is unknown.
 func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
 	first := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
 	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
@@ -169,37 +168,37 @@ func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
 	}
 }
 
-func elsewhere(f payment.Fees) *payment.Terms {
+func otherTerminalTerms(f payment.Fees) *payment.Terms {
 	on := terms(f)
-	on.Terminal, on.Route = next, "another"
+	on.Terminal, on.Route = otherID, "another"
 	return on
 }
 
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
 	first, before := l.r, *l.r
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(feeDeducted(0, "20")))
+	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
 		t.Fatal("not rerouted by a command")
 	}
 	l.apply(d)
 	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
 	r := d.Record
-	if figures(r) != "1000 980 980 20" || r.Terminal != next || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
+	if amountsText(r) != "1000 980 980 20" || r.Terminal != otherID || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
-	if got, want := r.Attempts[0], (payment.Attempt{Terminal: term, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
+	if got, want := r.Attempts[0], (payment.Attempt{Terminal: terminalID, Failure: payment.Failure{Code: payment.CardDeclined}, At: ledger.MicrosOf(now), Outcome: payment.AttemptRefused}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	wantUnchanged(t, before, first)
 }
 
-// Each decision has its own attempts: a decision that the writer refuses changes neither the old
-// record nor the next decision.
+// Each decision has a list of attempts of its own. So a decision that the writer refuses changes neither the old record
+// nor the next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for range 3 {
-		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, elsewhere(feeDeducted(0, "0")))
+		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
 		l.apply(d)
 	}
 	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
@@ -211,27 +210,27 @@ func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
 	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, elsewhere(feeOnTop(0, "30")))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, otherTerminalTerms(feeOnTop(0, "30")))
 	l.want(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, release 1010, reserve 1060")
 }
 
-// A second terminal converts and the first does not, and the reverse.
+// The second terminal may convert although the first does not, or the other way round.
 func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "0")))
+	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
 	l.apply(d)
 	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
-	if l.r.DestAsset() != usd || figures(l.r) != "1000 1000 1000 0" {
-		t.Errorf("%s of %v", figures(l.r), l.r.DestAsset())
+	if l.r.DestAsset() != usd || amountsText(l.r) != "1000 1000 1000 0" {
+		t.Errorf("%s of %v", amountsText(l.r), l.r.DestAsset())
 	}
 }
 
 func TestTerminalExcludedByItsTermsIsSkipped(t *testing.T) {
 	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "1000"))); ok {
+	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}
 	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {

@@ -117,28 +117,28 @@ type Credentials struct {
 func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
 // Continue routes a hosted transaction to a terminal.
-func (c DecisionContext) Continue(r *Record, with Credentials, t *Terms) Decision {
+func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms) Decision {
 	d := next(r)
-	d.Record.brings(with)
+	d.Record.takeCredentials(entered)
 	c.begin(&d, t)
 	return d
 }
 
 // RefuseContinue ends a hosted transaction whose payer has entered credentials, without routing it to a terminal.
-func (c DecisionContext) RefuseContinue(r *Record, with Credentials, why Failure, attempts ...Attempt) Decision {
+func (c DecisionContext) RefuseContinue(r *Record, entered Credentials, why Failure, attempts ...Attempt) Decision {
 	d := next(r)
 	d.Record.Attempts = attempts
-	d.Record.brings(with)
+	d.Record.takeCredentials(entered)
 	d.refuse(why)
 	return d
 }
 
 // takeCredentials stores the payment method that the payer entered.
-func (r *Record) brings(with Credentials) {
-	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = with.Method, with.CardBIN, with.CardLast4, with.CardFingerprint
-	r.PayerIP, r.Attempted = with.PayerIP, with.Attempted
+func (r *Record) takeCredentials(entered Credentials) {
+	r.Method, r.CardBIN, r.CardLast4, r.CardFingerprint = entered.Method, entered.CardBIN, entered.CardLast4, entered.CardFingerprint
+	r.PayerIP, r.Attempted = entered.PayerIP, entered.Attempted
 	if r.Asset.Network == "" {
-		r.Asset.Network = with.Network
+		r.Asset.Network = entered.Network
 	}
 }
 
@@ -176,7 +176,7 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 		d.Counters = make([]ledger.CounterGuard, 0, 1+len(t.Bounds))
 	}
 	d.Counters = r.reserve(c.Org, d.Counters)
-	d.count(c.Org, t.Bounds)
+	d.reserveVolumes(c.Org, t.Bounds)
 	d.Due = c.after(c.Inquire)
 	d.Ask = AskSubmit
 }
@@ -185,11 +185,11 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 // becomes final. ok is false if the other terminal's terms exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
 	d = next(r)
-	d.Counters = r.reserved(c.Org, nil)
+	d.Counters = r.unreserve(c.Org, nil)
 	d.move(Reroute, r.release())
-	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.as(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
+	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
 	if a.Verdict == VerdictNotSent {
-		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.as(ProcessingError)
+		tried.Outcome, tried.Failure = AttemptNotSent, a.Failure.orCode(ProcessingError)
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
 	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
@@ -218,18 +218,18 @@ func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 	return to
 }
 
-// reserved appends the guards that release what reserve has reserved.
-func (r *Record) reserved(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+// unreserve appends the guards that release what reserve and reserveVolumes have reserved.
+func (r *Record) unreserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
 		to = append(to, ledger.HeadroomBack(org, r.SettlementAsset, r.Dest))
 	}
-	return r.less(org, r.Amount, to)
+	return r.releaseVolumes(org, r.Amount, to)
 }
 
-// freed returns the guards that release the surplus of a partial capture: what the whole charge reserved, less what
-// its captured part needs.
-func (r *Record) freed(whole *Record, org ledger.ID) []ledger.CounterGuard {
+// releaseSurplus returns the guards that release the surplus of a partial capture: what the whole charge reserved, less
+// what its captured part needs.
+func (r *Record) releaseSurplus(whole *Record, org ledger.ID) []ledger.CounterGuard {
 	var to []ledger.CounterGuard
 	if less := must(plus(whole.AmountWithFee, whole.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !less.IsZero() {
 		to = append(to, ledger.HeadroomBack(org, r.Asset, less))
@@ -262,7 +262,7 @@ func (c DecisionContext) after(d time.Duration) ledger.Micros { return ledger.Mi
 
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c DecisionContext, why Failure) {
-	d.Counters = d.Record.reserved(c.Org, c.room(d.Counters))
+	d.Counters = d.Record.unreserve(c.Org, c.room(d.Counters))
 	d.Record.Volumes = nil
 	d.end(why)
 }

@@ -6,7 +6,7 @@ import "slices"
 // the same in every language. The zero value is success. docs/api.md has the catalogue.
 type Code string
 
-// The codes (DECISIONS, "Payments"). The list is closed: adapters map each reason of their rail to one of these
+// The codes. The list is closed: adapters map each reason of their rail to one of these
 // codes.
 const (
 	UnexpectedCard       Code = "unexpected_card"
@@ -61,9 +61,9 @@ type Failure struct {
 // IsZero tells whether nothing failed.
 func (f Failure) IsZero() bool { return f == Failure{} }
 
-// as returns the failure unchanged if its code is published. If not, it returns one with the given code and the
-// rail's own text.
-func (f Failure) as(code Code) Failure {
+// orCode returns the failure unchanged if its code is published. If not, it returns a failure with the given code and
+// the rail's own text.
+func (f Failure) orCode(code Code) Failure {
 	if !f.Code.Published() {
 		f.Code = code
 	}

@@ -36,7 +36,7 @@ func TestFailuresAreDescribedInThePartnersLanguage(t *testing.T) {
 	}
 }
 
-// The closed list of DECISIONS, "Payments", by hand, with the descriptions that did not change.
+// The list of codes is closed. Here it is written by hand, with the English descriptions that are fixed.
 func TestEveryCodeHasASentenceInEachLanguageOfTheCatalogue(t *testing.T) {
 	exact := map[string]string{
 		"unexpected_card": "unexpected card", "return_urls_missing": "return_url/fail_url params not specified", "no_terminal": "no terminal available",

@@ -24,11 +24,11 @@ var (
 	bsc  = money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}
 	ton  = money.Asset{Currency: "TON", Network: "ton", Env: money.Prod}
 
-	now  = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
-	cas  = payment.DecisionContext{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
-	term = uuid.MustParse("11111111-1111-4111-8111-111111111111")
-	next = uuid.MustParse("22222222-2222-4222-8222-222222222222")
-	txid = uuid.UUID{2}
+	now           = time.Date(2026, 9, 3, 10, 0, 0, 0, time.UTC)
+	testContext   = payment.DecisionContext{Org: uuid.UUID{1}, Now: now, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	terminalID    = uuid.MustParse("11111111-1111-4111-8111-111111111111")
+	otherID       = uuid.MustParse("22222222-2222-4222-8222-222222222222")
+	transactionID = uuid.UUID{2}
 )
 
 // week is the default holding time of a terminal.
@@ -55,7 +55,7 @@ func refundable(f payment.Fees) payment.Fees {
 }
 
 func terms(f payment.Fees) *payment.Terms {
-	return &payment.Terms{Terminal: term, Route: "simulator", Fees: f, Asset: usd, HoldTTL: week}
+	return &payment.Terms{Terminal: terminalID, Route: "simulator", Fees: f, Asset: usd, HoldTTL: week}
 }
 
 func twoPhase(on *payment.Terms) *payment.Terms {
@@ -80,19 +80,19 @@ func convertingTerms(f payment.Fees, from, to money.Asset, rate string) *payment
 // scenario is a transaction under test: each step decides on its record, which then becomes the
 // decision's record.
 type scenario struct {
-	t    testing.TB
-	c    payment.DecisionContext
-	r    *payment.Record
-	asks byte // number of operations so far
+	t        testing.TB
+	c        payment.DecisionContext
+	r        *payment.Record
+	requests byte // number of operations so far
 }
 
 // newScenario creates a transaction on a terminal.
 func newScenario(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
 	t.Helper()
-	l := &scenario{t: t, c: cas}
+	l := &scenario{t: t, c: testContext}
 	req := request(kind, amount)
 	req.Asset = on.Asset
-	l.apply(l.c.Create(txid, 1, req, on))
+	l.apply(l.c.Create(transactionID, 1, req, on))
 	return l
 }
 
@@ -118,7 +118,7 @@ func (l *scenario) apply(d payment.Decision) payment.Decision {
 	return d
 }
 
-// onAnswer returns the decision on an answer about the charge; the answer must have an effect.
+// onAnswer applies and returns the decision on an answer about the charge. The answer must have an effect.
 func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
 	d, ok := l.c.Answered(l.r, a)
@@ -128,7 +128,7 @@ func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
 	return l.apply(d)
 }
 
-// onOpAnswer returns the decision on an answer about the operation under way; the answer must have an
+// onOpAnswer applies and returns the decision on an answer about the operation under way. The answer must have an
 // effect.
 func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	l.t.Helper()
@@ -139,13 +139,13 @@ func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
 	return l.apply(d)
 }
 
-// name returns the id of the next operation, shown as "op 1", "op 2".
-func (l *scenario) name() ledger.ID {
-	l.asks++
-	return uuid.UUID{9, l.asks}
+// newRequestID returns a new id for an operation.
+func (l *scenario) newRequestID() ledger.ID {
+	l.requests++
+	return uuid.UUID{9, l.requests}
 }
 
-func part(amount string) *money.Amount {
+func amountPointer(amount string) *money.Amount {
 	if amount == "" {
 		return nil
 	}
@@ -153,20 +153,20 @@ func part(amount string) *money.Amount {
 	return &a
 }
 
-// refunds requests a refund of an amount, or of the whole rest.
+// refunds requests a refund of an amount, or of all that is left if the amount is empty.
 func (l *scenario) refunds(amount string) payment.Decision {
 	l.t.Helper()
-	return l.onRequest(l.c.Refund(l.r, part(amount), l.name()))
+	return l.onRequest(l.c.Refund(l.r, amountPointer(amount), l.newRequestID()))
 }
 
 func (l *scenario) commits(amount string) payment.Decision {
 	l.t.Helper()
-	return l.onRequest(l.c.Commit(l.r, part(amount), l.name()))
+	return l.onRequest(l.c.Commit(l.r, amountPointer(amount), l.newRequestID()))
 }
 
 func (l *scenario) cancels() payment.Decision {
 	l.t.Helper()
-	return l.onRequest(l.c.Cancel(l.r, l.name()))
+	return l.onRequest(l.c.Cancel(l.r, l.newRequestID()))
 }
 
 func (l *scenario) completes(material bool) payment.Decision {
@@ -174,13 +174,13 @@ func (l *scenario) completes(material bool) payment.Decision {
 	return l.onRequest(l.continues(material))
 }
 
-// continues continues a charge: the payer came back from the rail, or submitted all required
-// material.
+// continues decides to continue a charge whose payer has submitted all required material, or has come back from the
+// rail.
 func (l *scenario) continues(material bool) (payment.Decision, error) {
 	if material {
-		return l.c.Submit(l.r, hasTexts("otp", "signature"), l.name())
+		return l.c.Submit(l.r, hasTexts("otp", "signature"), l.newRequestID())
 	}
-	return l.c.Complete(l.r, l.name())
+	return l.c.Complete(l.r, l.newRequestID())
 }
 
 // hasTexts returns a function that tells whether the material has a text of that name.
@@ -199,11 +199,11 @@ func (l *scenario) onRequest(d payment.Decision, err error) payment.Decision {
 	return l.apply(d)
 }
 
-// onDue decides at an instant for which the record waits.
+// onDue moves the clock and decides what the record needs at its due instant.
 func (l *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, bool) {
 	l.t.Helper()
 	l.c.Now = l.c.Now.Add(after)
-	ask, d, decided := l.c.OnDue(l.r, false, l.name())
+	ask, d, decided := l.c.OnDue(l.r, false, l.newRequestID())
 	if decided {
 		l.apply(d)
 	}
@@ -294,9 +294,9 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 		p := &list[i]
 		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side]
 		switch p.Account {
-		case ledger.ProviderReceivable(term):
+		case ledger.ProviderReceivable(terminalID):
 			line += "A:provider"
-		case ledger.ProviderReceivable(next):
+		case ledger.ProviderReceivable(otherID):
 			line += "A:provider:next"
 		default:
 			line += string(p.Account)
@@ -317,12 +317,13 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 	return strings.Join(all, ", ")
 }
 
-// figures formats a record's amounts: with fee, at the destination, the merchant's, the fee.
-func figures(r *payment.Record) string {
+// amountsText formats a record's amounts: the amount with the fee, the amount at the destination, the merchant's amount
+// and the fee.
+func amountsText(r *payment.Record) string {
 	return fmt.Sprintf("%v %v %v %v", r.AmountWithFee, r.Dest, r.Merchant, r.Fee)
 }
 
-// wantUnchanged fails the test if the decision changed the old record.
+// wantUnchanged fails the test if a decision has changed the record that it was decided on.
 func wantUnchanged(t testing.TB, before payment.Record, after *payment.Record) {
 	t.Helper()
 	if !reflect.DeepEqual(before, *after) {

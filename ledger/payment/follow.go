@@ -29,7 +29,7 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: requested, From: r.Status}
 	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.Refunded, requested)).Sub(r.RefundedFee))
 	d.Record.addRefund(c)
-	f := d.Record.refund()
+	f := d.Record.refundFlow()
 	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})
 	d.Counters = d.Record.refundHeadroom(c.Org, f, false)
 	c.ask(&d)
@@ -126,7 +126,7 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	const op = "payment.Submit"
 	now := ledger.MicrosOf(c.Now)
 	switch {
-	case r.late(now):
+	case r.payersTimeIsOver(now):
 		return Decision{}, tooLate(op)
 	case r.Status != ActionRequired || r.Op != nil:
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for its payer")
@@ -143,8 +143,9 @@ func (c DecisionContext) Submit(r *Record, has func(name string) bool, request l
 	return c.complete(r, request), nil
 }
 
-// late tells whether the payer's time is over. It stays true during the void at the provider and afterwards.
-func (r *Record) late(now ledger.Micros) bool {
+// payersTimeIsOver tells whether the payer's time to act is over. It stays true during the void at the provider and
+// afterwards.
+func (r *Record) payersTimeIsOver(now ledger.Micros) bool {
 	if r.Status == ActionRequired {
 		return now >= r.Action.Until
 	}
@@ -156,9 +157,10 @@ func tooLate(op string) *ledger.Refusal {
 }
 
 // Ended tells whether the rail has to publish the payer's action again before it is shown: if the material's
-// deadline has passed or, with page, if the rail's own page has expired. After the payer's time it is false.
-func (r *Record) Ended(now ledger.Micros, page bool) bool {
-	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.ended(now, page)
+// deadline has passed or, if it is shown on the payer's page, the rail's own page has expired. After the payer's time
+// it is false.
+func (r *Record) Ended(now ledger.Micros, onPage bool) bool {
+	return r.Status == ActionRequired && r.Op == nil && now < r.Action.Until && r.Action.isStaleFor(now, onPage)
 }
 
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
@@ -176,7 +178,7 @@ func (c DecisionContext) Choose(r *Record, id string, request ledger.ID) (Decisi
 	const op = "payment.Choose"
 	waiting, offered := r.Destination(id)
 	switch {
-	case r.late(ledger.MicrosOf(c.Now)):
+	case r.payersTimeIsOver(ledger.MicrosOf(c.Now)):
 		return Decision{}, tooLate(op)
 	case !waiting || r.Op != nil:
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the transaction does not wait for a receiving institution")
@@ -202,8 +204,9 @@ func (r *Record) Destination(id string) (waiting, offered bool) {
 	return true, false
 }
 
-// over returns the end of the payer's time or of the hold; 0 if the charge waits for neither.
-func (r *Record) over() ledger.Micros {
+// waitsUntil returns the end of the payer's time or of the hold; 0 if the charge waits neither for the payer nor for a
+// commit.
+func (r *Record) waitsUntil() ledger.Micros {
 	switch {
 	case r.Status == ActionRequired:
 		return r.Action.Until
@@ -217,7 +220,7 @@ func (r *Record) over() ledger.Micros {
 // time or of the hold, or an earlier inquiry if the rail asks for one or did not answer. After that end, or while
 // the rail processes the charge, the gaps between inquiries grow.
 func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
-	switch over := r.over(); {
+	switch over := r.waitsUntil(); {
 	case over <= ledger.MicrosOf(c.Now):
 		return c.again(&r.Inquiries, a)
 	case a.Again > 0, a.Verdict == VerdictUnknown, a.Verdict == VerdictNotFound:
@@ -248,7 +251,7 @@ func (r *Record) OperationAmount() (money.Amount, money.Asset) {
 		if r.Op.Late {
 			return r.AmountWithFee, r.Asset
 		}
-		return r.refund().provider, r.Asset
+		return r.refundFlow().provider, r.Asset
 	}
 	return money.Amount{}, r.Asset
 }
@@ -275,7 +278,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 	switch a.Verdict {
 	case VerdictCharged:
 		if o.Kind == OpCapture {
-			d.Record.remember(a)
+			d.Record.keepToken(a)
 		}
 		c.done(&d)
 	case VerdictRefused, VerdictFailed, VerdictNotSent:
@@ -335,11 +338,11 @@ func (d *Decision) undecided() {
 func (c DecisionContext) done(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
-		held, whole := r.hold().Postings, *r
+		held, original := r.hold().Postings, *r
 		assertPriced(r.price(o.Amount))
-		d.Counters = r.freed(&whole, c.Org)
+		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
-		d.Counters = r.counted(c.Org, c.room(d.Counters))
+		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
 		d.move(Capture, r.capture(held))
 		d.end(Failure{})
 	case o.Kind == OpVoid:
@@ -354,7 +357,7 @@ func (c DecisionContext) done(d *Decision) {
 		r.endRefund(c, RefundSucceeded, Failure{})
 		r.Op = nil
 	default:
-		f := r.refund()
+		f := r.refundFlow()
 		d.move(RefundDone, &ledger.Entry{Phase: ledger.Capture, Postings: r.refundPostings(f, true), Released: r.refundPostings(f, false)})
 		r.Refunded, r.RefundedFee = plus(r.Refunded, o.Amount), plus(r.RefundedFee, o.RefundedFee)
 		r.endRefund(c, RefundSucceeded, Failure{})
@@ -367,7 +370,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
 		d.move(CommitRefused, nil)
-		r.Failure, r.Op = why.as(ProcessingError), nil
+		r.Failure, r.Op = why.orCode(ProcessingError), nil
 		d.Due = r.HoldUntil
 	case o.Kind == OpVoid:
 		// The charge's status explains why the void failed: inquire it now, and again later.
@@ -380,7 +383,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		r.endRefund(c, RefundFailed, why.ofRefund())
 		r.Op = nil
 	default:
-		f := r.refund()
+		f := r.refundFlow()
 		event := RefundRefused
 		if !r.Refunded.IsZero() {
 			event = FurtherRefundRefused

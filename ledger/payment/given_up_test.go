@@ -7,8 +7,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// The service gives up a charge whose payer does nothing. The rail did not refuse it, and the
-// rail's "failed" is the outcome of our void.
+// The service gives up a charge whose payer does nothing. The rail did not refuse that charge, and a later "failed" from
+// the rail only reports that the charge was voided, so it corrects nothing.
 func TestExpiredPayerActionIsNotCorrected(t *testing.T) {
 	l := inState(t, payment.Payment, payment.ActionRequired)
 	_, d, decided := l.onDue(30 * time.Minute)

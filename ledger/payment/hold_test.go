@@ -16,8 +16,8 @@ func newHeld(t testing.TB, kind payment.Type, amount string, on *payment.Terms) 
 	return l
 }
 
-// POSTINGS, "held": the charge's entry as pending, with the partner's whole line on the
-// available account. The capture splits it.
+// While money is held, the charge's entry is pending, with the partner's whole line on the available account. Only the
+// capture splits this line.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
 	l.want(l.onAnswer(answers["held"]),
@@ -35,25 +35,25 @@ func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
 		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"final")
-	if l.r.Captured.String() != "1000" || l.r.HoldUntil != 0 || l.r.Op != nil || figures(l.r) != "1000 972 972 28" {
+	if l.r.Captured.String() != "1000" || l.r.HoldUntil != 0 || l.r.Op != nil || amountsText(l.r) != "1000 972 972 28" {
 		t.Errorf("%+v", l.r)
 	}
 }
 
-// The fee is recomputed for the captured part, and the rest of the hold is released with its
-// headroom: 1028 − 413, 1056 − 426.
+// The fee is computed anew for the captured part. The rest of the hold is released, and so is its headroom: 1028 − 413
+// and 1056 − 426.
 func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	l.commits("400")
-	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || figures(l.r) != "1000 972 972 28" {
-		t.Errorf("%v is asked for, %s held", amount, figures(l.r))
+	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || amountsText(l.r) != "1000 972 972 28" {
+		t.Errorf("%v is asked for, %s held", amount, amountsText(l.r))
 	}
 	l.want(l.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 615, final")
-	if r := l.r; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || figures(r) != "400 387 387 13" {
-		t.Errorf("%s of %v", figures(r), r.Captured)
+	if r := l.r; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || amountsText(r) != "400 387 387 13" {
+		t.Errorf("%s of %v", amountsText(r), r.Captured)
 	}
 
 	l = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
@@ -74,8 +74,8 @@ func TestPartialCaptureBelowItsFeeLeavesThePartnerInDebt(t *testing.T) {
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 980, final")
-	if figures(l.r) != "20 0 -8 28" {
-		t.Errorf("%s", figures(l.r))
+	if amountsText(l.r) != "20 0 -8 28" {
+		t.Errorf("%s", amountsText(l.r))
 	}
 }
 
@@ -102,28 +102,28 @@ func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
 		"release 505, final")
 }
 
-// "Hold captured, never more than held."
+// A commit never captures more than is held.
 func TestWhatCanBeCommitted(t *testing.T) {
 	held := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
-		_, err := held.c.Commit(held.r, part(amount), held.name())
+		_, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID())
 		wantRefused(t, err, code)
 	}
 	for _, amount := range []string{"1", "1000"} {
-		if _, err := held.c.Commit(held.r, part(amount), held.name()); err != nil {
+		if _, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID()); err != nil {
 			t.Errorf("%s: %v", amount, err)
 		}
 	}
 	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	_, err := payout.c.Commit(payout.r, part("10"), payout.name())
+	_, err := payout.c.Commit(payout.r, amountPointer("10"), payout.newRequestID())
 	wantRefused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
 	for name, l := range map[string]*scenario{
 		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),
 		"charging":        inState(t, payment.Payment, payment.Charging),
 		"action_required": inState(t, payment.Payment, payment.ActionRequired),
-		"hosted":          hosted(t),
+		"hosted":          newHosted(t),
 	} {
-		if _, err := l.c.Commit(l.r, nil, l.name()); err == nil {
+		if _, err := l.c.Commit(l.r, nil, l.newRequestID()); err == nil {
 			t.Errorf("%s was committed", name)
 		} else {
 			wantRefused(t, err, ledger.Conflict)
@@ -131,7 +131,7 @@ func TestWhatCanBeCommitted(t *testing.T) {
 	}
 }
 
-// "Capture against cancel: exactly one wins, the other gets 409."
+// Of a commit and a cancel exactly one wins, and the other gets 409.
 func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	committing := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	committing.commits("")
@@ -139,11 +139,11 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	cancelling.cancels()
 	for _, l := range []*scenario{committing, cancelling} {
 		for range 2 { // before and after the provider has timed out
-			_, err := l.c.Commit(l.r, nil, l.name())
+			_, err := l.c.Commit(l.r, nil, l.newRequestID())
 			wantRefused(t, err, ledger.Conflict)
-			_, err = l.c.Cancel(l.r, l.name())
+			_, err = l.c.Cancel(l.r, l.newRequestID())
 			wantRefused(t, err, ledger.Conflict)
-			_, err = l.c.Refund(l.r, nil, l.name())
+			_, err = l.c.Refund(l.r, nil, l.newRequestID())
 			wantRefused(t, err, ledger.NotReversible)
 			l.onOpAnswer(answers["nothing"])
 		}
@@ -156,7 +156,7 @@ func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 		l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 		l.commits("400")
 		l.want(l.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
-		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || figures(r) != "1000 1000 1000 0" {
+		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || amountsText(r) != "1000 1000 1000 0" {
 			t.Errorf("%s: %+v", name, r)
 		}
 		l.commits("")
@@ -204,7 +204,7 @@ func TestACancelReleasesTheHold(t *testing.T) {
 		"release 1010, final")
 }
 
-// A charge in status charging can be voided too; a payment then holds nothing.
+// A charge that has not settled can be voided too; a payment holds nothing then.
 func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
 		l := inState(t, payment.Payment, status)
@@ -219,20 +219,20 @@ func TestACancelBeforeSettlementFails(t *testing.T) {
 	}
 }
 
-// "Never at a provider, or charged: not_reversible."
+// A cancel is refused as not_reversible if the charge never reached a provider, or has settled.
 func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := inState(t, payment.Payment, payment.Charging)
 	closed.onAnswer(answers["refused"])
 	returned := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	decision, _ := returned.c.DecideReversal(returned.r, 7, next, payment.Failure{})
+	decision, _ := returned.c.DecideReversal(returned.r, 7, otherID, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
-		"hosted":      hosted(t).r,
+		"hosted":      newHosted(t).r,
 		"authorizing": newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
 		"charged":     returned.r,
 		"reversed":    decision.Record,
 		"rejected":    closed.r,
 	} {
-		_, err := cas.Cancel(r, next)
+		_, err := testContext.Cancel(r, otherID)
 		if err == nil {
 			t.Errorf("%s was cancelled", name)
 			continue
@@ -241,7 +241,7 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	}
 }
 
-// "If the provider says charged after all, the transaction is charged."
+// If the provider reports after a void that the charge settled, the transaction is charged.
 func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.cancels()
@@ -259,8 +259,7 @@ func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
 		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
 }
 
-// The inquiry about the charge's status may be lost: it is repeated, and not only when the
-// hold's time is over.
+// The inquiry about the charge's status may be lost. It is repeated before the hold's time is over.
 func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.cancels()
@@ -273,7 +272,7 @@ func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
 		t.Fatalf("it asks %v", ask)
 	}
 	l.want(l.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
-	if ask, _, decided := l.c.OnDue(l.r, true, next); ask != payment.AskNothing || decided {
+	if ask, _, decided := l.c.OnDue(l.r, true, otherID); ask != payment.AskNothing || decided {
 		t.Errorf("held as before, it asks %v", ask)
 	}
 }
@@ -291,7 +290,7 @@ func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
 	l.cancels() // it can be tried again
 }
 
-// Authorisation expiry: the hold is voided at the provider when its time is over.
+// A hold is voided at the provider when its time is over.
 func TestExpiredHoldIsVoided(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	if _, _, decided := l.onDue(week - time.Microsecond); decided {
@@ -309,7 +308,7 @@ func TestExpiredHoldIsVoided(t *testing.T) {
 	}
 }
 
-// A void that the provider did not grant is repeated, with growing gaps.
+// A void that the provider refused is repeated, with growing gaps.
 func TestFailedVoidOfAnExpiredHoldIsRetried(t *testing.T) {
 	l := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
 	l.onDue(week)
@@ -323,7 +322,7 @@ func TestFailedVoidOfAnExpiredHoldIsRetried(t *testing.T) {
 	l.want(d, "lapse payout_suspended", "due 10s, ask op")
 }
 
-// A commit that is refused after the hold's time leads to the lapse at once.
+// If a commit is refused after the hold's time, the hold lapses at once.
 func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.c.Now = now.Add(week - time.Second)
@@ -335,7 +334,7 @@ func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
 	}
 }
 
-// A hold by the rail of a one-phase terminal can't be committed: it is voided at once.
+// If the rail of a one-phase terminal holds money, nobody can commit the hold, so it is voided at once.
 func TestHoldOnAOnePhaseTerminalIsVoided(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.onAnswer(answers["held"])
@@ -344,7 +343,7 @@ func TestHoldOnAOnePhaseTerminalIsVoided(t *testing.T) {
 	}
 }
 
-// POSTINGS, "conversion" of a hold: a partial capture reduces the held amounts of both assets.
+// A partial capture of a converted hold reduces the held amounts of both assets.
 func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(250, "3"), usd, rub, "0.333"))
 	l.commits("400")
@@ -352,8 +351,7 @@ func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
 		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 615, release 195 "+rub.String()+", final")
-	// If the fee takes the whole part, nothing crosses the position: the partner owes at the
-	// source.
+	// If the fee takes the whole captured part, nothing is converted, and the partner's debt is in the source's asset.
 	l = newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "28"), usd, rub, "0.333"))
 	l.commits("20")
 	l.want(l.onOpAnswer(answers["charged"]),

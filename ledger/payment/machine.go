@@ -60,13 +60,13 @@ var Machine = fsm.MustCompile(
 			Expire:     {To: Rejected, Why: "the provider voided what the payer let pass; nothing moved"},
 			VoidFailed: {To: ActionRequired, Why: "the provider did not void it: it is asked how the charge stands"},
 		},
-		Charging:         moving(Charging),
-		PreAuthorized3DS: moving(PreAuthorized3DS),
-		AuthRequired:     moving(AuthRequired),
-		Unknown:          moving(Unknown),
-		Cancelled:        moving(Cancelled),
-		PaymentHeld:      held(PaymentHeld),
-		PayoutHeld:       held(PayoutHeld),
+		Charging:         atRailSteps(Charging),
+		PreAuthorized3DS: atRailSteps(PreAuthorized3DS),
+		AuthRequired:     atRailSteps(AuthRequired),
+		Unknown:          atRailSteps(Unknown),
+		Cancelled:        atRailSteps(Cancelled),
+		PaymentHeld:      heldSteps(PaymentHeld),
+		PayoutHeld:       heldSteps(PayoutHeld),
 		Charged: {
 			Refund:        {To: Charged, Why: "the intent to return money; it is held"},
 			RefundPending: {To: Refunding, Why: "the rail takes its time, or has not said whether it returned the money"},
@@ -87,13 +87,13 @@ var Machine = fsm.MustCompile(
 			FurtherRefundRefused: {To: Refunded, Why: "the rail refused to return more; it is held no more"},
 			Reverse:              {To: Reversed, Why: "the rail took back what was not refunded"},
 		},
-		Rejected: late(Rejected, row{Correct: {To: Failed, Why: "the rail corrects itself: it had failed, not refused"}}),
-		Failed:   late(Failed, row{}),
+		Rejected: addLateSteps(Rejected, row{Correct: {To: Failed, Why: "the rail corrects itself: it had failed, not refused"}}),
+		Failed:   addLateSteps(Failed, row{}),
 		Reversed: {},
 	})
 
-// moving returns the steps out of the status self, in which the rail is processing the charge.
-func moving(self Status) row {
+// atRailSteps returns the steps out of a status in which the rail is processing the charge.
+func atRailSteps(status Status) row {
 	r := row{
 		Settle:      {To: Charged, Why: "the provider confirmed"},
 		HoldPayment: {To: PaymentHeld, Why: "two-phase: authorised, the money is held until commit or cancel"},
@@ -101,46 +101,46 @@ func moving(self Status) row {
 		Act:         {To: ActionRequired, Why: "the provider asks the payer to act"},
 		Decline:     {To: Rejected, Why: "the rail refused; nothing moved"},
 		Fail:        {To: Failed, Why: "a processing error, or the call never arrived; nothing moved"},
-		Await:       {To: self, Why: "no answer yet; the provider is asked again later"},
-		Submit:      {To: self, Why: "the payer has acted: the provider is to go on"},
-		Cancel:      {To: self, Why: "the intent to void it at the provider"},
+		Await:       {To: status, Why: "no answer yet; the provider is asked again later"},
+		Submit:      {To: status, Why: "the payer has acted: the provider is to go on"},
+		Cancel:      {To: status, Why: "the intent to void it at the provider"},
 		Void:        {To: Failed, Why: "the provider voided it; nothing moved"},
-		VoidFailed:  {To: self, Why: "the provider did not void it: it is asked how the charge stands"},
+		VoidFailed:  {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
 	}
-	for status, event := range passes {
-		if status != self {
-			r[event] = Step{To: status, Why: "a state of the rail's own: not final"}
+	for other, event := range passes {
+		if other != status {
+			r[event] = Step{To: other, Why: "a state of the rail's own: not final"}
 		}
 	}
-	if self != Charging {
+	if status != Charging {
 		r[Process] = Step{To: Charging, Why: "the rail is past a state of its own"}
 	}
 	return r
 }
 
-// held returns the steps out of the status self, in which money is held until commit or cancel.
-func held(self Status) row {
+// heldSteps returns the steps out of a status in which money is held until commit or cancel.
+func heldSteps(status Status) row {
 	return row{
-		Commit:        {To: self, Why: "the intent to capture at the provider"},
+		Commit:        {To: status, Why: "the intent to capture at the provider"},
 		Capture:       {To: Charged, Why: "the provider captured; the rest of the hold is released"},
-		CommitRefused: {To: self, Why: "the provider did not capture; the money is still held"},
-		Cancel:        {To: self, Why: "the intent to void it at the provider"},
-		Lapse:         {To: self, Why: "the hold is too old: the intent to void it at the provider"},
+		CommitRefused: {To: status, Why: "the provider did not capture; the money is still held"},
+		Cancel:        {To: status, Why: "the intent to void it at the provider"},
+		Lapse:         {To: status, Why: "the hold is too old: the intent to void it at the provider"},
 		Void:          {To: Failed, Why: "the provider voided it; the hold is released"},
-		VoidFailed:    {To: self, Why: "the provider did not void it: it is asked how the charge stands"},
-		Await:         {To: self, Why: "no answer yet; the provider is asked again later"},
+		VoidFailed:    {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
+		Await:         {To: status, Why: "no answer yet; the provider is asked again later"},
 		Settle:        {To: Charged, Why: "the provider says that it has captured"},
 		Fail:          {To: Failed, Why: "the provider says that it holds nothing any more; the hold is released"},
 	}
 }
 
-// late adds to r the steps of a closed transaction for which money moves after all.
-func late(self Status, r row) row {
-	r[SettleLate] = Step{To: self, Why: "money moved after all: it is in suspense"}
-	r[GiveBack] = Step{To: self, Why: "the intent to return money in suspense"}
-	r[GaveBack] = Step{To: self, Why: "the rail returned money in suspense"}
-	r[GiveBackFailed] = Step{To: self, Why: "the rail did not return it: it stays in suspense"}
-	r[Await] = Step{To: self, Why: "no answer yet; the provider is asked again later"}
+// addLateSteps adds to a row the steps of a closed transaction for which money moves after all, and returns the row.
+func addLateSteps(status Status, r row) row {
+	r[SettleLate] = Step{To: status, Why: "money moved after all: it is in suspense"}
+	r[GiveBack] = Step{To: status, Why: "the intent to return money in suspense"}
+	r[GaveBack] = Step{To: status, Why: "the rail returned money in suspense"}
+	r[GiveBackFailed] = Step{To: status, Why: "the rail did not return it: it stays in suspense"}
+	r[Await] = Step{To: status, Why: "no answer yet; the provider is asked again later"}
 	return r
 }
 

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "rewrite the machine's report")
 // steps are the transitions out of a state: event → next state. A missing event is refused.
 type steps map[payment.Event]payment.Status
 
-// vocabulary lists every event, copied by hand, so that a new event needs its column here.
+// vocabulary lists every event, copied by hand, so that a new event must be added to the test.
 var vocabulary = []payment.Event{
 	"create", "refuse", "route", "authorise", "reroute", "process", "act", "reissue", "submit", "hold_payment", "hold_payout", "settle", "decline", "fail", "await",
 	"pass_pre_authorized_3ds", "pass_auth_required", "pass_unknown", "pass_cancelled",
@@ -24,9 +24,8 @@ var vocabulary = []payment.Event{
 	"reverse", "return", "correct", "settle_late", "give_back", "gave_back", "give_back_failed",
 }
 
-// grid is the specification's transition table, row by row, with the steps that
-// DECISIONS, "Payments", adds to it: intents stay in their state until the
-// provider's answer moves them.
+// grid is the specification's transition table, row by row, and the steps of intents, which leave the status as it is
+// until the provider's answer changes it.
 var grid = map[payment.Status]steps{
 	// (none) → created; a return "is its own transaction", settled from the start.
 	"none": {"create": "created", "return": "charged"},
@@ -44,14 +43,15 @@ var grid = map[payment.Status]steps{
 		"submit": "charging", "decline": "rejected", "act": "action_required", "reissue": "action_required", "await": "action_required",
 		"cancel": "action_required", "lapse": "action_required", "void": "failed", "expire": "rejected", "void_failed": "action_required",
 	},
-	// Intermediate states, whose transitions are "not shown": as charging, and back to it.
+	// A rail's intermediate states, which the specification's table does not show. They have the steps of charging, and
+	// one back to charging.
 	"pre_authorized_3ds": atRailSteps("pre_authorized_3ds", steps{"process": "charging"}),
 	"auth_required":      atRailSteps("auth_required", steps{"process": "charging"}),
 	"unknown":            atRailSteps("unknown", steps{"process": "charging"}),
 	"cancelled":          atRailSteps("cancelled", steps{"process": "charging"}),
 	// held, two-phase → charged by commit, failed by cancel or expiry.
-	"payment_suspended": suspended("payment_suspended"),
-	"payout_suspended":  suspended("payout_suspended"),
+	"payment_suspended": suspendedSteps("payment_suspended"),
+	"payout_suspended":  suspendedSteps("payout_suspended"),
 	// charged → refunded, refunding, reversed.
 	"charged": {
 		"refund": "charged", "refund_pending": "refunding", "refund_done": "refunded", "refund_refused": "charged",
@@ -66,7 +66,7 @@ var grid = map[payment.Status]steps{
 		"refund": "refunded", "refund_pending": "refunding", "refund_done": "refunded", "further_refund_refused": "refunded",
 		"reverse": "reversed",
 	},
-	// rejected → failed by a rail's correction; late money is given back (POSTINGS).
+	// rejected → failed by a rail's correction. Money that moves after all is given back.
 	"rejected": {
 		"correct":     "failed",
 		"settle_late": "rejected", "give_back": "rejected", "gave_back": "rejected", "give_back_failed": "rejected", "await": "rejected",
@@ -77,23 +77,23 @@ var grid = map[payment.Status]steps{
 	"reversed": {},
 }
 
-// atRailSteps returns the steps while the rail has the charge, in any of those statuses.
-func atRailSteps(self payment.Status, more steps) steps {
+// atRailSteps returns the steps out of a status in which the rail has the charge, with the given ones added.
+func atRailSteps(status payment.Status, more steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
 		"hold_payment": "payment_suspended", "hold_payout": "payout_suspended",
-		"await": self, "submit": self, "cancel": self, "void": "failed", "void_failed": self,
+		"await": status, "submit": status, "cancel": status, "void": "failed", "void_failed": status,
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
-	delete(row, "pass_"+payment.Event(self)) // it is the status already
+	delete(row, "pass_"+payment.Event(status)) // it is the status already
 	maps.Copy(row, more)
 	return row
 }
 
-func suspended(self payment.Status) steps {
+func suspendedSteps(status payment.Status) steps {
 	return steps{
-		"commit": self, "capture": "charged", "commit_refused": self, "cancel": self, "lapse": self, "void": "failed", "void_failed": self,
-		"await": self, "settle": "charged", "fail": "failed",
+		"commit": status, "capture": "charged", "commit_refused": status, "cancel": status, "lapse": status, "void": "failed", "void_failed": status,
+		"await": status, "settle": "charged", "fail": "failed",
 	}
 }
 

@@ -16,14 +16,14 @@ type flow struct {
 	dest     money.Signed // the partner's part in the destination's asset, if converted
 }
 
-// charge returns the flow of a settled payment.
-func (r *Record) charge() flow {
+// chargeFlow returns the flow of a settled payment.
+func (r *Record) chargeFlow() flow {
 	return flow{provider: r.AmountWithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
-// refunded returns the flow of all refunds together, given the total of the refunded amounts and of the returned
+// refundsFlow returns the flow of all refunds together, given the total of the refunded amounts and of the returned
 // fees. If the payer paid the fee on top of the amount, a refund returns both.
-func (r *Record) refunded(amount, fee money.Amount) flow {
+func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
 	if r.Fees.OnTop {
 		f.provider = plus(amount, fee)
@@ -35,8 +35,8 @@ func (r *Record) refunded(amount, fee money.Amount) flow {
 	return f
 }
 
-// less returns the flow that is left after subtracting another.
-func (f flow) less(o flow) flow {
+// minus returns the flow that is left after another one is subtracted.
+func (f flow) minus(o flow) flow {
 	return flow{
 		provider: must(f.provider.Sub(o.provider)),
 		partner:  must(f.partner.Add(o.partner.Neg())),
@@ -54,14 +54,14 @@ func (r *Record) refundedFee(refunded money.Amount) money.Amount {
 	return must(r.Fee.MulDivFloor(refunded, r.Settled()))
 }
 
-// in returns the postings of incoming money: Dr provider / Cr partner, Cr fees. If splits is
+// paymentPostings returns the postings of incoming money: Dr provider / Cr partner, Cr fees. If splits is
 // set, the partner's credit first pays the partner's debt. If the fee is more than the amount,
 // the partner's line is a debit.
-func (r *Record) in(f flow, splits bool) []ledger.Posting {
+func (r *Record) paymentPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Debit, splits)
 }
 
-// refundPostings returns the postings of money returned to the payer: those of in with opposite sides.
+// refundPostings returns the postings of money returned to the payer: those of paymentPostings with opposite sides.
 func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 	return r.postings(f, ledger.Credit, splits)
 }
@@ -87,9 +87,9 @@ func (r *Record) crosses() bool {
 	return !r.Rate.IsZero() && !r.Merchant.Negative && !r.Merchant.IsZero()
 }
 
-// out returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
+// payoutPostings returns a payout's postings: Dr partner amount_with_fee / Cr provider amount_dest, Cr
 // fees. A converted payout crosses the exchange position.
-func (r *Record) out() []ledger.Posting {
+func (r *Record) payoutPostings() []ledger.Posting {
 	l := r.lines()
 	l.add(ledger.PartnerAvailable(r.Partner), r.Asset, ledger.Debit, r.AmountWithFee)
 	if r.Rate.IsZero() {
@@ -107,9 +107,9 @@ func (r *Record) out() []ledger.Posting {
 // provider, a two-phase payment once it is authorised.
 func (r *Record) hold() *ledger.Entry {
 	if r.Type == Payout {
-		return &ledger.Entry{Phase: ledger.Pending, Postings: r.out()}
+		return &ledger.Entry{Phase: ledger.Pending, Postings: r.payoutPostings()}
 	}
-	return &ledger.Entry{Phase: ledger.Pending, Postings: r.in(r.charge(), false)}
+	return &ledger.Entry{Phase: ledger.Pending, Postings: r.paymentPostings(r.chargeFlow(), false)}
 }
 
 // holds tells whether money of the charge is held.
@@ -128,7 +128,7 @@ func (r *Record) release() *ledger.Entry {
 // settlement returns the entry that a confirmation books.
 func (r *Record) settlement() *ledger.Entry {
 	if !r.holds() {
-		return &ledger.Entry{Phase: ledger.Posted, Postings: r.in(r.charge(), true)}
+		return &ledger.Entry{Phase: ledger.Posted, Postings: r.paymentPostings(r.chargeFlow(), true)}
 	}
 	return r.capture(r.hold().Postings)
 }
@@ -136,14 +136,14 @@ func (r *Record) settlement() *ledger.Entry {
 // capture returns the entry that settles held money.
 func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
 	if r.Type == Payout {
-		return &ledger.Entry{Phase: ledger.Capture, Postings: r.out(), Released: held}
+		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: held}
 	}
-	return &ledger.Entry{Phase: ledger.Capture, Postings: r.in(r.charge(), true), Released: held}
+	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: held}
 }
 
-// refund returns the flow of the refund under way.
-func (r *Record) refund() flow {
-	return r.refunded(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).less(r.refunded(r.Refunded, r.RefundedFee))
+// refundFlow returns the flow of the refund under way.
+func (r *Record) refundFlow() flow {
+	return r.refundsFlow(plus(r.Refunded, r.Op.Amount), plus(r.RefundedFee, r.Op.RefundedFee)).minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 }
 
 // suspense returns the entry for money that moved after its transaction was closed, or for its refund: the amount

@@ -17,27 +17,26 @@ import (
 	"mizan/ledger/payment"
 )
 
-// randomTransaction is a transaction of the random life: its record, its postings, and the headroom of its
+// randomTransaction is a transaction of a random test: its record, what its postings have moved, and the headroom of its
 // refunds.
 type randomTransaction struct {
-	b     *books
-	t     *rapid.T
-	c     payment.DecisionContext
-	r     *payment.Record
-	asks  byte
-	net   map[ledger.Account]*big.Int
-	asked map[string]*big.Int // reserved by the refund under way, by counter
-	kept  map[string]*big.Int // reserved by finished refunds
+	b               *books
+	t               *rapid.T
+	c               payment.DecisionContext
+	r               *payment.Record
+	requests        byte
+	net             map[ledger.Account]*big.Int
+	openRefund      map[string]*big.Int // headroom of the refund under way, by counter
+	finishedRefunds map[string]*big.Int // headroom of finished refunds, by counter
 
-	wants  []payment.Bound // bounds of the terms of a decision
-	bounds []payment.Bound // bounds of the terms with which it was sent to a provider
+	termsBounds []payment.Bound // bounds in the terms of the decision under test
+	bounds      []payment.Bound // bounds with which it was sent to a provider
 }
 
-// Random requests, reports and answers in any order and under any terms: no decision panics or
-// changes the old record, entries balance and close exactly what was held, no refund exceeds
-// what settled, the headroom equals what live and settled transactions need, volumes equal their
-// amounts, and a transaction that is not settled, was reversed or fully refunded has moved
-// nothing.
+// Requests, reports and answers come in random order and under random terms. No decision panics or changes the old
+// record. Entries balance and close exactly what was held, and no refund exceeds what settled. The headroom is what
+// live and settled transactions need, and volumes are the sums of their amounts. A transaction that was rejected,
+// failed, was reversed, or was refunded with its fee has moved nothing in total.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -48,24 +47,24 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 		b := newBooks(t)
 		var all []*randomTransaction
 		for i := range rapid.IntRange(1, 3).Draw(t, "transactions") {
-			o := &randomTransaction{b: b, t: t, c: cas, net: map[ledger.Account]*big.Int{}, kept: map[string]*big.Int{}}
+			o := &randomTransaction{b: b, t: t, c: testContext, net: map[ledger.Account]*big.Int{}, finishedRefunds: map[string]*big.Int{}}
 			all = append(all, o)
 			o.begin(uuid.UUID{4, byte(i)})
-			reserved(t, b, all)
+			checkHeadroom(t, b, all)
 			for range rapid.IntRange(0, 20).Draw(t, "steps") {
 				o.step()
-				reserved(t, b, all)
+				checkHeadroom(t, b, all)
 			}
 			if rapid.Bool().Draw(t, "ends") {
 				o.end()
-				reserved(t, b, all)
+				checkHeadroom(t, b, all)
 			}
 		}
 		for _, o := range all {
 			o.end()
 		}
-		reserved(t, b, all)
-		for id, held := range b.held {
+		checkHeadroom(t, b, all)
+		for id, held := range b.holds {
 			t.Fatalf("%v still holds %v", id, held)
 		}
 		for a, s := range b.accounts {
@@ -76,7 +75,7 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	})
 }
 
-// anyAmount is small, large, or at the limit.
+// anyAmount draws an amount that is small, large, or the largest possible.
 func anyAmount(t *rapid.T, label string) string {
 	return rapid.OneOf(
 		rapid.StringMatching(`[1-9][0-9]{0,3}`),
@@ -86,7 +85,7 @@ func anyAmount(t *rapid.T, label string) string {
 }
 
 func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
-	on := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{term, next}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
+	on := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{terminalID, otherID}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
 	on.TwoPhase = rapid.Bool().Draw(t, "two-phase")
 	on.Fees.Bps = rapid.SampledFrom([]money.BasisPoints{0, 1, 250, 3333, 9999, 10_000, 25_000, money.MaxBasisPoints}).Draw(t, "bps")
 	fixed := rapid.OneOf(rapid.SampledFrom([]string{"0", "1", "70"}), rapid.Custom(func(t *rapid.T) string { return anyAmount(t, "fee") })).Draw(t, "fixed")
@@ -116,30 +115,30 @@ func (o *randomTransaction) begin(id ledger.ID) {
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
 	if r.Type == payment.Payout && rapid.Bool().Draw(t, "funded") {
 		o.b.fund(r.Asset, ledger.MaxAmount)
-		o.b.fund(r.Asset, ledger.MaxAmount) // a fee on top exceeds the first
+		o.b.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
-		o.take(o.c.Host(id, 1, r))
+		o.apply(o.c.Host(id, 1, r))
 		return
 	}
 	on := anyTerms(t, r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d := o.c.Create(id, 1, r, on)
 	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.Reject(id, 1, r, why)
 	}
-	o.take(d)
+	o.apply(d)
 }
 
-// take books a decision and checks the invariants after it.
-func (o *randomTransaction) take(d payment.Decision) {
+// apply books a decision and checks the invariants after it.
+func (o *randomTransaction) apply(d payment.Decision) {
 	t := o.t
 	o.b.apply(&d, o.net)
-	o.room(&d)
+	o.countRefundHeadroom(&d)
 	r := d.Record
 	for i := range d.Events {
 		if payment.Event(d.Events[i].Name) == payment.Authorise {
-			o.bounds = o.wants
+			o.bounds = o.termsBounds
 		}
 	}
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
@@ -148,29 +147,30 @@ func (o *randomTransaction) take(d payment.Decision) {
 	if d.Finish && !r.Status.Final() {
 		t.Fatalf("%s is no end", r.Status)
 	}
-	o.waits(&d)
-	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // booked: later decisions may overwrite them
+	o.checkDue(&d)
+	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
 	o.b.check()
 	if nothing := r.Status == payment.Rejected || r.Status == payment.Failed; nothing && !r.SettledLate {
-		o.netZero(string(r.Status))
+		o.wantNothingMoved(string(r.Status))
 	}
 	if r.Status == payment.Reversed {
-		o.netZero("a reversal")
+		o.wantNothingMoved("a reversal")
 	}
 	if r.Refunded == r.Settled() && r.Fees.Refundable {
-		o.netZero("a refund of everything")
+		o.wantNothingMoved("a refund of everything")
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
 		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
 	}
 }
 
-// waits checks that a transaction that is not over has a due instant, which changes.
-func (o *randomTransaction) waits(d *payment.Decision) {
+// checkDue checks that a transaction which still waits for something has a due instant, and that one which is over has
+// none.
+func (o *randomTransaction) checkDue(d *payment.Decision) {
 	r, now := d.Record, ledger.MicrosOf(o.c.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
-	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // has to be given back
+	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
 		if d.Due == 0 {
 			o.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
@@ -179,13 +179,13 @@ func (o *randomTransaction) waits(d *payment.Decision) {
 			o.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
 	case d.Due > now:
-	case r.Status.Held() && d.Due == r.HoldUntil: // lapses at once
+	case r.Status.Held() && d.Due == r.HoldUntil: // the hold lapses at once
 	default:
 		o.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
 	}
 }
 
-func (o *randomTransaction) netZero(after string) {
+func (o *randomTransaction) wantNothingMoved(after string) {
 	for a, n := range o.net {
 		if n.Sign() != 0 {
 			o.t.Fatalf("after %s %v has moved by %v", after, a, n)
@@ -193,70 +193,70 @@ func (o *randomTransaction) netZero(after string) {
 	}
 }
 
-// room counts the headroom that refunds reserve: the provider's amount, the fee once more, and
+// countRefundHeadroom counts the headroom that refunds reserve: the provider's amount, the fee once more, and
 // the amount at the destination.
-func (o *randomTransaction) room(d *payment.Decision) {
+func (o *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch payment.Event(e.Name) {
 		case payment.Refund:
-			o.asked = map[string]*big.Int{}
+			o.openRefund = map[string]*big.Int{}
 			for _, p := range e.Entry.Postings {
 				source := p.Asset == d.Record.Asset
 				if source && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !source && p.Account == ledger.FXPosition {
-					raise(o.asked, p.Asset, number(p.Amount))
+					addHeadroom(o.openRefund, p.Asset, number(p.Amount))
 				}
 			}
 		case payment.RefundDone:
-			for key, n := range o.asked {
-				raiseKey(o.kept, key, n)
+			for key, n := range o.openRefund {
+				addToCounter(o.finishedRefunds, key, n)
 			}
-			o.asked = nil
+			o.openRefund = nil
 		case payment.RefundRefused, payment.FurtherRefundRefused:
-			o.asked = nil
+			o.openRefund = nil
 		}
 	}
 }
 
-func raise(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
-	raiseKey(sums, "headroom/"+asset.String(), by)
+func addHeadroom(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
+	addToCounter(sums, "headroom/"+asset.String(), by)
 }
 
-func raiseKey(sums map[string]*big.Int, key string, by *big.Int) {
+func addToCounter(sums map[string]*big.Int, key string, by *big.Int) {
 	if sums[key] == nil {
 		sums[key] = new(big.Int)
 	}
 	sums[key].Add(sums[key], by)
 }
 
-// reserved checks that the counters equal what the transactions and the funding need.
-func reserved(t *rapid.T, b *books, all []*randomTransaction) {
+// checkHeadroom checks that the counters equal what the transactions and the funding need.
+func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
 		if a.Path == ledger.Bank {
-			raise(want, a.Asset, &s.posted[ledger.Debit])
+			addHeadroom(want, a.Asset, &s.posted[ledger.Debit])
 		}
 	}
 	for _, o := range all {
 		r := o.r
 		closed := r.Status == payment.Rejected || r.Status == payment.Failed
 		if o.bounds != nil && !closed {
-			raiseVolumes(want, o)
+			addVolumes(want, o)
 		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
-			raise(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
+			addHeadroom(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
 			if !r.Rate.IsZero() {
-				raise(want, r.SettlementAsset, number(r.Dest))
+				addHeadroom(want, r.SettlementAsset, number(r.Dest))
 			}
 		}
-		for _, more := range []map[string]*big.Int{o.asked, o.kept} {
+		for _, more := range []map[string]*big.Int{o.openRefund, o.finishedRefunds} {
 			for key, n := range more {
-				raiseKey(want, key, n)
+				addToCounter(want, key, n)
 			}
 		}
 	}
 	for key := range b.counters {
-		raiseKey(want, key, new(big.Int))
+		addToCounter(want, key, new(big.Int))
 	}
 	for key, n := range want {
 		have := b.counters[key]
@@ -269,13 +269,13 @@ func reserved(t *rapid.T, b *books, all []*randomTransaction) {
 	}
 }
 
-func (o *randomTransaction) name() ledger.ID {
-	o.asks++
-	return uuid.UUID{9, byte(len(o.net)), o.asks, o.r.ID[1]}
+func (o *randomTransaction) newRequestID() ledger.ID {
+	o.requests++
+	return uuid.UUID{9, byte(len(o.net)), o.requests, o.r.ID[1]}
 }
 
-// frozen tells whether a record is one that nothing can change any more.
-func frozen(r *payment.Record) payment.Record {
+// deepCopy returns a copy of a record, which stays as it is if a decision changes the record by mistake.
+func deepCopy(r *payment.Record) payment.Record {
 	f := *r
 	if r.Op != nil {
 		op := *r.Op
@@ -292,8 +292,8 @@ func frozen(r *payment.Record) payment.Record {
 
 // step tries one action, whether it fits the state or not.
 func (o *randomTransaction) step() {
-	before, decided := frozen(o.r), o.r
-	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.wake, o.refund, o.refund, o.cancel, o.commit, o.complete,
+	before, decided := deepCopy(o.r), o.r
+	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.onDue, o.refund, o.refund, o.cancel, o.commit, o.complete,
 		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
 	d, ok := rapid.SampledFrom(kinds).Draw(o.t, "step")()
 	if len(before.Attempts) == 0 {
@@ -303,7 +303,7 @@ func (o *randomTransaction) step() {
 		o.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *decided)
 	}
 	if ok {
-		o.take(d)
+		o.apply(d)
 	}
 }
 
@@ -326,7 +326,7 @@ func (o *randomTransaction) answer() (payment.Decision, bool) {
 }
 
 func (o *randomTransaction) operation() (payment.Decision, bool) {
-	id := o.name()
+	id := o.newRequestID()
 	if o.r.Op != nil && rapid.IntRange(0, 9).Draw(o.t, "of this operation") > 0 {
 		id = o.r.Op.Request
 	}
@@ -336,20 +336,20 @@ func (o *randomTransaction) operation() (payment.Decision, bool) {
 	return o.c.OpAnswered(o.r, id, o.anyAnswer())
 }
 
-// wake decides at the due instant of the record, or at an earlier one, as after a restart.
-func (o *randomTransaction) wake() (payment.Decision, bool) {
+// onDue decides at the due instant of the record, or at an earlier one, as after a restart.
+func (o *randomTransaction) onDue() (payment.Decision, bool) {
 	early := rapid.Bool().Draw(o.t, "early")
 	if !early && o.c.Due != 0 {
 		if at := o.c.Due.Time(); at.After(o.c.Now) {
 			o.c.Now = at
 		}
 	}
-	_, d, decided := o.c.OnDue(o.r, early, o.name())
+	_, d, decided := o.c.OnDue(o.r, early, o.newRequestID())
 	return d, decided
 }
 
-// part returns some of an amount, all, or more.
-func (o *randomTransaction) part(all money.Amount) *money.Amount {
+// drawAmount draws a part of an amount, all of it, or more than it. nil stands for all that is left.
+func (o *randomTransaction) drawAmount(all money.Amount) *money.Amount {
 	n := number(all)
 	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
 	case 0:
@@ -377,25 +377,25 @@ func (o *randomTransaction) refund() (payment.Decision, bool) {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return unless(o.c.Refund(o.r, o.part(left), o.name()))
+	return acceptedDecision(o.c.Refund(o.r, o.drawAmount(left), o.newRequestID()))
 }
 
 func (o *randomTransaction) commit() (payment.Decision, bool) {
-	return unless(o.c.Commit(o.r, o.part(o.r.Amount), o.name()))
+	return acceptedDecision(o.c.Commit(o.r, o.drawAmount(o.r.Amount), o.newRequestID()))
 }
 
 func (o *randomTransaction) cancel() (payment.Decision, bool) {
-	return unless(o.c.Cancel(o.r, o.name()))
+	return acceptedDecision(o.c.Cancel(o.r, o.newRequestID()))
 }
 
 func (o *randomTransaction) complete() (payment.Decision, bool) {
 	if rapid.Bool().Draw(o.t, "material") {
-		return unless(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.name()))
+		return acceptedDecision(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.newRequestID()))
 	}
-	return unless(o.c.Complete(o.r, o.name()))
+	return acceptedDecision(o.c.Complete(o.r, o.newRequestID()))
 }
 
-func unless(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
+func acceptedDecision(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
 func (o *randomTransaction) reverse() (payment.Decision, bool) {
 	return o.c.DecideReversal(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
@@ -406,7 +406,7 @@ func (o *randomTransaction) correct() (payment.Decision, bool) {
 }
 
 func (o *randomTransaction) giveBack() (payment.Decision, bool) {
-	return o.c.DecideSuspenseRefund(o.r, o.name())
+	return o.c.DecideSuspenseRefund(o.r, o.newRequestID())
 }
 
 // resume continues a hosted transaction.
@@ -418,7 +418,7 @@ func (o *randomTransaction) resume() (payment.Decision, bool) {
 		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}), true
 	}
 	on := anyTerms(o.t, o.r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d := o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, on)
 	if why := o.refusal(&d); !why.IsZero() {
 		d = o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, why)
@@ -432,12 +432,12 @@ func (o *randomTransaction) reroute() (payment.Decision, bool) {
 		return payment.Decision{}, false
 	}
 	on := anyTerms(o.t, o.r.Asset)
-	o.wants = on.Bounds
+	o.termsBounds = on.Bounds
 	d, ok := o.c.Reroute(o.r, a, on)
 	return d, ok && o.refusal(&d).IsZero()
 }
 
-// end answers every question until none is left, and commits or cancels holds.
+// end lets the provider answer until the transaction is over, and commits or cancels a hold.
 func (o *randomTransaction) end() {
 	for range 40 {
 		var d payment.Decision
@@ -460,22 +460,22 @@ func (o *randomTransaction) end() {
 			d, ok = o.c.Answered(r, answer)
 		}
 		if ok {
-			o.take(d)
+			o.apply(d)
 		}
 	}
-	// A provider that always refuses to capture and to void.
+	// The provider has refused every capture and every void, so only its own report can end the hold.
 	if !o.r.Status.Held() {
 		o.t.Fatalf("%s has no end", o.r.Status)
 	}
 	d, ok := o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	if o.r.Op != nil {
 		if d, ok = o.c.OpAnswered(o.r, o.r.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
-			o.take(d)
+			o.apply(d)
 		}
 		d, ok = o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
 		o.t.Fatalf("%s: not decided on", o.r.Status)
 	}
-	o.take(d)
+	o.apply(d)
 }

@@ -33,10 +33,10 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 
 // refusal returns why the writer would refuse a command; zero if it would not.
 func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
-	if i, bears := o.b.countersAccept(d); !bears {
+	if i, accepted := o.b.countersAccept(d); !accepted {
 		g, breach := &d.Counters[i], d.Breach(i)
-		at := slices.IndexFunc(o.wants, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
-		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.wants[at].Breach {
+		at := slices.IndexFunc(o.termsBounds, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
+		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.termsBounds[at].Breach {
 			o.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
 		}
 		return breach
@@ -47,9 +47,9 @@ func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 	return payment.Failure{}
 }
 
-// raiseVolumes adds a pending or settled transaction to its volumes: its amount, or the part
+// addVolumes adds a pending or settled transaction to its volumes: its amount, or the part
 // that was captured.
-func raiseVolumes(want map[string]*big.Int, o *randomTransaction) {
+func addVolumes(want map[string]*big.Int, o *randomTransaction) {
 	amount := number(o.r.Amount)
 	if !o.r.Captured.IsZero() {
 		amount = number(o.r.Captured)
@@ -57,9 +57,9 @@ func raiseVolumes(want map[string]*big.Int, o *randomTransaction) {
 	settled := o.r.Status == payment.Charged || o.r.Status == payment.Refunding || o.r.Status == payment.Refunded || o.r.Status == payment.Reversed
 	for _, b := range o.bounds {
 		tail := b.Limit.String() + "/" + b.Window + "/" + b.Subject
-		raiseKey(want, "volume/"+tail, amount)
+		addToCounter(want, "volume/"+tail, amount)
 		if settled {
-			raiseKey(want, "settled/"+tail, amount)
+			addToCounter(want, "settled/"+tail, amount)
 		}
 	}
 }

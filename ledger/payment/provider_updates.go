@@ -23,7 +23,7 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	original.end(Failure{Code: TakenBack, Detail: why.Detail})
 
 	// The return has the parts of the charge (fees, the merchant's, the provider's) that no refund has returned.
-	parts := r.charge().less(r.refunded(r.Refunded, r.RefundedFee))
+	parts := r.chargeFlow().minus(r.refundsFlow(r.Refunded, r.RefundedFee))
 	returned := Record{ID: returnID, Partner: r.Partner, Status: Absent, ReversalOf: r.ID, Terminal: r.Terminal, Route: r.Route,
 		Fees: r.Fees, Fee: parts.fees, AmountWithFee: parts.provider, Merchant: parts.partner, Rate: r.Rate, SettlementAsset: r.SettlementAsset}
 	returned.Dest, _ = parts.dest.Amount() // zero for a negative part; the postings use the signed part
@@ -45,7 +45,7 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 	d := next(r)
 	d.MustRecord = true
 	d.move(Correct, nil)
-	d.Record.Failure = why.as(ProcessingError)
+	d.Record.Failure = why.orCode(ProcessingError)
 	d.Finish = true
 	d.Due = c.Due // unchanged: the timer may still have to refund money on the suspense account
 	return d, true

@@ -11,8 +11,8 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "reversed": on the return's own transaction, the charge with opposite sides less
-// what was refunded, with the same shortfall rule.
+// A reversal books on a transaction of its own, the return. Its entry is the charge's with opposite sides, less what was
+// refunded. As in the charge, the partner's line is split by the partner's debt.
 func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 	for _, c := range []struct {
 		name, amount string
@@ -43,33 +43,33 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 			l.onOpAnswer(answers["charged"])
 		}
 		before, decided := *l.r, l.r
-		d, ok := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
+		d, ok := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
 		if !ok || !d.MustRecord || !d.Return.MustRecord {
 			t.Fatalf("%s: not reversed", c.name)
 		}
 		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		r := d.Return.Record
-		if figures(r) != c.figures || r.Amount.String() != c.left {
-			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, figures(r), c.left, c.figures)
+		if amountsText(r) != c.figures || r.Amount.String() != c.left {
+			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, amountsText(r), c.left, c.figures)
 		}
 		wantUnchanged(t, before, decided)
 	}
 }
 
-// DECISIONS: a transaction of its own, type payout, status charged,
-// merchant_meta.reversal_of; the original becomes reversed and shows return_id.
+// A return is a transaction of its own: a payout in status charged, with merchant_meta.reversal_of. The original becomes
+// reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 	l := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
-	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{Detail: "the bank's own words"})
-	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != next || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
+	d, _ := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{Detail: "the bank's own words"})
+	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != otherID || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
 	r := d.Return.Record
-	if r.ID != next || r.Type != payment.Payout || r.Status != payment.Charged || r.ReversalOf != txid || r.Partner != 1 || r.Terminal != term ||
+	if r.ID != otherID || r.Type != payment.Payout || r.Status != payment.Charged || r.ReversalOf != transactionID || r.Partner != 1 || r.Terminal != terminalID ||
 		r.Route != "simulator" || r.Asset != usd || r.TxID != "" || r.Failure.Describe("en") != "" || !r.Answered() {
 		t.Errorf("return %+v", r)
 	}
-	if got, want := string(r.MerchantMeta), fmt.Sprintf(`{"reversal_of":"%v"}`, txid); got != want {
+	if got, want := string(r.MerchantMeta), fmt.Sprintf(`{"reversal_of":"%v"}`, transactionID); got != want {
 		t.Errorf("merchant_meta %s, want %s", got, want)
 	}
 }
@@ -78,7 +78,7 @@ func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
 	l.commits("400")
 	l.onOpAnswer(answers["charged"])
-	d, _ := l.c.DecideReversal(l.r, 7, next, payment.Failure{})
+	d, _ := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
 	l.want(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
@@ -91,30 +91,30 @@ func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
 func TestWhatCanNotBeReversed(t *testing.T) {
 	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))) }
 	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
-	decision, _ := reversed.c.DecideReversal(reversed.r, 7, next, payment.Failure{})
+	decision, _ := reversed.c.DecideReversal(reversed.r, 7, otherID, payment.Failure{})
 	refunding.refunds("1")
 	pending.refunds("1")
 	pending.onOpAnswer(answers["pending"])
 	all.refunds("")
 	all.onOpAnswer(answers["charged"])
 	for name, r := range map[string]*payment.Record{
-		"reversed":          decision.Record,
-		"a return":          decision.Return.Record,
-		"a refund asked":    refunding.r,
-		"refunding":         pending.r,
-		"refunded wholly":   all.r,
-		"a payout":          newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
-		"held":              inState(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":          inState(t, payment.Payment, payment.Charging).r,
-		"never left a page": hosted(t).r,
+		"reversed":                 decision.Record,
+		"a return":                 decision.Return.Record,
+		"refund requested":         refunding.r,
+		"refunding":                pending.r,
+		"refunded wholly":          all.r,
+		"a payout":                 newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
+		"held":                     inState(t, payment.Payment, payment.PaymentHeld).r,
+		"charging":                 inState(t, payment.Payment, payment.Charging).r,
+		"waits on the hosted page": newHosted(t).r,
 	} {
-		if _, ok := cas.DecideReversal(r, 7, next, payment.Failure{}); ok {
+		if _, ok := testContext.DecideReversal(r, 7, otherID, payment.Failure{}); ok {
 			t.Errorf("%s was reversed", name)
 		}
 	}
 }
 
-// rejected → failed: "rail correction, some rails".
+// Some rails correct a refusal into a failure; the transaction then goes from rejected to failed.
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])
@@ -132,18 +132,18 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	failed.onAnswer(answers["failed"])
 	for name, r := range map[string]*payment.Record{
 		"failed already": failed.r,
-		"unrouted":       cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
+		"unrouted":       testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"charged":        newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
 		"charging":       inState(t, payment.Payment, payment.Charging).r,
 	} {
-		if _, ok := cas.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
+		if _, ok := testContext.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
 			t.Errorf("%s was corrected", name)
 		}
 	}
 }
 
-// POSTINGS, "late settlement": the provider's amount is in suspense, and headroom is reserved
-// for it again; then follows the intent to give a payment back.
+// If money moves after the transaction was closed, the provider's amount is booked to the suspense account, and headroom
+// is reserved for it again. A payment is to be given back then.
 func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	for _, c := range []struct {
 		kind  payment.Type
@@ -179,7 +179,7 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	l.cancels()
 	l.onOpAnswer(answers["charged"])
 	l.onAnswer(answers["charged"])
-	d, ok := l.c.DecideSuspenseRefund(l.r, l.name())
+	d, ok := l.c.DecideSuspenseRefund(l.r, l.newRequestID())
 	if !ok || !d.MustRecord {
 		t.Fatal("not given back")
 	}
@@ -193,12 +193,12 @@ func TestLateSettlementIsRefunded(t *testing.T) {
 	if r := l.r; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if _, again := l.c.DecideSuspenseRefund(l.r, l.name()); again {
+	if _, again := l.c.DecideSuspenseRefund(l.r, l.newRequestID()); again {
 		t.Error("given back twice")
 	}
 }
 
-// A process that ended between the two finds at its next start what it has to give back.
+// If the process ends between the late settlement and its refund, the next start finds what is to be given back.
 func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["failed"])
@@ -232,7 +232,7 @@ func TestLatePayoutIsNotRefunded(t *testing.T) {
 	l := inState(t, payment.Payout, payment.Charging)
 	l.onAnswer(answers["failed"])
 	l.onAnswer(answers["charged"])
-	if _, ok := l.c.DecideSuspenseRefund(l.r, l.name()); ok {
+	if _, ok := l.c.DecideSuspenseRefund(l.r, l.newRequestID()); ok {
 		t.Error("a payout was given back")
 	}
 	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
@@ -245,7 +245,7 @@ func TestLatePayoutIsNotRefunded(t *testing.T) {
 	}
 }
 
-// A correction beside a late settlement keeps the due instant of giving back.
+// A correction after a late settlement keeps the instant at which the money is to be given back.
 func TestCorrectionKeepsTheDueInstant(t *testing.T) {
 	l := inState(t, payment.Payment, payment.Charging)
 	l.onAnswer(answers["refused"])

@@ -79,7 +79,7 @@ type Record struct {
 	Dest            money.Amount // amount_dest, in DestAsset
 	Merchant        money.Signed // merchant_amount
 	Rate            money.Rate   // zero: not converted
-	SettlementAsset money.Asset  // the asset of Dest if converted; zero: Asset
+	SettlementAsset money.Asset  // the asset of Dest if converted; else zero, and Dest is in Asset
 
 	Terminal  ledger.ID // zero: never routed
 	Priority  int       // the terminal's priority at routing
@@ -93,7 +93,7 @@ type Record struct {
 	TwoPhase    bool           // the money is held until commit or cancel
 	HoldTTL     time.Duration  // how long the money may be held
 	HoldUntil   ledger.Micros  // end of the hold; 0: not held
-	Captured    money.Amount   // what a commit captured; zero: not two-phase, or not yet
+	Captured    money.Amount   // what a commit captured; zero if it captured nothing yet
 	Refunded    money.Amount   // refunded part of the amount, in all
 	RefundedFee money.Amount   // part of the fee returned with refunds
 	Refunds     []RefundRecord // requested refunds, the oldest first: at most MaxRefunds
@@ -109,7 +109,7 @@ type Record struct {
 
 	Token           []byte // the provider's token for the charged card, encrypted; nil: none
 	RRN             string
-	Finished        ledger.Micros // zero: not final; a late field, kept in the store's envelope
+	Finished        ledger.Micros // zero: not final; it is in the store's envelope
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 

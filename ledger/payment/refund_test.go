@@ -9,8 +9,7 @@ import (
 	"mizan/ledger/payment"
 )
 
-// POSTINGS, "charged (one-phase)": the partner's line splits by its debt; if the fee exceeds the
-// amount, the line is a debit.
+// The partner's line of a charge is split by the partner's debt. If the fee exceeds the amount, the line is a debit.
 func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	for want, c := range map[string]struct {
 		amount string
@@ -29,7 +28,7 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 	}
 }
 
-// POSTINGS, "payout charged": the hold is captured.
+// When a payout is charged, its hold is captured.
 func TestPayoutHoldIsCapturedWhenCharged(t *testing.T) {
 	for want, fees := range map[string]payment.Fees{
 		"Dr L:partner:1:available 1000, Cr A:provider 1000":                 feeDeducted(0, "0"),
@@ -42,61 +41,60 @@ func TestPayoutHoldIsCapturedWhenCharged(t *testing.T) {
 	}
 }
 
-// refundCase has refunds in parts; each is written as its hold and its capture.
+// refundCase is a payment and its refunds in parts. Each part has the entry of its hold and that of its capture.
 type refundCase struct {
 	name   string
 	amount string
 	fees   payment.Fees
-	parts  []refunded
+	parts  []refundPart
 }
 
-type refunded struct{ amount, operationAmount, entry, splits, room string }
+type refundPart struct{ amount, operationAmount, entry, splits, room string }
 
-// POSTINGS, "refund of r, f of the fee going back": f = floor(fee × refunded so far ÷ amount),
-// cumulative, so that the parts sum to the whole.
+// The fee returned so far is floor(fee × refunded so far ÷ amount), so that the parts of the fee sum to the whole fee.
 func TestRefundsInParts(t *testing.T) {
 	for _, c := range []refundCase{
-		{"no fee, all", "1000", feeDeducted(0, "0"), []refunded{
+		{"no fee, all", "1000", feeDeducted(0, "0"), []refundPart{
 			{"", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"}}},
-		{"deducted, the fee stays", "9999", feeDeducted(250, "3"), []refunded{
+		{"deducted, the fee stays", "9999", feeDeducted(250, "3"), []refundPart{
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 1000", "Cr A:provider 1000, Dr L:partner:1:available 1000*", "1000"},
 			{"", "8999", "Cr A:provider 8999, Dr L:partner:1:available 8999", "Cr A:provider 8999, Dr L:partner:1:available 8999*", "8999"}}},
-		{"on top, the fee stays", "9999", feeOnTop(250, "3"), []refunded{
+		{"on top, the fee stays", "9999", feeOnTop(250, "3"), []refundPart{
 			{"", "9999", "Cr A:provider 9999, Dr L:partner:1:available 9999", "Cr A:provider 9999, Dr L:partner:1:available 9999*", "9999"}}},
 		// 25.2, 50.4 and 252 of the fee: 25, 25 and 202.
-		{"deducted, the fee goes back", "9999", refundable(feeDeducted(250, "3")), []refunded{
+		{"deducted, the fee goes back", "9999", refundable(feeDeducted(250, "3")), []refundPart{
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
 			{"1000", "1000", "Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "Cr A:provider 1000, Dr L:partner:1:available 975*, Dr I:fees 25", "1025"},
 			{"", "7999", "Cr A:provider 7999, Dr L:partner:1:available 7797, Dr I:fees 202", "Cr A:provider 7999, Dr L:partner:1:available 7797*, Dr I:fees 202", "8201"}}},
-		{"on top, the fee goes back", "9999", refundable(feeOnTop(250, "3")), []refunded{
+		{"on top, the fee goes back", "9999", refundable(feeOnTop(250, "3")), []refundPart{
 			{"1000", "1025", "Cr A:provider 1025, Dr L:partner:1:available 1000, Dr I:fees 25", "Cr A:provider 1025, Dr L:partner:1:available 1000*, Dr I:fees 25", "1050"},
 			{"8999", "9226", "Cr A:provider 9226, Dr L:partner:1:available 8999, Dr I:fees 227", "Cr A:provider 9226, Dr L:partner:1:available 8999*, Dr I:fees 227", "9453"}}},
 		// The partner gets back what the fee above the amount has cost it.
-		{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refunded{
+		{"a fee above the amount", "50", refundable(feeDeducted(0, "70")), []refundPart{
 			{"20", "20", "Cr A:provider 20, Cr L:partner:1:available 8, Dr I:fees 28", "Cr A:provider 20, Cr L:partner:1:available 8*, Dr I:fees 28", "48"},
 			{"30", "30", "Cr A:provider 30, Cr L:partner:1:available 12, Dr I:fees 42", "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "72"}}},
-		{"a fee that is the amount", "50", refundable(feeDeducted(0, "50")), []refunded{
+		{"a fee that is the amount", "50", refundable(feeDeducted(0, "50")), []refundPart{
 			{"", "50", "Cr A:provider 50, Dr I:fees 50", "Cr A:provider 50, Dr I:fees 50", "100"}}},
-		{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refunded{
+		{"a fee above the amount that stays", "50", feeDeducted(0, "70"), []refundPart{
 			{"", "50", "Cr A:provider 50, Dr L:partner:1:available 50", "Cr A:provider 50, Dr L:partner:1:available 50*", "50"}}},
-		// The smallest parts: the fee is returned once a whole unit of it is due.
-		{"unit by unit", "3", refundable(feeDeducted(0, "2")), []refunded{
+		// With the smallest parts, a unit of the fee is returned as soon as a whole one is due.
+		{"unit by unit", "3", refundable(feeDeducted(0, "2")), []refundPart{
 			{"1", "1", "Cr A:provider 1, Dr L:partner:1:available 1", "Cr A:provider 1, Dr L:partner:1:available 1*", "1"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
 	} {
 		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
-		l.refundsAs(c.name, "charged", c.parts)
+		l.checkRefunds(c.name, "charged", c.parts)
 		if l.r.Refunded != l.r.Amount {
 			continue
 		}
-		_, err := l.c.Refund(l.r, nil, l.name())
+		_, err := l.c.Refund(l.r, nil, l.newRequestID())
 		wantRefused(t, err, ledger.InvalidRefundAmount) // nothing is left
 	}
 }
 
-// refundsAs runs refunds that are each done at once.
-func (l *scenario) refundsAs(name, status string, parts []refunded) {
+// checkRefunds runs refunds that the provider carries out at once, and checks their entries.
+func (l *scenario) checkRefunds(name, status string, parts []refundPart) {
 	l.t.Helper()
 	for _, p := range parts {
 		d := l.refunds(p.amount)
@@ -122,9 +120,9 @@ func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
 	l := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
 	l.commits("400")
 	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, part("401"), l.name())
+	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
-	l.refundsAs("captured", "charged", []refunded{ // 13 × 100 ÷ 400 = 3.25
+	l.checkRefunds("captured", "charged", []refundPart{ // 13 × 100 ÷ 400 = 3.25
 		{"100", "100", "Cr A:provider 100, Dr L:partner:1:available 97, Dr I:fees 3", "Cr A:provider 100, Dr L:partner:1:available 97*, Dr I:fees 3", "103"},
 		{"", "300", "Cr A:provider 300, Dr L:partner:1:available 290, Dr I:fees 10", "Cr A:provider 300, Dr L:partner:1:available 290*, Dr I:fees 10", "310"}})
 }
@@ -132,12 +130,12 @@ func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
 func TestRefundAboveTheRestIsRefused(t *testing.T) {
 	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
-		_, err := l.c.Refund(l.r, part(amount), l.name())
+		_, err := l.c.Refund(l.r, amountPointer(amount), l.newRequestID())
 		wantRefused(t, err, ledger.InvalidRefundAmount)
 	}
 	l.refunds("600")
 	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, part("401"), l.name())
+	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
 	l.refunds("400")
 }
@@ -150,19 +148,19 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	original := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	decision, _ := original.c.DecideReversal(original.r, 7, next, payment.Failure{})
+	decision, _ := original.c.DecideReversal(original.r, 7, otherID, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
 		"a payout":     newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
 		"a held one":   inState(t, payment.Payment, payment.PaymentHeld).r,
 		"charging":     inState(t, payment.Payment, payment.Charging).r,
-		"a hosted one": hosted(t).r,
-		"unrouted":     cas.Reject(txid, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
+		"a hosted one": newHosted(t).r,
+		"unrouted":     testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
 		"declined":     declined.r,
 		"failed":       failed.r,
 		"reversed":     decision.Record,
 		"a return":     decision.Return.Record,
 	} {
-		_, err := cas.Refund(r, part("0"), next) // the amount is not checked first
+		_, err := testContext.Refund(r, amountPointer("0"), otherID) // refused for its status, not for the amount
 		if err == nil {
 			t.Errorf("%s was refunded", name)
 			continue
@@ -171,14 +169,14 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	}
 }
 
-// "Concurrent refunds: exactly one wins."
+// While a refund is under way, any other one is refused.
 func TestOneRefundAtATime(t *testing.T) {
 	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("1")
 	for _, answer := range []string{"nothing", "pending", "pending"} {
-		_, err := l.c.Refund(l.r, part("1"), l.name())
+		_, err := l.c.Refund(l.r, amountPointer("1"), l.newRequestID())
 		wantRefused(t, err, ledger.Conflict)
-		_, err = l.c.Cancel(l.r, l.name())
+		_, err = l.c.Cancel(l.r, l.newRequestID())
 		wantRefused(t, err, ledger.NotReversible)
 		l.onOpAnswer(answers[answer])
 	}
@@ -213,7 +211,7 @@ func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
 	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
 }
 
-// charged → refunding → refunded; the money is held from the intent on.
+// A slow refund goes from charged to refunding to refunded. Its money is held from the intent on.
 func TestSlowRefundIsRefunding(t *testing.T) {
 	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	l.refunds("")
@@ -278,7 +276,7 @@ func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	if !l.r.Answered() {
 		t.Error("nobody is answered")
 	}
-	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // no answer reveals nothing
+	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
 	name := l.r.Op.Request
 	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
 	if l.r.Op.Request != name {

@@ -68,10 +68,10 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoom tells whether one more refund can be stored. whole is true if it returns all that is left.
-func (r *Record) hasRoom(whole bool) bool {
+// hasRoom tells whether one more refund can be stored. isLast is true if it returns all that is left.
+func (r *Record) hasRoom(isLast bool) bool {
 	kept := len(r.Refunds)
-	return kept < MaxRefunds-1 || whole && kept < MaxRefunds ||
+	return kept < MaxRefunds-1 || isLast && kept < MaxRefunds ||
 		slices.ContainsFunc(r.Refunds, func(f RefundRecord) bool { return f.Status == RefundFailed })
 }
 

@@ -30,9 +30,9 @@ func (r *Record) HasCredential() bool {
 	return r.Type == Payment && r.Status == Charged && r.Token != nil
 }
 
-// remember stores the provider's token for the charged card. It keeps an earlier token, because
+// keepToken stores the provider's token for the charged card. It keeps an earlier token, because
 // subscriptions may use it.
-func (r *Record) remember(a Answer) {
+func (r *Record) keepToken(a Answer) {
 	if r.Token == nil {
 		r.Token = a.Token
 	}

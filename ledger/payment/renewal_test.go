@@ -11,15 +11,15 @@ import (
 // newRenewal returns a renewal in status authorizing.
 func newRenewal(t testing.TB) *scenario {
 	t.Helper()
-	l := &scenario{t: t, c: cas}
+	l := &scenario{t: t, c: testContext}
 	req := request(payment.Payment, "100")
 	req.Method, req.ReturnURL, req.FailURL = payment.ProviderToken, "", ""
-	req.Renewal = &payment.Renewal{Subscription: uuid.UUID{5}, Number: 1, Initial: uuid.UUID{6}, Terminal: term}
-	l.apply(l.c.Create(txid, 1, req, terms(feeDeducted(0, "0"))))
+	req.Renewal = &payment.Renewal{Subscription: uuid.UUID{5}, Number: 1, Initial: uuid.UUID{6}, Terminal: terminalID}
+	l.apply(l.c.Create(transactionID, 1, req, terms(feeDeducted(0, "0"))))
 	return l
 }
 
-// A renewal has no payer present: it needs no return address.
+// No payer is present at a renewal, so it needs no return address.
 func TestARenewalNeedsNoReturnAddress(t *testing.T) {
 	l := newRenewal(t)
 	if why := payment.Unacceptable(&l.r.Request, false); why != "" {
@@ -73,8 +73,7 @@ func TestARenewalThatIsSentOnceMoreIsCharged(t *testing.T) {
 	}
 }
 
-// DECISIONS, 8: "A charged card leaves the provider's token with the record". The first token
-// stays.
+// The provider's token for a card stays with the record once the card is charged. A later token does not replace it.
 func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	token := payment.Answer{Token: []byte("sealed")}
 	for name, c := range map[string]struct {
@@ -108,7 +107,7 @@ func TestOnlyWhatIsChargedLeavesAToken(t *testing.T) {
 	}
 }
 
-// The progress of a renewal: money that was returned counts as settled.
+// A renewal whose money was returned later still counts as settled.
 func TestProgressOfARenewal(t *testing.T) {
 	for status, want := range map[payment.Status][2]bool{
 		"created": {}, "new": {}, "authorizing": {}, "action_required": {}, "charging": {}, "payment_suspended": {}, "unknown": {}, "cancelled": {},

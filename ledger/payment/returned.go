@@ -13,5 +13,5 @@ func (r *Record) Submitted() money.Amount {
 
 // Returned returns how much of a charge the provider has returned, in the provider's amounts.
 func (r *Record) Returned() money.Amount {
-	return r.refunded(r.Refunded, r.RefundedFee).provider
+	return r.refundsFlow(r.Refunded, r.RefundedFee).provider
 }

@@ -7,7 +7,7 @@ const (
 )
 
 // sentences has the texts for people, by language and code. English texts that the specification
-// and DECISIONS spell out are exact.
+// prescribes are repeated exactly.
 var sentences = map[string]map[string]string{
 	"en": {
 		string(UnexpectedCard):       "unexpected card",

@@ -34,7 +34,8 @@ func refusals(s *payment.Storage, of payment.Type) []string {
 
 var card = []string{"type=bank_card", "cardnumber=4242424242424242", "cardholder=JOHN DOE", "exp_month=12", "exp_year=2030", "cvv=123"}
 
-// changedCard replaces a pair of the valid card, or removes it if there is no '='.
+// changedCard returns the pairs of the valid card with one of them replaced. If change has no '=', the pair with that key
+// is removed.
 func changedCard(change string) []string {
 	name, _, found := strings.Cut(change, "=")
 	pairs := slices.DeleteFunc(slices.Clone(card), func(p string) bool { return strings.HasPrefix(p, name+"=") })

@@ -65,8 +65,8 @@ func scaled(a money.Asset) bool {
 	return known
 }
 
-// price computes the amounts that follow from the terminal's fee (DECISIONS, "Payments": fee = floor(amount × bps /
-// 10000) + fixed). It returns the reason to reject the transaction; empty if there is none.
+// price computes the amounts that follow from the terminal's fee, which is floor(amount × bps ÷ 10000) + fixed. It
+// returns the reason to reject the transaction; empty if there is none.
 func (r *Record) price(amount money.Amount) Code {
 	fee, err := amount.Portion(r.Fees.Bps)
 	if err == nil {
@@ -101,8 +101,8 @@ func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crosses() {
 		return true
 	}
-	most, err := r.converted(money.Signed{Abs: amount})
-	return err == nil && !ledger.MaxAmount.Less(most)
+	largestReturn, err := r.converted(money.Signed{Abs: amount})
+	return err == nil && !ledger.MaxAmount.Less(largestReturn)
 }
 
 // converted returns a part of the amount in the destination's asset, rounded down; zero for a negative part.

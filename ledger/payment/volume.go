@@ -53,8 +53,8 @@ func (v *Volume) counters() (reserving, settling string) {
 	return ledger.VolumeKeys(v.Limit, v.Window, v.Subject)
 }
 
-// count reserves the amount in every volume that bounds the transaction.
-func (d *Decision) count(org ledger.ID, bounds []Bound) {
+// reserveVolumes reserves the amount in every volume that bounds the transaction.
+func (d *Decision) reserveVolumes(org ledger.ID, bounds []Bound) {
 	r := d.Record
 	r.Volumes = volumesOf(bounds)
 	if len(bounds) == 0 {
@@ -105,8 +105,8 @@ func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGu
 	return counters
 }
 
-// less appends guards that release the amount from the record's volumes.
-func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
+// releaseVolumes appends guards that release the amount from the record's volumes.
+func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
 	to = slices.Grow(to, len(r.Volumes))
 	for i := range r.Volumes {
 		reserving, _ := r.Volumes[i].counters()
@@ -115,9 +115,9 @@ func (r *Record) less(org ledger.ID, amount money.Amount, to []ledger.CounterGua
 	return to
 }
 
-// counted appends guards that count the settled amount in the record's volumes and release the rest of the
+// settleVolumes appends guards that count the settled amount in the record's volumes and release the rest of the
 // reservation. They belong to an outcome, so they are never refused.
-func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+func (r *Record) settleVolumes(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
 	if len(r.Volumes) == 0 {
 		return to
 	}
@@ -135,5 +135,5 @@ func (r *Record) counted(org ledger.ID, to []ledger.CounterGuard) []ledger.Count
 	if rest.IsZero() {
 		return to
 	}
-	return r.less(org, rest, to)
+	return r.releaseVolumes(org, rest, to)
 }

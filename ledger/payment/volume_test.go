@@ -17,7 +17,7 @@ var (
 	monthly = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
 )
 
-// boundedTerms returns terms with a daily volume of one card and a monthly one of the partner.
+// boundedTerms adds to terms the bounds of a daily volume of one card and of a monthly volume of the partner.
 func boundedTerms(on *payment.Terms) *payment.Terms {
 	on.Bounds = []payment.Bound{
 		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
@@ -26,8 +26,8 @@ func boundedTerms(on *payment.Terms) *payment.Terms {
 	return on
 }
 
-// volumes formats a decision's changes of volume counters: the day's as "day", the month's as
-// "month".
+// volumes formats a decision's changes of volume counters. It names the counters of the daily volume "day" and those of
+// the monthly volume "month".
 func volumes(d *payment.Decision) string {
 	var all []string
 	short := strings.NewReplacer("/"+daily.String()+"/2026-09-03/card", " day", "/"+monthly.String()+"/2026-09/", " month")
@@ -40,12 +40,12 @@ func volumes(d *payment.Decision) string {
 	return strings.Join(all, ", ")
 }
 
-func (l *scenario) counts(d payment.Decision, want string, still bool) {
+func (l *scenario) wantVolumes(d payment.Decision, want string, counting bool) {
 	l.t.Helper()
 	if got := volumes(&d); got != want {
 		l.t.Errorf("%s: %s\nwant %s", l.r.Status, got, want)
 	}
-	if got := len(l.r.Volumes); got != map[bool]int{true: 2, false: 0}[still] {
+	if got := len(l.r.Volumes); got != map[bool]int{true: 2, false: 0}[counting] {
 		l.t.Errorf("%s: it counts towards %d volumes", l.r.Status, got)
 	}
 }
@@ -57,11 +57,11 @@ const (
 )
 
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
-	l := &scenario{t: t, c: cas}
-	d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
-	l.counts(d, reserves, true) // the amount, without the fee
-	for i, most := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
-		if g := d.Counters[i]; g.Max != money.FromUint64(most) || g.Refuse != ledger.LimitExceeded || g.Org != cas.Org || g.Window != "" {
+	l := &scenario{t: t, c: testContext}
+	d := l.apply(l.c.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
+	l.wantVolumes(d, reserves, true) // the amount, without the fee
+	for i, maxVolume := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
+		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
 		}
 	}
@@ -70,10 +70,10 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
-	l.counts(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
-	l.counts(l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
-	l.counts(l.refunds(""), "", true) // returned money still counts
-	l.counts(l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
+	l.wantVolumes(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
+	l.wantVolumes(l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
+	l.wantVolumes(l.refunds(""), "", true) // returned money still counts
+	l.wantVolumes(l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
 func TestChargebackReleasesNoVolume(t *testing.T) {
@@ -96,7 +96,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 		},
 		"given up by the caller": func(l *scenario) payment.Decision {
 			l.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
-			l.counts(l.cancels(), "", true)
+			l.wantVolumes(l.cancels(), "", true)
 			return l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged})
 		},
 	} {
@@ -104,7 +104,7 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 			t.Run(name+", "+kind.String(), func(t *testing.T) {
 				l := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 				l.t = t
-				l.counts(ends(l), givesAll, false)
+				l.wantVolumes(ends(l), givesAll, false)
 				if d, ok := l.c.Answered(l.r, refusal); ok {
 					t.Errorf("a second refusal: %s", volumes(&d))
 				}
@@ -122,30 +122,30 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
 	l := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeOnTop(250, "3"))))
-	l.counts(l.commits("400"), "", true)
-	l.counts(l.onOpAnswer(answers["charged"]), part, true)
+	l.wantVolumes(l.commits("400"), "", true)
+	l.wantVolumes(l.onOpAnswer(answers["charged"]), part, true)
 
 	l = newHeld(t, payment.Payout, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 	l.commits("")
-	l.counts(l.onOpAnswer(answers["charged"]), settles, true)
+	l.wantVolumes(l.onOpAnswer(answers["charged"]), settles, true)
 
-	lost := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // considered lost, but was not
+	lost := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // its capture seems to fail, but has succeeded
 	lost.commits("400")
-	lost.counts(lost.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
-	lost.counts(lost.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
+	lost.wantVolumes(lost.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
+	lost.wantVolumes(lost.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
 	over := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
 	if _, d, decided := over.onDue(week); !decided || volumes(&d) != "" {
 		t.Errorf("the hold's end: %s", volumes(&d))
 	}
-	over.counts(over.onOpAnswer(answers["charged"]), givesAll, false)
+	over.wantVolumes(over.onOpAnswer(answers["charged"]), givesAll, false)
 }
 
-// The amount in the first terminal's volumes is released in the Change that reserves the next
-// terminal's, before it.
+// The decision that reserves the amount in the next terminal's volumes first releases it from those of the first
+// terminal.
 func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 	l := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
-	on := elsewhere(feeDeducted(0, "0"))
+	on := otherTerminalTerms(feeDeducted(0, "0"))
 	on.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
 	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, on)
 	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
@@ -157,7 +157,7 @@ func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 	if len(l.r.Volumes) != 2 {
 		t.Error("the record decided on was changed")
 	}
-	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, elsewhere(feeDeducted(0, "0")))
+	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
 	if !ok || volumes(&free) != givesAll || free.Record.Volumes != nil {
 		t.Errorf("%s", volumes(&free))
 	}
@@ -165,13 +165,13 @@ func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
 
 // A hosted payment counts from the moment its payer enters credentials.
 func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
-	l := &scenario{t: t, c: cas}
-	l.counts(l.apply(l.c.Host(txid, 1, request(payment.Payment, "1000"))), "", false)
+	l := &scenario{t: t, c: testContext}
+	l.wantVolumes(l.apply(l.c.Host(transactionID, 1, request(payment.Payment, "1000"))), "", false)
 	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
 	if volumes(&refused) != "" || refused.Record.Volumes != nil {
 		t.Errorf("refused: %s", volumes(&refused))
 	}
-	l.counts(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reserves, true)
+	l.wantVolumes(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reserves, true)
 }
 
 // A rejected transaction shows the network of its credentials or of its terminal, which the
@@ -179,31 +179,31 @@ func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
 func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
 	unresolved := request(payment.Payment, "1000")
 	unresolved.Asset.Currency = "USDT"
-	hosted := cas.Host(txid, 1, unresolved)
+	hosted := testContext.Host(transactionID, 1, unresolved)
 	for given, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
-		d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, payment.Failure{Detail: "no"})
+		d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, payment.Failure{Detail: "no"})
 		if d.Record.Asset.Network != want {
 			t.Errorf("on %q, want %q", d.Record.Asset.Network, want)
 		}
 	}
 	unresolved.Asset.Network = "bsc"
-	hosted = cas.Host(txid, 1, unresolved)
-	d := cas.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, payment.Failure{Detail: "no"})
+	hosted = testContext.Host(transactionID, 1, unresolved)
+	d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: "tron"}, payment.Failure{Detail: "no"})
 	if d.Record.Asset.Network != "bsc" {
 		t.Errorf("on %q", d.Record.Asset.Network)
 	}
 }
 
-// A terminal whose terms exclude a transaction counts nothing.
+// A transaction that the terminal's terms exclude counts in no volume.
 func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
-	l := &scenario{t: t, c: cas}
-	l.counts(l.apply(l.c.Create(txid, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
+	l := &scenario{t: t, c: testContext}
+	l.wantVolumes(l.apply(l.c.Create(transactionID, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
 	if l.r.Failure.Code != payment.FeeExceedsAmount {
 		t.Errorf("%q", l.r.Failure.Describe("en"))
 	}
 }
 
-// sharedTerms returns boundedTerms with bounds that many transactions share.
+// sharedTerms is boundedTerms with bounds that many transactions can share.
 func sharedTerms(on *payment.Terms) *payment.Terms {
 	on = boundedTerms(on)
 	payment.Share(on.Bounds)
@@ -213,9 +213,9 @@ func sharedTerms(on *payment.Terms) *payment.Terms {
 func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
 	on := sharedTerms(terms(feeDeducted(0, "0")))
 	begin := func() *scenario {
-		l := &scenario{t: t, c: cas}
-		d := l.apply(l.c.Create(txid, 1, request(payment.Payment, "1000"), on))
-		l.counts(d, reserves, true)
+		l := &scenario{t: t, c: testContext}
+		d := l.apply(l.c.Create(transactionID, 1, request(payment.Payment, "1000"), on))
+		l.wantVolumes(d, reserves, true)
 		for i, want := range []string{"amount out of range", "the day", "the month"} {
 			if got := d.Breach(i).Describe("en"); got != want {
 				t.Errorf("counter %d refuses with %q, want %q", i, got, want)
@@ -227,8 +227,8 @@ func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
 	if &first.r.Volumes[0] != &second.r.Volumes[0] {
 		t.Error("each has its own volumes")
 	}
-	second.counts(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
-	first.counts(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
+	second.wantVolumes(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
+	first.wantVolumes(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
 	begin()
 	payment.Share(nil) // no bounds
 }
@@ -238,15 +238,14 @@ func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
 	for part, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
 		on := *on
 		on.Bounds = on.Bounds[:part]
-		d := cas.Create(txid, 1, request(payment.Payment, "1000"), &on)
+		d := testContext.Create(transactionID, 1, request(payment.Payment, "1000"), &on)
 		if volumes(&d) != want || len(d.Record.Volumes) != part {
 			t.Errorf("%d of them: %s", part, volumes(&d))
 		}
 	}
 }
 
-// The keys of counters are not stored: a record from the store counts like one that never left
-// memory.
+// The keys of counters are not stored. Nevertheless a record from the store counts like one that never left memory.
 func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
 		says payment.Verdict
@@ -270,7 +269,7 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	}
 }
 
-// Room only provides memory for an outcome's counters: with any content and any size, the
+// DecisionContext.Room only provides memory for an outcome's counters. Whatever it contains and whatever its size is, the
 // counters are the same.
 func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
@@ -280,12 +279,12 @@ func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 			for range size {
 				l.c.Room = append(l.c.Room, litter)
 			}
-			free, _ := cas.Answered(l.r, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			free, _ := testContext.Answered(l.r, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			d := l.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
 			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
 				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
 			}
-			if room := l.c.Room; size > len(d.Counters) && &room[0] != &d.Counters[0] {
+			if memory := l.c.Room; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
 				t.Errorf("room for %d is not used", size)
 			}
 		}
@@ -298,8 +297,8 @@ func TestSharedVolumesDoNotAllocate(t *testing.T) {
 	request := request(payment.Payment, "1000")
 	allocations := func(on *payment.Terms) float64 {
 		return testing.AllocsPerRun(100, func() {
-			c := cas
-			d := c.Create(txid, 1, request, on)
+			c := testContext
+			d := c.Create(transactionID, 1, request, on)
 			c.Room = d.Counters
 			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")

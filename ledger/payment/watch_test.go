@@ -6,8 +6,8 @@ import (
 	"mizan/ledger"
 )
 
-// Every event of the machine that leads to charged, and whether it may alert operators to a
-// charge.
+// The table has every event of the machine that leads to charged. It tells for each status before the event whether the
+// transaction counts as charged for the first time.
 func TestWhatMakesATransactionCharged(t *testing.T) {
 	charges := map[Event]map[Status]bool{
 		Settle:        {Charging: true, PreAuthorized3DS: true, AuthRequired: true, Unknown: true, Cancelled: true, PaymentHeld: true, PayoutHeld: true},

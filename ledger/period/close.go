@@ -17,7 +17,7 @@ type Books struct {
 	Now          ledger.Micros
 	FirstMonth   Month // month of the journal's first event
 	LastClosed   Month // the last closed one; 0: none
-	PendingItems int   // number of items due in the month or before that are still pending
+	PendingItems int   // number of items that were due by the month's end and are still pending
 }
 
 // nextToClose returns the only month that can be closed now.
@@ -50,7 +50,7 @@ func (m Month) CheckClose(s Books) error {
 // ClosedBy identifies the session and user that closed a month.
 type ClosedBy struct {
 	Session ledger.ID
-	User    ledger.ID // the nil UUID: the session has no user, as in the sandbox
+	User    ledger.ID // zero if the session has no user, as in the sandbox
 	Login   string    // the user's login at that time
 }
 

@@ -66,6 +66,6 @@ func (m Month) Source() ledger.Source { return ledger.Source{Kind: ledger.Period
 // FromID returns the month of a ledger.Period record; false if the id belongs to no month.
 func FromID(id ledger.ID) (Month, bool) {
 	m := Month(binary.BigEndian.Uint32(id[:4]))
-	const most = (lastYear - firstYear + 1) * 12
-	return m, m >= 1 && m <= most && id == m.ID()
+	const lastMonth = (lastYear - firstYear + 1) * 12
+	return m, m >= 1 && m <= lastMonth && id == m.ID()
 }

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the machine's report")
 
-func month(t *testing.T, text string) period.Month {
+func parseMonth(t *testing.T, text string) period.Month {
 	t.Helper()
 	m, ok := period.Parse(text)
 	if !ok {
@@ -50,7 +50,7 @@ func TestTheMachineIsAsReported(t *testing.T) {
 
 func TestAMonthIsWrittenWithFourAndTwoDigits(t *testing.T) {
 	for _, text := range []string{"1970-01", "2026-02", "2026-12", "9000-12"} {
-		if got := month(t, text).String(); got != text {
+		if got := parseMonth(t, text).String(); got != text {
 			t.Errorf("%s is read as %s", text, got)
 		}
 	}
@@ -66,7 +66,7 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 		{"1970-01", "1970-01-01", "1970-01-31"}, {"2024-02", "2024-02-01", "2024-02-29"}, {"2026-02", "2026-02-01", "2026-02-28"},
 		{"2026-12", "2026-12-01", "2026-12-31"}, {"9000-12", "9000-12-01", "9000-12-31"},
 	} {
-		m := month(t, c.month)
+		m := parseMonth(t, c.month)
 		if m.First().String() != c.first || m.Last().String() != c.last {
 			t.Errorf("%v is from %v to %v", m, m.First(), m.Last())
 		}
@@ -82,7 +82,7 @@ func TestAMonthHasItsCalendarDays(t *testing.T) {
 // Invariant 5: ids are in the order of months, and each id belongs to one month.
 func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 	before := ledger.ID{}
-	for m := month(t, "1970-01"); m <= month(t, "9000-12"); m++ {
+	for m := parseMonth(t, "1970-01"); m <= parseMonth(t, "9000-12"); m++ {
 		id := m.ID()
 		if bytes.Compare(before[:], id[:]) >= 0 || id.Version() != 8 || id.Variant() != uuid.RFC4122 {
 			t.Fatalf("%v has the id %v, and the month before %v", m, id, before)
@@ -92,17 +92,17 @@ func TestIdsAreInTheOrderOfMonths(t *testing.T) {
 		}
 		before = id
 	}
-	other := month(t, "2026-10").ID()
+	other := parseMonth(t, "2026-10").ID()
 	other[15] = 1
-	for _, id := range []ledger.ID{{}, uuid.Max, other, (month(t, "9000-12") + 1).ID(), period.Month(0).ID()} {
+	for _, id := range []ledger.ID{{}, uuid.Max, other, (parseMonth(t, "9000-12") + 1).ID(), period.Month(0).ID()} {
 		if m, ok := period.FromID(id); ok {
 			t.Errorf("%v is the id of %v", id, m)
 		}
 	}
 }
 
-// Invariants 1 and 3: each reason to refuse a closing is tested alone, and is the one that is reported if
-// later reasons apply too.
+// Invariants 1 and 3: months are closed in order and after their end. Of several reasons to refuse a closing, the first is
+// reported.
 func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	now := func(text string) ledger.Micros {
 		at, err := time.Parse(time.RFC3339Nano, text)
@@ -119,21 +119,21 @@ func TestMonthsAreClosedInOrderAfterTheirEndWithNothingDue(t *testing.T) {
 	}{
 		{"the first", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, ""},
 		{"the next", "2026-10", "2026-12-24T00:00:00Z", "2026-09", "2026-09", 0, ""},
-		{"over the year", "2027-01", "2027-02-01T00:00:00Z", "2026-09", "2026-12", 0, ""},
+		{"across the year's end", "2027-01", "2027-02-01T00:00:00Z", "2026-09", "2026-12", 0, ""},
 		{"before the books", "2026-08", "2026-10-01T00:00:00Z", "2026-09", "", 1, ledger.Invalid},
 		{"closed", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "2026-09", 1, conflict},
 		{"closed long ago", "2026-09", "2026-12-01T00:00:00Z", "2026-09", "2026-11", 0, conflict},
 		{"its last microsecond", "2026-09", "2026-09-30T23:59:59.999999Z", "2026-09", "", 0, conflict},
-		{"to come", "2027-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, conflict},
+		{"a month in the future", "2027-09", "2026-10-01T00:00:00Z", "2026-09", "", 0, conflict},
 		{"not the first", "2026-10", "2026-12-01T00:00:00Z", "2026-09", "", 0, conflict},
 		{"not the next", "2026-11", "2026-12-01T00:00:00Z", "2026-09", "2026-09", 0, conflict},
 		{"something due", "2026-09", "2026-10-01T00:00:00Z", "2026-09", "", 1, conflict},
 	} {
-		s := period.Books{Now: now(c.now), FirstMonth: month(t, c.firstMonth), PendingItems: c.overdue}
+		s := period.Books{Now: now(c.now), FirstMonth: parseMonth(t, c.firstMonth), PendingItems: c.overdue}
 		if c.lastClosed != "" {
-			s.LastClosed = month(t, c.lastClosed)
+			s.LastClosed = parseMonth(t, c.lastClosed)
 		}
-		err := month(t, c.month).CheckClose(s)
+		err := parseMonth(t, c.month).CheckClose(s)
 		if c.want == "" && err != nil || c.want != "" && !ledger.IsRefusal(err, c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
@@ -153,32 +153,32 @@ func TestTheHashIsOfTheDocumentedText(t *testing.T) {
 		"prod\tL:partner:1:available\tEUR\t\t1\t1001\t2\t0\n" +
 		"prod\tL:partner:1:available\tUSDT\ttron\t0\t0\t0\t7\n" +
 		"test\tA:bank\tEUR\t\t5\t5\t0\t0\n"
-	b := period.NewBalance(org, month(t, "2026-10"))
+	b := period.NewBalance(org, parseMonth(t, "2026-10"))
 	eur, usdt := money.Asset{Currency: "EUR", Env: money.Prod}, money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
-	trial := money.Asset{Currency: "EUR", Env: money.Test}
+	testEUR := money.Asset{Currency: "EUR", Env: money.Test}
 	b.Add(ledger.Account{Path: ledger.Bank, Asset: eur}, &ledger.Totals{DebitsPosted: amount(1000)})
-	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // all zero: not written
+	b.Add(ledger.Account{Path: ledger.Fees, Asset: eur}, &ledger.Totals{}) // it is not written, because all its totals are zero
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: eur}, &ledger.Totals{DebitsPosted: amount(1), CreditsPosted: amount(1001), DebitsPending: amount(2)})
 	b.Add(ledger.Account{Path: ledger.PartnerAvailable(1), Asset: usdt}, &ledger.Totals{CreditsPending: amount(7)})
-	b.Add(ledger.Account{Path: ledger.Bank, Asset: trial}, &ledger.Totals{DebitsPosted: amount(5), CreditsPosted: amount(5)})
+	b.Add(ledger.Account{Path: ledger.Bank, Asset: testEUR}, &ledger.Totals{DebitsPosted: amount(5), CreditsPosted: amount(5)})
 	if sum, rows := b.Sum(); sum != sha256.Sum256([]byte(text)) || rows != 4 {
 		t.Errorf("%x of %d rows", sum, rows)
 	}
-	empty, rows := period.NewBalance(org, month(t, "2026-10")).Sum()
+	empty, rows := period.NewBalance(org, parseMonth(t, "2026-10")).Sum()
 	if want := sha256.Sum256([]byte(text[:len("mizan period 1\norganization \nmonth 2026-10\n")+36])); empty != want || rows != 0 {
 		t.Errorf("nothing is hashed as %x of %d rows", empty, rows)
 	}
 }
 
-func closed(t *testing.T) *period.Record {
+func closedRecord(t *testing.T) *period.Record {
 	return &period.Record{
-		Month: month(t, "2026-10"), BalanceHash: sha256.Sum256([]byte("a")), Rows: 300,
+		Month: parseMonth(t, "2026-10"), BalanceHash: sha256.Sum256([]byte("a")), Rows: 300,
 		ClosedBy: period.ClosedBy{Session: uuid.New(), User: uuid.New(), Login: "chief accountant ☼"},
 	}
 }
 
 func TestARecordIsReadAsItWasWritten(t *testing.T) {
-	r := closed(t)
+	r := closedRecord(t)
 	payload := period.AppendRecord(nil, r)
 	got, err := period.ReadRecord(r.Month.ID(), payload)
 	if err != nil || *got != *r {
@@ -199,7 +199,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 
 // Invariant 4: the event itself has the closed month and the hash.
 func TestClosingEventHasMonthAndHash(t *testing.T) {
-	r := closed(t)
+	r := closedRecord(t)
 	e := r.Event()
 	if e.Name != "close" || e.From != "" || e.To != "closed 2026-10 ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb" {
 		t.Errorf("%+v", e)

@@ -20,7 +20,7 @@ const (
 
 // Column is a field of a record, of a request's body, or of a row inside one.
 type Column struct {
-	Key   uint8  // its stored number; may be 0 if it is not stored
+	Key   uint8  // its number in the stored form; may be 0 if it is not stored
 	Name  string // in the API
 	Kind  Kind
 	Help  string // one line for people: documentation, flags, forms
@@ -31,21 +31,21 @@ type Column struct {
 	Required      bool
 	Fixed         bool     // set at creation and never changed
 	Secret        bool     // sealed in the store and shown as the Mask
-	NotNull       bool     // in a struct: zero is a value, shown and stored
-	Default       any      // if nothing was sent; nil: none
+	NotNull       bool     // for fields of a struct: zero is a value, which is shown and stored
+	Default       any      // the value if nothing was sent; nil: none
 	Min, Max      int64    // of Integer and Percent
 	AllowZero     bool     // an amount may be zero
 	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
-	MaxLength     int      // the most characters of a text, or entries of a list
+	MaxLength     int      // the largest number of characters of a text, or of entries of a list
 	Words         []string // of an enumeration
-	Of            *Table   // of rows and of a review
+	Of            *Table   // the columns of its rows, or of its review
 	Single        bool     // rows have at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all
-	RefuseEmpty   string   // the message that refuses an empty text in a request; empty: an empty text counts as null
+	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
 	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
-	Flag          string   // of the command line; empty: the name
-	InputOnly     bool     // in requests only: neither stored nor shown
+	Flag          string   // its flag on the command line; empty: as its name
+	InputOnly     bool     // it is only in requests, and neither stored nor shown
 	Shared        bool     // few different texts: records share them in memory
 	AbsentWhenNew bool     // no new record has a value: it is left out of the response to a creation
 
@@ -76,16 +76,16 @@ type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable makes a table of the columns of base, if it is not nil, followed by further columns. The columns of base keep
+// NewTable makes a table of the columns of base and of further ones. base may be nil. The columns of base keep
 // their indexes. A column may only be in one table and in tables that are based on it.
-func NewTable(base *Table, own ...Ref) *Table {
+func NewTable(base *Table, further ...Ref) *Table {
 	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
 			t.add(c)
 		}
 	}
-	for _, ref := range own {
+	for _, ref := range further {
 		c := ref.column()
 		c.index = len(t.Columns)
 		t.add(c)
@@ -98,11 +98,11 @@ func (t *Table) WithPlace(c *Column, at Place) *Table {
 	moved := *c
 	moved.Place, moved.Sparse = at, false
 	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
-	for _, own := range t.Columns {
-		if own == c {
-			own = &moved
+	for _, column := range t.Columns {
+		if column == c {
+			column = &moved
 		}
-		other.add(own)
+		other.add(column)
 	}
 	return other
 }
@@ -208,7 +208,8 @@ func RefuseEmpty(message string) Option {
 // Flag names the column's flag on the command line.
 func Flag(name string) Option { return func(c *Column) { c.Flag = name } }
 
-// FlagName returns the column's flag on the command line. Secrets come from files.
+// FlagName returns the column's flag on the command line. The flag of a secret or a password names a
+// file that contains it.
 func (c *Column) FlagName() string {
 	name := c.Flag
 	if name == "" {

@@ -65,7 +65,7 @@ func (e *Encoder) Object(name string, value []byte) {
 	e.Buf = append(e.Buf, value...)
 }
 
-// Members writes those members of a JSON object whose names keep accepts. An absent object has
+// Members writes those members of a JSON object for whose names include returns true. An absent object has
 // none.
 func (e *Encoder) Members(object []byte, include func(name []byte) bool) {
 	if len(object) == 0 {

@@ -84,8 +84,8 @@ func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 }
 
 // addEntry adds the faults of an entry of a list.
-func (f *Faults) addEntry(c *Column, entry int, own *Faults) {
-	for _, fault := range own.List {
+func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
+	for _, fault := range faults.List {
 		if field := c.Name + "." + strconv.Itoa(entry) + "." + fault.Field; !f.Has(field) {
 			f.List = append(f.List, Fault{field, fault.Message})
 		}

@@ -20,12 +20,12 @@ func Field[R, T any](c Cell[T], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return v }, func(v any) T { return v.(T) })
 }
 
-// TextField is Field for a named type of texts.
+// TextField is Field for a field whose type is a named string type.
 func TextField[R any, T ~string](c Cell[string], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return string(v) }, func(v any) T { return T(v.(string)) })
 }
 
-// NumberField is Field for another type of integers.
+// NumberField is Field for a field whose type is an integer type other than int64.
 func NumberField[R any, T ~int | ~int64 | ~uint32 | ~uint64](c Cell[int64], fieldOf func(*R) *T) *Column {
 	return bind(c.Column, fieldOf, func(v T) any { return int64(v) }, func(v any) T { return T(v.(int64)) })
 }
@@ -59,11 +59,11 @@ func ForInput[T any](c Cell[T]) *Column {
 	return c.Column
 }
 
-func bind[R, T any](c *Column, fieldOf func(*R) *T, out func(T) any, in func(any) T) *Column {
-	return bindTo(c, func(r *R) T { return *fieldOf(r) }, func(r *R, v T) { *fieldOf(r) = v }, out, in)
+func bind[R, T any](c *Column, fieldOf func(*R) *T, toValue func(T) any, fromValue func(any) T) *Column {
+	return bindTo(c, func(r *R) T { return *fieldOf(r) }, func(r *R, v T) { *fieldOf(r) = v }, toValue, fromValue)
 }
 
-func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), out func(T) any, in func(any) T) *Column {
+func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), toValue func(T) any, fromValue func(any) T) *Column {
 	assert.That(c.field == nil, "schema: column %s is in two structs", c.Name)
 	var zero T
 	c.field = &field{
@@ -73,16 +73,16 @@ func bindTo[R, T any](c *Column, get func(*R) T, set func(*R, T), out func(T) an
 			if !c.NotNull && isZero(v) {
 				return nil
 			}
-			return out(v)
+			return toValue(v)
 		},
 		set: func(record any, value any) {
 			var v T
 			if value != nil {
-				v = in(value)
+				v = fromValue(value)
 			}
 			set(record.(*R), v)
 		},
-		zero: out(zero),
+		zero: toValue(zero),
 	}
 	return c
 }

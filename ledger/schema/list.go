@@ -67,13 +67,13 @@ func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
 const entryRule = "each entry must be a text of 1 to 255 characters"
 
 func (textsKind) Check(c *Column, value any) string {
-	most := c.MaxLength
-	if most == 0 {
-		most = MaxList
+	maxLength := c.MaxLength
+	if maxLength == 0 {
+		maxLength = MaxList
 	}
 	texts := value.([]string)
-	if len(texts) > most {
-		return "has more than " + strconv.Itoa(most) + " entries"
+	if len(texts) > maxLength {
+		return "has more than " + strconv.Itoa(maxLength) + " entries"
 	}
 	for _, text := range texts {
 		if textProblem(text) != "" || utf8.RuneCountInString(text) > MaxText {

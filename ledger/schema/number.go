@@ -16,7 +16,7 @@ var (
 	KindPercent Kind = integerKind{"percent"} // int64, whole percent
 	KindBool    Kind = boolKind{}             // bool
 	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
-	KindSigned  Kind = signedKind{}           // money.Signed, likewise
+	KindSigned  Kind = signedKind{}           // money.Signed, minor units of the record's asset
 	KindInstant Kind = instantKind{}          // ledger.Micros
 	KindSeq     Kind = seqKind{}              // int64, which the writer assigns
 )

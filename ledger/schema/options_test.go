@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// optionsRecord is a record with columns of each further option.
+// optionsRecord is a record whose columns have the options that the columns of boundRecord lack.
 type optionsRecord struct {
 	ID     ledger.ID
 	Made   ledger.Micros
@@ -63,7 +63,7 @@ var markets = schema.NewType[optionsRecord]("market",
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
 	for _, c := range []struct{ document, refused, message string }{
-		{`{"name":"a","pass":7}`, "", ""}, // who reads a password checks it
+		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks it
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
 		{`{"name":"a","site":""}`, "site", "must not be empty; null takes it away"},
 		{`{"name":"a","site":null}`, "", ""},
@@ -127,18 +127,18 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	whole := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	complete := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
 		change func(*optionsRecord)
 		read   bool
 	}{
-		"whole":        {func(*optionsRecord) {}, true},
-		"no name":      {func(s *optionsRecord) { s.Name = "" }, false},
-		"no share":     {func(s *optionsRecord) { s.Share = 0 }, false},
-		"unsound":      {func(s *optionsRecord) { s.Share = -1 }, false},
-		"a part empty": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
+		"whole":                   {func(*optionsRecord) {}, true},
+		"no name":                 {func(s *optionsRecord) { s.Name = "" }, false},
+		"no share":                {func(s *optionsRecord) { s.Share = 0 }, false},
+		"violates the invariant":  {func(s *optionsRecord) { s.Share = -1 }, false},
+		"an offer without a name": {func(s *optionsRecord) { s.Offers = []offer{{"", 1}} }, false},
 	} {
-		s := whole
+		s := complete
 		c.change(&s)
 		stored, err := markets.AppendStored(nil, &s, nil)
 		if err != nil {
@@ -148,7 +148,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		if c.read != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.read && !markets.Equal(got, &whole) {
+		if c.read && !markets.Equal(got, &complete) {
 			t.Errorf("%s: read is %+v", name, got)
 		}
 	}

@@ -16,7 +16,7 @@ type narrowRecord struct {
 	Kind   string
 	Open   time.Duration
 	Ends   ledger.Micros
-	Most   int64
+	Max    int64
 	Rules  []byte
 	Note   string
 }
@@ -38,13 +38,13 @@ var stalls = schema.NewType[narrowRecord]("stall",
 		},
 		func(s *narrowRecord, name string) { s.Open = hours[name] }),
 	schema.Field(schema.Instant(4, "ends_at", schema.Settable, schema.Help("when it ends")), func(s *narrowRecord) *ledger.Micros { return &s.Ends }),
-	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Most }),
+	schema.Field(schema.Integer(5, "most", 1, 9, schema.Settable, schema.Help("most visitors")), func(s *narrowRecord) *int64 { return &s.Max }),
 	schema.Field(schema.Object(6, "rules", schema.Settable, schema.NotNull, schema.Help("rules")), func(s *narrowRecord) *[]byte { return &s.Rules }),
 	schema.Field(schema.Text(7, "note", schema.Settable, schema.NotNull, schema.Help("a note")), func(s *narrowRecord) *string { return &s.Note }),
 )
 
-// sorted sorts the words of a text.
-func sorted(text string) string {
+// sortedWords returns the words of a text in alphabetical order.
+func sortedWords(text string) string {
 	words := strings.Fields(text)
 	slices.Sort(words)
 	return strings.Join(words, " ")
@@ -54,7 +54,7 @@ func sorted(text string) string {
 func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	for body, refused := range map[string]string{
 		`{}`:                                    "",
-		`{"kind":""}`:                           "", // as if there were none
+		`{"kind":""}`:                           "", // an empty text counts as absent
 		`{"kind":"shoes"}`:                      "kind",
 		`{"open":"hour"}`:                       "",
 		`{"open":"day"}`:                        "open",
@@ -78,7 +78,7 @@ func TestValueThatDoesNotFitItsFieldIsRefused(t *testing.T) {
 	} {
 		var faults schema.Faults
 		stalls.Check(nil, stalls.Create(input(t, body), &faults), &faults)
-		if got := sorted(faultyFields(&faults)); got != sorted(refused) {
+		if got := sortedWords(faultyFields(&faults)); got != sortedWords(refused) {
 			t.Errorf("%s: refused are %q, want %q", body, got, refused)
 		}
 	}
@@ -97,14 +97,14 @@ func TestInstantIsParsedFromText(t *testing.T) {
 
 // A change can remove the value of a column whose type has an empty value, whether the column is shown or not.
 func TestNullRemovesAValue(t *testing.T) {
-	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Most: 3, Rules: []byte(`{"a":1}`), Note: "n"}
+	old := narrowRecord{Number: 1, Kind: "books", Open: time.Hour, Ends: 5, Max: 3, Rules: []byte(`{"a":1}`), Note: "n"}
 	for body, c := range map[string]struct {
 		refused string
 		want    func(*narrowRecord)
 	}{
 		`{"open":null}`:    {"", func(s *narrowRecord) { s.Open = 0 }},
 		`{"ends_at":null}`: {"", func(s *narrowRecord) { s.Ends = 0 }},
-		`{"most":null}`:    {"", func(s *narrowRecord) { s.Most = 0 }},
+		`{"most":null}`:    {"", func(s *narrowRecord) { s.Max = 0 }},
 		`{"rules":null}`:   {"", func(s *narrowRecord) { s.Rules = nil }},
 		`{"note":null}`:    {"", func(s *narrowRecord) { s.Note = "" }},
 		`{"kind":null}`:    {"kind", nil},

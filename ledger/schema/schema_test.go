@@ -26,7 +26,7 @@ func FuzzTextIsQuotedAsByEncodingJSON(f *testing.F) {
 	})
 }
 
-// everyKind is a table with a column of each kind.
+// The columns of everyKind, a table with a column of each kind.
 var (
 	words     = []string{"small", "large"}
 	inner     = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
@@ -219,19 +219,19 @@ func TestDuplicateKeyOrNameInATablePanics(t *testing.T) {
 }
 
 func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
-	own := schema.Integer(1, "own", 0, 9, schema.Settable)
-	passing := schema.Derived(2, "passing", schema.Transient)
-	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * own.Get(r) }))
-	table := schema.NewTable(nil, own, passing, twice)
+	plain := schema.Integer(1, "own", 0, 9, schema.Settable)
+	transient := schema.Derived(2, "passing", schema.Transient)
+	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * plain.Get(r) }))
+	table := schema.NewTable(nil, plain, transient, twice)
 	r := table.New()
-	own.Set(r, 3)
-	passing.Set(r, 5)
+	plain.Set(r, 3)
+	transient.Set(r, 5)
 	stored := table.AppendStored(nil, r)
 	// Stored bytes of a computed column are ignored.
 	forged := schema.AppendBytes(append(stored[:len(stored):len(stored)], 3), []byte{18})
 	for name, bytes := range map[string][]byte{"as stored": stored, "with a computed value": forged} {
 		got, err := table.ReadStored(bytes)
-		if err != nil || own.Get(got) != 3 || passing.Has(got) || twice.Get(got) != 6 || twice.Stored(got) != nil {
+		if err != nil || plain.Get(got) != 3 || transient.Has(got) || twice.Get(got) != 6 || twice.Stored(got) != nil {
 			t.Errorf("%s: read %v, %v", name, got, err)
 		}
 	}

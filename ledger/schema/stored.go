@@ -48,7 +48,7 @@ func (t *Table) ReadStored(src []byte) (Row, error) {
 	})
 }
 
-// eachStored calls read with the stored value of each column, and stops where it fails.
+// eachStored calls read with the stored value of each column, and stops when read returns false.
 func (t *Table) eachStored(src []byte, read func(c *Column, stored []byte) (ok bool)) error {
 	for len(src) > 0 {
 		key := src[0]

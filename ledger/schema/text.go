@@ -22,7 +22,7 @@ const MaxText = 255
 var (
 	KindText Kind = textKind{} // string
 	KindEnum Kind = enumKind{} // string, one of Column.Words
-	KindWord Kind = wordKind{} // likewise; a refusal lists the words as a sentence
+	KindWord Kind = wordKind{} // string, one of Column.Words; a refusal lists the words as a sentence
 	KindID   Kind = idKind{}   // ledger.ID
 	KindDate Kind = dateKind{} // ledger.Date
 )
@@ -81,9 +81,9 @@ func (textKind) Check(c *Column, value any) string {
 	if c.DateOrTime && !isDateOrTime(text) {
 		return "must be a date, YYYY-MM-DD, or an RFC 3339 time, from 1970 to 9000"
 	}
-	most := c.MaxLength
-	if most == 0 {
-		most = MaxText
+	maxLength := c.MaxLength
+	if maxLength == 0 {
+		maxLength = MaxText
 	}
 	if problem := textProblem(text); problem != "" {
 		return problem
@@ -93,8 +93,8 @@ func (textKind) Check(c *Column, value any) string {
 		return "must not hold control characters"
 	case c.LongerThan > 0 && utf8.RuneCountInString(trimInvisible(text)) <= c.LongerThan:
 		return "must be longer than " + strconv.Itoa(c.LongerThan) + " characters"
-	case utf8.RuneCountInString(text) > most:
-		return "must be at most " + strconv.Itoa(most) + " characters"
+	case utf8.RuneCountInString(text) > maxLength:
+		return "must be at most " + strconv.Itoa(maxLength) + " characters"
 	}
 	return ""
 }
@@ -255,7 +255,7 @@ func (dateKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
 // minYear and MaxYear bound dates, so that every term ends in a year of four digits.
 const minYear, MaxYear = 1970, 9000
 
-// ParseDate parses YYYY-MM-DD, a day of the calendar between minYear and maxYear.
+// ParseDate parses YYYY-MM-DD, a day of the calendar from minYear to MaxYear.
 func ParseDate(text string) (ledger.Date, bool) {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil || !validYear(at) {
@@ -264,7 +264,7 @@ func ParseDate(text string) (ledger.Date, bool) {
 	return ledger.DateOf(at), true
 }
 
-// validYear tells whether an instant is between minYear and maxYear.
+// validYear tells whether an instant is in a year from minYear to MaxYear.
 func validYear(at time.Time) bool { return at.Year() >= minYear && at.Year() <= MaxYear }
 
 // isDateOrTime tells whether a text is a date or an RFC 3339 time.

@@ -47,7 +47,7 @@ func (t *Type[R]) OnCreate(check func(Input, *R, *Faults)) *Type[R] {
 	return t
 }
 
-// CrossCheck registers a check of several columns, which Check runs after those of each column. old is nil for a new
+// CrossCheck registers a check of several columns, which Check runs after the checks of single columns. old is nil for a new
 // record.
 func (t *Type[R]) CrossCheck(check func(old, r *R, f *Faults)) *Type[R] {
 	t.crossCheck = check

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/schema"
 )
 
-// size is a named type of texts, and level one of integers.
+// size is a named string type, and level a named integer type.
 type (
 	size  string
 	level uint32
@@ -127,7 +127,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 		{`{"name":"a","open":null,"size":null,"gates":null}`, boundRecord{Name: "a", Open: true}, ""},
 		{`{}`, boundRecord{Open: true}, "name"},
 		{`{"name":""}`, boundRecord{Open: true}, "name"},
-		{`{"name":7}`, boundRecord{Open: true}, "name"}, // one fault, not also that it is missing
+		{`{"name":7}`, boundRecord{Open: true}, "name"}, // it has one fault, and is not reported as missing too
 		{`{"name":"a b","size":"huge","open":1,"secret":2,"tags":["x","y","z"],"gates":[0,1,-1]}`, boundRecord{}, "size open secret tags name gates.0 gates.2"},
 	} {
 		var faults schema.Faults
@@ -152,7 +152,7 @@ func TestPatchChangesOnlyNamedFields(t *testing.T) {
 		{`{"id":7,"size":"small","secret":"•••","created_at":"1970-01-01T00:00:00.000005+00:00"}`, "", func(*boundRecord) {}},
 		{`{"open":false}`, "", func(s *boundRecord) { s.Open = false }}, // the stored name is not checked again
 		{`{"name":"b","tags":[],"gates":null,"secret":null}`, "", func(s *boundRecord) { s.Name, s.Tags, s.Gates, s.Secret = "b", nil, nil, "" }},
-		{`{"level":9}`, "", func(*boundRecord) {}}, // no request knows it
+		{`{"level":9}`, "", func(*boundRecord) {}}, // no request can have it
 		{`{"id":8,"size":"large","created_at":null}`, "id size created_at", func(*boundRecord) {}},
 		{`{"id":null,"size":null}`, "id size", func(*boundRecord) {}},
 		{`{"name":null}`, "name", func(*boundRecord) {}},
@@ -212,8 +212,8 @@ func inverted(b []byte) []byte {
 }
 
 func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
-	full := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
-	stored, err := shops.AppendStored(nil, &full, vault{})
+	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	stored, err := shops.AppendStored(nil, &original, vault{})
 	if err != nil || strings.Contains(string(stored), "hidden") {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
@@ -221,7 +221,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if err := shops.ReadStored(stored, &got, vault{}); err != nil {
 		t.Fatal(err)
 	}
-	want := full
+	want := original
 	want.Made = 0 // it is transient
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read is %+v, want %+v", got, want)
@@ -230,7 +230,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 	if err := shops.ReadStored(stored, &got, vault{locked: true}); err != nil || got.Secret != "" || got.Name != "a" {
 		t.Errorf("without keys %+v, %v is read", got, err)
 	}
-	if _, err := shops.AppendStored(nil, &full, vault{locked: true}); err == nil {
+	if _, err := shops.AppendStored(nil, &original, vault{locked: true}); err == nil {
 		t.Error("a secret is stored that cannot be sealed")
 	}
 	for _, bad := range [][]byte{nil, {1}, append([]byte{1}, stored[1:]...), stored[:len(stored)-1]} {

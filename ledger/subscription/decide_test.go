@@ -15,9 +15,9 @@ import (
 )
 
 var (
-	startTime = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
-	usd       = money.Asset{Currency: "USD", Env: money.Test}
-	of        = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
+	startTime  = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	usd        = money.Asset{Currency: "USD", Env: money.Test}
+	credential = subscription.Credential{Terminal: ledger.ID{7}, Asset: usd, Charged: true, Stored: true}
 )
 
 const day = 24 * time.Hour
@@ -31,18 +31,18 @@ type scenario struct {
 	d   subscription.Decision // the last decision
 }
 
-func start(t testing.TB, days int) *scenario {
+func newSubscription(t testing.TB, days int) *scenario {
 	l := &scenario{t: t, now: startTime}
 	l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{
 		Initial: ledger.ID{2}, Amount: money.FromUint64(990), PeriodDays: days,
-	}, of, startTime))
+	}, credential, startTime))
 	return l
 }
 
 func (l *scenario) apply(d subscription.Decision) { l.r, l.due, l.d = d.Record, d.Due, d }
 
-// after lets time pass.
-func (l *scenario) after(d time.Duration) *scenario { l.now = l.now.Add(d); return l }
+// wait moves the clock.
+func (l *scenario) wait(d time.Duration) *scenario { l.now = l.now.Add(d); return l }
 
 // renews begins the due renewal, at its due instant.
 func (l *scenario) renews() *scenario {
@@ -67,9 +67,9 @@ func (l *scenario) onOutcome(paid bool) *scenario {
 	return l
 }
 
-func (l *scenario) request(what func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
+func (l *scenario) request(request func(*subscription.Record, time.Time) (subscription.Decision, error)) *scenario {
 	l.t.Helper()
-	d, err := what(l.r, l.now)
+	d, err := request(l.r, l.now)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -83,11 +83,12 @@ var (
 	cancel = (*subscription.Record).Cancel
 )
 
-// want checks the state and the due instant, as the time since the beginning; negative: never.
-func (l *scenario) want(state subscription.State, wakes time.Duration) *scenario {
+// want checks the state and the due instant. That instant is given as the time since the beginning; a negative one means
+// that the record is never due.
+func (l *scenario) want(state subscription.State, dueAfter time.Duration) *scenario {
 	l.t.Helper()
-	want := ledger.MicrosOf(startTime.Add(wakes))
-	if wakes < 0 {
+	want := ledger.MicrosOf(startTime.Add(dueAfter))
+	if dueAfter < 0 {
 		want = 0
 	}
 	if l.r.State != state || l.due != want {
@@ -114,11 +115,11 @@ func (l *scenario) wantNotified(want ...string) *scenario {
 }
 
 func TestTheFirstRenewalIsAPeriodAfterTheInitialPayment(t *testing.T) {
-	start(t, 30).want("active", 30*day).wantNotified()
+	newSubscription(t, 30).want("active", 30*day).wantNotified()
 }
 
 func TestARenewalIsAnIntentFirst(t *testing.T) {
-	l := start(t, 30).renews()
+	l := newSubscription(t, 30).renews()
 	if l.r.State != "renewing" || !l.d.Charge || !l.d.MustRecord || l.r.Number != 1 || l.r.Last == (ledger.ID{}) {
 		t.Errorf("%+v %+v", l.d, l.r)
 	}
@@ -126,9 +127,9 @@ func TestARenewalIsAnIntentFirst(t *testing.T) {
 }
 
 func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
-	l := start(t, 30)
+	l := newSubscription(t, 30)
 	for n := 1; n <= 5; n++ {
-		l.renews().after(time.Hour).onOutcome(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
+		l.renews().wait(time.Hour).onOutcome(true).want("active", time.Duration(n+1)*30*day).wantNotified("renewed active")
 		if l.r.Renewals != uint64(n) || l.r.Number != uint64(n) {
 			t.Errorf("after %d renewals: %d, number %d", n, l.r.Renewals, l.r.Number)
 		}
@@ -136,7 +137,7 @@ func TestPeriodsAreCountedFromTheFirst(t *testing.T) {
 }
 
 func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
-	l := start(t, 30).renews().onOutcome(false).want("past_due", 31*day).wantNotified("payment_failed past_due")
+	l := newSubscription(t, 30).renews().onOutcome(false).want("past_due", 31*day).wantNotified("payment_failed past_due")
 	l.renews().onOutcome(false).want("past_due", 34*day).wantNotified("payment_failed past_due")
 	l.renews().onOutcome(false).want("past_due", 39*day).wantNotified("payment_failed past_due")
 	l.renews().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
@@ -151,34 +152,34 @@ func TestAFailedRenewalIsTriedAfterOneThreeAndFiveDaysThenPaused(t *testing.T) {
 // After Resume the renewal is tried at once and only once, because earlier failures count. A
 // payment in the end moves no later renewal.
 func TestResumeAfterAnAutomaticPauseMakesOneAttempt(t *testing.T) {
-	l := start(t, 30)
+	l := newSubscription(t, 30)
 	for range 4 {
 		l.renews().onOutcome(false)
 	}
-	l.after(2*day).request(resume).want("active", 41*day).wantNotified("resumed past_due")
+	l.wait(2*day).request(resume).want("active", 41*day).wantNotified("resumed past_due")
 	l.renews().onOutcome(false).want("paused", -1).wantNotified("payment_failed past_due", "paused paused")
 	if l.r.Failures != 5 || l.r.Number != 5 {
 		t.Errorf("%d failures, number %d", l.r.Failures, l.r.Number)
 	}
-	l.after(50*day).request(resume).want("active", 91*day).renews().onOutcome(true).want("active", 120*day).wantNotified("renewed active")
+	l.wait(50*day).request(resume).want("active", 91*day).renews().onOutcome(true).want("active", 120*day).wantNotified("renewed active")
 	if l.r.Renewals != 1 || l.r.Failures != 0 {
 		t.Errorf("%d renewals, %d failures", l.r.Renewals, l.r.Failures)
 	}
 }
 
 func TestAPauseKeepsTheAttemptsAndTheirInstants(t *testing.T) {
-	l := start(t, 30).renews().onOutcome(false).renews().onOutcome(false).want("past_due", 34*day)
+	l := newSubscription(t, 30).renews().onOutcome(false).renews().onOutcome(false).want("past_due", 34*day)
 	l.request(pause).want("paused", -1)
-	l.after(day).request(resume).want("active", 34*day).wantNotified("resumed past_due")
-	l.request(pause).after(day).request(resume).want("active", 34*day)
-	l.request(pause).after(2*day).request(resume).want("active", 35*day)
+	l.wait(day).request(resume).want("active", 34*day).wantNotified("resumed past_due")
+	l.request(pause).wait(day).request(resume).want("active", 34*day)
+	l.request(pause).wait(2*day).request(resume).want("active", 35*day)
 	if l.renews().onOutcome(false).want("past_due", 40*day); l.r.Failures != 3 {
 		t.Errorf("%d failures, want 3", l.r.Failures)
 	}
 }
 
 func TestARenewalHasABoundOfAttempts(t *testing.T) {
-	l := start(t, 30)
+	l := newSubscription(t, 30)
 	for l.r.Failures < subscription.MaxAttempts {
 		if l.r.State == subscription.Paused {
 			l.request(resume)
@@ -192,7 +193,7 @@ func TestARenewalHasABoundOfAttempts(t *testing.T) {
 }
 
 func TestNextRenewalIsUnknownWhileOneIsUnderWay(t *testing.T) {
-	l := start(t, 30).renews()
+	l := newSubscription(t, 30).renews()
 	if _, known := l.r.NextRenewal(); known || l.r.Status() != "active" {
 		t.Errorf("shown as %s with a next renewal", l.r.Status())
 	}
@@ -202,66 +203,66 @@ func TestNextRenewalIsUnknownWhileOneIsUnderWay(t *testing.T) {
 }
 
 func TestARetryThatIsPaidMovesNoLaterRenewal(t *testing.T) {
-	start(t, 30).renews().onOutcome(false).renews().onOutcome(true).want("active", 60*day).wantNotified("renewed active")
+	newSubscription(t, 30).renews().onOutcome(false).renews().onOutcome(true).want("active", 60*day).wantNotified("renewed active")
 }
 
 func TestMissedRenewalsAreChargedOnce(t *testing.T) {
 	// The service was down for a little more than three periods.
-	l := start(t, 30).after(100*day).renews().onOutcome(true).want("active", 120*day)
+	l := newSubscription(t, 30).wait(100*day).renews().onOutcome(true).want("active", 120*day)
 	if l.r.Renewals != 1 {
 		t.Errorf("%d renewals", l.r.Renewals)
 	}
 	// A renewal that ends exactly when the next one is due.
-	start(t, 1).renews().after(day).onOutcome(true).want("active", 3*day)
+	newSubscription(t, 1).renews().wait(day).onOutcome(true).want("active", 3*day)
 }
 
 func TestAPauseStopsRenewals(t *testing.T) {
-	l := start(t, 30).request(pause).want("paused", -1).wantNotified("paused paused")
-	if l.after(90 * day).r.RenewalDue(l.now) {
+	l := newSubscription(t, 30).request(pause).want("paused", -1).wantNotified("paused paused")
+	if l.wait(90 * day).r.RenewalDue(l.now) {
 		t.Error("what is paused is renewed")
 	}
 }
 
 func TestResumeBeforeTheDueInstantKeepsIt(t *testing.T) {
-	start(t, 30).after(day).request(pause).after(day).request(resume).want("active", 30*day).wantNotified("resumed active")
+	newSubscription(t, 30).wait(day).request(pause).wait(day).request(resume).want("active", 30*day).wantNotified("resumed active")
 }
 
 func TestResumeAfterTheDueInstantRenewsOnceAtOnce(t *testing.T) {
-	l := start(t, 30).request(pause).after(100*day).request(resume).want("active", 100*day)
+	l := newSubscription(t, 30).request(pause).wait(100*day).request(resume).want("active", 100*day)
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(l.now) {
 		t.Errorf("next at %v (%v), want at once", at.Time(), ok)
 	}
-	l.renews().onOutcome(true).want("active", 120*day) // as if no attempt had failed
+	l.renews().onOutcome(true).want("active", 120*day) // the pause has not moved the period
 }
 
 func TestPauseAndCancelDoNotWaitForARenewal(t *testing.T) {
 	const look = time.Minute
-	l := start(t, 30).renews().request(pause).want("paused_renewing", 30*day+look).wantNotified("paused paused")
+	l := newSubscription(t, 30).renews().request(pause).want("paused_renewing", 30*day+look).wantNotified("paused paused")
 	l.onOutcome(true).want("paused", -1).wantNotified("renewed paused")
 	if l.r.Renewals != 1 {
 		t.Errorf("%d renewals", l.r.Renewals)
 	}
 	l.request(resume).want("active", 60*day)
 
-	l = start(t, 30).renews().request(cancel).want("cancelled_renewing", 30*day+look).wantNotified("cancelled cancelled")
+	l = newSubscription(t, 30).renews().request(cancel).want("cancelled_renewing", 30*day+look).wantNotified("cancelled cancelled")
 	l.onOutcome(false).want("cancelled", -1).wantNotified("payment_failed cancelled")
 
-	start(t, 30).renews().request(pause).request(resume).want("renewing", 30*day+look).onOutcome(true).want("active", 60*day)
+	newSubscription(t, 30).renews().request(pause).request(resume).want("renewing", 30*day+look).onOutcome(true).want("active", 60*day)
 }
 
 func TestCancelIsFinal(t *testing.T) {
-	l := start(t, 30).request(cancel).want("cancelled", -1).wantNotified("cancelled cancelled")
-	for name, what := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
+	l := newSubscription(t, 30).request(cancel).want("cancelled", -1).wantNotified("cancelled cancelled")
+	for name, request := range map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	} {
-		if _, err := what(l.r, l.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		if _, err := request(l.r, l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestPauseAndResumeNeedTheRightState(t *testing.T) {
-	l := start(t, 30)
+	l := newSubscription(t, 30)
 	if _, err := l.r.Resume(l.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("resume: %v", err)
 	}
@@ -272,17 +273,17 @@ func TestPauseAndResumeNeedTheRightState(t *testing.T) {
 }
 
 func TestAnInactivePartnerIsNotRenewedAndWaits(t *testing.T) {
-	l := start(t, 30).after(30 * day)
+	l := newSubscription(t, 30).wait(30 * day)
 	l.apply(l.r.Postpone(l.now))
 	l.want("active", 30*day+subscription.PartnerCheckInterval).wantNotified()
 	if at, ok := l.r.NextRenewal(); !ok || at != ledger.MicrosOf(startTime.Add(30*day)) {
 		t.Errorf("next at %v (%v)", at.Time(), ok)
 	}
-	l.after(65*day).renews().onOutcome(true).want("active", 120*day)
+	l.wait(65*day).renews().onOutcome(true).want("active", 120*day)
 }
 
 func TestUnknownRenewalIsInquiredWithGrowingDelays(t *testing.T) {
-	l := start(t, 30).renews()
+	l := newSubscription(t, 30).renews()
 	last := l.r.Last
 	gaps := []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute}
 	for _, gap := range gaps {
@@ -304,7 +305,7 @@ func TestUnknownRenewalIsInquiredWithGrowingDelays(t *testing.T) {
 }
 
 func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
-	l := start(t, 30).renews()
+	l := newSubscription(t, 30).renews()
 	if _, ok := l.r.OnOutcome(uuid.New(), true, l.now); ok {
 		t.Error("another transaction was taken for the renewal")
 	}
@@ -315,7 +316,7 @@ func TestOutcomeOfAnotherRenewalIsIgnored(t *testing.T) {
 }
 
 func TestTheRecordDecidedOnIsNeverChanged(t *testing.T) {
-	l := start(t, 30)
+	l := newSubscription(t, 30)
 	before := *l.r
 	was := l.r
 	l.renews().onOutcome(false)
@@ -335,20 +336,20 @@ func TestTermsAreRefusedByTheirFields(t *testing.T) {
 		found  bool
 		want   []string
 	}{
-		"right":             {nil, of, true, nil},
-		"ten years":         {func(r *subscription.Terms) { r.PeriodDays = 3660 }, of, true, nil},
-		"more":              {func(r *subscription.Terms) { r.PeriodDays = 3661 }, of, true, []string{"period_days"}},
-		"no period":         {func(r *subscription.Terms) { r.PeriodDays = 0 }, of, true, []string{"period_days"}},
-		"backwards":         {func(r *subscription.Terms) { r.PeriodDays = -1 }, of, true, []string{"period_days"}},
-		"nothing":           {func(r *subscription.Terms) { r.Amount = money.Amount{} }, of, true, []string{"amount"}},
-		"the most":          {func(r *subscription.Terms) { r.Amount = ledger.MaxAmount }, of, true, nil},
-		"too much":          {func(r *subscription.Terms) { r.Amount = money.Max }, of, true, []string{"amount"}},
-		"metadata":          {func(r *subscription.Terms) { r.Metadata = make([]byte, 8192) }, of, true, nil},
-		"too much metadata": {func(r *subscription.Terms) { r.Metadata = make([]byte, 8193) }, of, true, []string{"metadata"}},
-		"unknown":           {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
-		"not charged":       {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
-		"nothing stored":    {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
-		"all at once": {func(r *subscription.Terms) { *r = subscription.Terms{Metadata: make([]byte, 9000)} }, of, false,
+		"valid":              {nil, credential, true, nil},
+		"ten years":          {func(r *subscription.Terms) { r.PeriodDays = 3660 }, credential, true, nil},
+		"more":               {func(r *subscription.Terms) { r.PeriodDays = 3661 }, credential, true, []string{"period_days"}},
+		"no period":          {func(r *subscription.Terms) { r.PeriodDays = 0 }, credential, true, []string{"period_days"}},
+		"backwards":          {func(r *subscription.Terms) { r.PeriodDays = -1 }, credential, true, []string{"period_days"}},
+		"nothing":            {func(r *subscription.Terms) { r.Amount = money.Amount{} }, credential, true, []string{"amount"}},
+		"the largest amount": {func(r *subscription.Terms) { r.Amount = ledger.MaxAmount }, credential, true, nil},
+		"too much":           {func(r *subscription.Terms) { r.Amount = money.Max }, credential, true, []string{"amount"}},
+		"metadata":           {func(r *subscription.Terms) { r.Metadata = make([]byte, 8192) }, credential, true, nil},
+		"too much metadata":  {func(r *subscription.Terms) { r.Metadata = make([]byte, 8193) }, credential, true, []string{"metadata"}},
+		"unknown":            {nil, subscription.Credential{}, false, []string{"initial_payment_id"}},
+		"not charged":        {nil, subscription.Credential{Stored: true}, true, []string{"initial_payment_id"}},
+		"nothing stored":     {nil, subscription.Credential{Charged: true}, true, []string{"initial_payment_id"}},
+		"all at once": {func(r *subscription.Terms) { *r = subscription.Terms{Metadata: make([]byte, 9000)} }, credential, false,
 			[]string{"initial_payment_id", "amount", "period_days", "metadata"}},
 	} {
 		terms := right
@@ -368,7 +369,7 @@ func TestTermsAreRefusedByTheirFields(t *testing.T) {
 }
 
 func TestRefusalNamesTheStatus(t *testing.T) {
-	l := start(t, 30).renews().onOutcome(false)
+	l := newSubscription(t, 30).renews().onOutcome(false)
 	_, err := l.r.Resume(l.now)
 	var refusal *ledger.Refusal
 	if !errors.As(err, &refusal) || refusal.Detail != "the subscription is past_due" {

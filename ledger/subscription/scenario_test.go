@@ -11,13 +11,13 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// naiveSubscription is a naive second implementation of a subscription.
+// naiveSubscription is a naive second implementation of subscriptions, which the first must agree with.
 type naiveSubscription struct {
-	paid, begun uint64
-	underWay    bool
-	paused      bool
-	cancelled   bool
-	failures    int
+	paidRenewals, begunRenewals uint64
+	underWay                    bool
+	paused                      bool
+	cancelled                   bool
+	failures                    int
 }
 
 func (o *naiveSubscription) status() string {
@@ -32,18 +32,18 @@ func (o *naiveSubscription) status() string {
 	return "active"
 }
 
-// Random events in random order: one renewal at a time, none while paused or cancelled, none
-// before its time, numbers without a gap, and at most one paid charge per period.
+// Whatever happens in whatever order, only one renewal is under way at a time. None begins before its time, or while the
+// subscription is paused or cancelled. Their numbers have no gap, and at most one is paid per period.
 func TestLivesOfSubscriptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
 		l := &scenario{now: startTime}
-		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, of, startTime))
+		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
 		var o naiveSubscription
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
-			switch what := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); what {
+			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
 			case "wake":
 				wake(t, l, &o)
 			case "hear":
@@ -61,7 +61,7 @@ func TestLivesOfSubscriptions(t *testing.T) {
 					l.apply(l.r.ContinueWaiting(false, l.now))
 				}
 			default:
-				ask(t, l, &o, what)
+				ask(t, l, &o, action)
 			}
 			agrees(t, l, &o)
 		}
@@ -77,12 +77,12 @@ func wake(t *rapid.T, l *scenario, o *naiveSubscription) {
 		return
 	}
 	l.apply(l.r.BeginRenewal(uuid.New(), l.now))
-	o.begun++
+	o.begunRenewals++
 	o.underWay = true
 }
 
-// reportOutcome reports the outcome of the renewal under way, and returns whether there was one and
-// whether it was paid.
+// reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
+// paid.
 func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) bool {
 	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
 	if ok != o.underWay {
@@ -93,7 +93,7 @@ func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) boo
 	}
 	l.apply(d)
 	if o.underWay = false; paid {
-		o.paid++
+		o.paidRenewals++
 		o.failures = 0
 		return true
 	}
@@ -103,19 +103,19 @@ func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) boo
 	return false
 }
 
-func ask(t *rapid.T, l *scenario, o *naiveSubscription, what string) {
+func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
-	}[what](l.r, l.now)
-	may := !o.cancelled && (what == "cancel" || o.paused == (what == "resume"))
+	}[action](l.r, l.now)
+	may := !o.cancelled && (action == "cancel" || o.paused == (action == "resume"))
 	if (err == nil) != may {
-		t.Fatalf("%s while %s: %v", what, o.status(), err)
+		t.Fatalf("%s while %s: %v", action, o.status(), err)
 	}
 	if err != nil {
 		return
 	}
 	l.apply(d)
-	switch what {
+	switch action {
 	case "pause":
 		o.paused = true
 	case "resume":
@@ -127,9 +127,9 @@ func ask(t *rapid.T, l *scenario, o *naiveSubscription, what string) {
 
 func agrees(t *rapid.T, l *scenario, o *naiveSubscription) {
 	r := l.r
-	if r.Status() != o.status() || r.Renewals != o.paid || r.Number != o.begun || r.State.UnderWay() != o.underWay {
+	if r.Status() != o.status() || r.Renewals != o.paidRenewals || r.Number != o.begunRenewals || r.State.UnderWay() != o.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
-			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paid, o.begun, o.underWay)
+			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paidRenewals, o.begunRenewals, o.underWay)
 	}
 	waits := o.underWay || !o.paused && !o.cancelled
 	if waits != (l.due != 0) {

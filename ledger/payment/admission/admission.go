@@ -26,7 +26,7 @@ type Admission struct {
 	recorded int // failover: number of attempts in the record
 }
 
-// MaxAttempts is the most tried terminals in a record.
+// MaxAttempts is the largest number of tried terminals that a record lists.
 const MaxAttempts = 32
 
 // Start begins an admission at s.At. lacks is the code of what the request lacks (payment.Unacceptable); empty if

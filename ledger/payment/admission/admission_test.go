@@ -23,11 +23,11 @@ const at ledger.Micros = 1_800_000_000_000_000
 
 // fixture has the data that an admission looks up.
 type fixture struct {
-	terminals []*directory.Terminal
-	limits    []*directory.Limit
-	down      []ledger.ID // terminals with an open circuit
-	blocks    bool        // an entry of the blocklist names every payer
-	volumes   admission.Volumes
+	terminals    []*directory.Terminal
+	limits       []*directory.Limit
+	circuitsOpen []ledger.ID // terminals with an open circuit
+	blocks       bool        // an entry of the blocklist names every payer
+	volumes      admission.Volumes
 }
 
 // newFixture returns a fixture with a number of terminals; the first has the highest priority.
@@ -43,7 +43,9 @@ func newFixture(terminals int, limits ...*directory.Limit) *fixture {
 
 func (f *fixture) Accepts(string, payment.Type, string) bool { return true }
 
-func (f *fixture) CircuitOpen(terminal ledger.ID) bool { return slices.Contains(f.down, terminal) }
+func (f *fixture) CircuitOpen(terminal ledger.ID) bool {
+	return slices.Contains(f.circuitsOpen, terminal)
+}
 
 func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Rate, found bool) {
 	return rate, false
@@ -51,7 +53,7 @@ func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Ra
 
 func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) { return "ip", f.blocks }
 
-// resume carries out the tasks that need no other actor and returns the first other one.
+// resume carries out the tasks that need no other actor, and returns the first task that needs one.
 func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.Task {
 	for {
 		switch task {
@@ -81,7 +83,8 @@ func (f *fixture) start(amount uint64, lacks payment.Code) (admission.Admission,
 	return a, task
 }
 
-// failOver begins the failover of a record that the first terminal refused, after others.
+// failOver begins the failover of a record that the first terminal of the fixture has refused. The attempts are earlier
+// ones at other terminals.
 func (f *fixture) failOver(attempts ...payment.Attempt) (admission.Admission, admission.Task) {
 	s := search(10)
 	r := &payment.Record{Terminal: f.terminals[0].ID, Request: *s.Request, Attempts: attempts}
@@ -106,7 +109,7 @@ func wantProgress(t *testing.T, a *admission.Admission, task admission.Task, sta
 	}
 }
 
-func why(code payment.Code, detail string) payment.Failure {
+func failure(code payment.Code, detail string) payment.Failure {
 	return payment.Failure{Code: code, Detail: detail}
 }
 
@@ -127,10 +130,10 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 		lacks     payment.Code
 		want      payment.Failure
 	}{
-		"out of range":       {1, true, payment.AmountOutOfRange, why(payment.AmountOutOfRange, "")},
-		"no terminal":        {0, true, "", why(payment.NoTerminal, "")},
-		"block list":         {1, true, "", why(payment.AntiFraud, "ip")},
-		"limit on a payment": {1, false, "", why(payment.LimitExceeded, "per_transaction")},
+		"out of range":       {1, true, payment.AmountOutOfRange, failure(payment.AmountOutOfRange, "")},
+		"no terminal":        {0, true, "", failure(payment.NoTerminal, "")},
+		"block list":         {1, true, "", failure(payment.AntiFraud, "ip")},
+		"limit on a payment": {1, false, "", failure(payment.LimitExceeded, "per_transaction")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(c.terminals, velocity, single)
@@ -153,7 +156,7 @@ func TestVelocityLimitRejects(t *testing.T) {
 	velocity := limit(directory.Velocity, ledger.ID{})
 	a, _ := newFixture(1, velocity).start(10, "")
 	task := a.Velocity(velocity, nil)
-	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "velocity"))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "velocity"))
 }
 
 func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
@@ -173,7 +176,7 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 
 func TestTransactionForNoTerminalIsNoAttempt(t *testing.T) {
 	a, task := admission.Refuse(search(10), payment.UnexpectedCard)
-	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.UnexpectedCard, ""))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.UnexpectedCard, ""))
 	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, at.Time()) != nil {
 		t.Errorf("attempted at %v", a.Request.Attempted)
 	}
@@ -187,7 +190,7 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 	}
 	breach := a.Terms.Bounds[0].Breach
 	task = a.Object(breach)
-	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.LimitExceeded, "daily_volume"))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "daily_volume"))
 	looked := a.LookedAt(nil, nil, at.Time())
 	if len(looked) != 1 || looked[0].Outcome != payment.AttemptStopped || looked[0].Failure != breach {
 		t.Errorf("looked at %+v", looked)
@@ -201,7 +204,7 @@ func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 		why   payment.Failure
 	}{
 		true:  {admission.Admitted, admission.Write, payment.Failure{}},
-		false: {admission.Rejected, admission.Reject, why(payment.InsufficientBalance, "")},
+		false: {admission.Rejected, admission.Reject, failure(payment.InsufficientBalance, "")},
 	} {
 		a, _ := newFixture(1).start(10, "")
 		task := a.GuardFunds()
@@ -213,21 +216,21 @@ func TestPayoutWithoutFundsIsRejected(t *testing.T) {
 
 func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 	f := newFixture(2)
-	f.down = []ledger.ID{f.terminals[0].ID}
+	f.circuitsOpen = []ledger.ID{f.terminals[0].ID}
 	a, _ := f.start(10, "")
 	if a.Terms.Terminal != f.terminals[1].ID || len(a.Terms.Skipped) != 1 || a.Terms.Skipped[0].Outcome != payment.AttemptSkipped {
 		t.Errorf("at %v, skipped %+v", a.Terms.Terminal, a.Terms.Skipped)
 	}
-	f.down = append(f.down, f.terminals[1].ID)
+	f.circuitsOpen = append(f.circuitsOpen, f.terminals[1].ID)
 	a, task := f.start(10, "")
-	wantProgress(t, &a, task, admission.Rejected, admission.Reject, why(payment.NoTerminal, ""))
+	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.NoTerminal, ""))
 	if looked := a.LookedAt(f.terminals, f, at.Time()); len(looked) != 2 {
 		t.Errorf("looked at %+v", looked)
 	}
 }
 
-// A limit of one terminal passes that terminal over; the blocklist, which names every payer, is
-// not checked.
+// A terminal with a limit that the payment exceeds is passed over. The blocklist, which names every payer here, is not
+// checked again.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f := newFixture(3)
 	f.blocks, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
@@ -236,15 +239,14 @@ func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
 		t.Errorf("at %v, stopped %+v", a.Terms.Terminal, a.Stopped)
 	}
-	task = f.resume(&a, a.Object(why(payment.InsufficientBalance, "")))
+	task = f.resume(&a, a.Object(failure(payment.InsufficientBalance, "")))
 	wantProgress(t, &a, task, admission.Exhausted, admission.LetStand, payment.Failure{})
-	if len(a.Stopped) != 2 || a.Stopped[1].Failure != why(payment.InsufficientBalance, "") {
+	if len(a.Stopped) != 2 || a.Stopped[1].Failure != failure(payment.InsufficientBalance, "") {
 		t.Errorf("stopped %+v", a.Stopped)
 	}
 }
 
-// The record lists terminals to which a check objected, but not those that their own terms
-// exclude.
+// The record lists the terminals that a check objected to, but not those whose own terms exclude the transaction.
 func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 	f := newFixture(2)
 	a, _ := f.failOver()
@@ -258,15 +260,15 @@ func TestATerminalThatIsRuledOutIsNotTriedAgain(t *testing.T) {
 // A rerouted attempt is counted only by the limits of the other terminal, and never uncounted.
 func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	f := newFixture(3)
-	own := limit(directory.Velocity, f.terminals[1].ID)
-	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), own}
+	ofSecondTerminal := limit(directory.Velocity, f.terminals[1].ID)
+	f.limits = []*directory.Limit{limit(directory.Velocity, ledger.ID{}), ofSecondTerminal}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Recounting, admission.Recount, payment.Failure{})
-	if len(a.CountedBy) != 1 || a.CountedBy[0] != own || !a.Attempt.Rescreened {
+	if len(a.CountedBy) != 1 || a.CountedBy[0] != ofSecondTerminal || !a.Attempt.Rescreened {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
 	other := a
-	task = f.resume(&a, a.Velocity(own, nil))
+	task = f.resume(&a, a.Velocity(ofSecondTerminal, nil))
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
 		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)

@@ -6,13 +6,13 @@ import (
 	"mizan/ledger/directory"
 )
 
-// KeptPartners returns how many partners' bounds are cached after paid partners have paid on one
-// day, and how many after the first payment of the next day.
-func KeptPartners(paid int) (today, tomorrow int64) {
+// KeptPartners returns for how many partners bounds are cached after the given number of partners have paid on one
+// day, and for how many after the first payment of the next day.
+func KeptPartners(partners int) (today, tomorrow int64) {
 	v, of := new(Volumes), new(chosen)
 	of.add(0)
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
-	for range paid {
+	for range partners {
 		v.day(1).bounds(slices.Clone(limits), of)
 	}
 	today = v.today.Load().kept.Load()
@@ -20,8 +20,8 @@ func KeptPartners(paid int) (today, tomorrow int64) {
 	return today, v.today.Load().kept.Load()
 }
 
-// KeptSets returns how many sets of bounds of one partner are cached after the given number of
-// different sets of limits have bounded a payment, the last one twice.
+// KeptSets returns how many sets of bounds of one partner are cached after the given number of payments, each bounded by
+// another set of limits, and one more payment bounded by the last set.
 func KeptSets(different int) int {
 	v, limits := new(Volumes), make([]*directory.Limit, different)
 	for i := range limits {

@@ -20,15 +20,15 @@ type step struct {
 	do admission.Task
 }
 
-// vocabulary lists every event, copied by hand, so that a new event needs its column here.
+// vocabulary lists every event, copied by hand, so that a new event must be added to the test.
 var vocabulary = []admission.Event{
 	"unacceptable", "terminal_found", "no_terminal", "to_count", "cleared", "objected", "repeated", "uncountable", "funds_guarded",
 	"ruled_out", "lost", "provider_refused",
 }
 
-// grid has the order of refusals from DECISIONS ("Payments" and "Limits"): what the request
-// lacks, a terminal, the blocklist, limits, velocity, funds; then the writer's answer; then,
-// after a provider's refusal, the same for the other terminals without the blocklist.
+// grid is written by hand. A request is refused for the first of these reasons: what it lacks, no terminal, the
+// blocklist, limits, velocity, funds. Then the writer may refuse it. After a provider's refusal, the other terminals are
+// checked in the same order, without the blocklist.
 var grid = map[admission.State]steps{
 	// A terminal is searched first. Without one, or with an amount out of range, the attempt
 	// still counts.
@@ -38,7 +38,7 @@ var grid = map[admission.State]steps{
 		"no_terminal":    {"screening", "screen"},
 		"objected":       {"screening", "screen"},
 	},
-	// Velocity comes before the result: every attempt is counted.
+	// The velocity limits count every attempt, even one that another check has objected to.
 	"screening": {
 		"to_count": {"counting", "count"},
 		"cleared":  {"admitted", "begin"},

@@ -51,13 +51,13 @@ func (a *Admission) Screen(rules Rules) Task {
 
 // applyLimits checks the attempt against the limits on one payment, and returns the first objection. It also
 // collects the velocity limits, which the account's actor counts, and makes Terms.Bounds from the volume limits,
-// which the writer checks. Attempts share their bounds with others that have the same ones, unless a volume limit
-// is personal.
+// which the writer checks. Attempts with the same bounds share them in memory, unless one of the volume limits depends
+// on the payer.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
-		today *day
-		some  chosen
-		own   = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
+		today    *day
+		bounding chosen
+		unshared = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
 	)
 	for i, l := range limits {
 		subject, bounds := l.AppliesTo(&a.Attempt)
@@ -73,23 +73,23 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 			if today == nil {
 				today = volumes.day(a.At.Date())
 			}
-			if own {
+			if unshared {
 				a.bind(boundOf(l, today.name, subject), len(limits))
 			} else {
-				some.add(i)
+				bounding.add(i)
 			}
 		}
 	}
-	if today != nil && !own {
-		a.Terms.Bounds = today.bounds(limits, &some)
+	if today != nil && !unshared {
+		a.Terms.Bounds = today.bounds(limits, &bounding)
 	}
 	return breach
 }
 
 // bind adds a bound that only this attempt has.
-func (a *Admission) bind(b payment.Bound, most int) {
+func (a *Admission) bind(b payment.Bound, maxBounds int) {
 	if a.Terms.Bounds == nil {
-		a.Terms.Bounds = make([]payment.Bound, 0, most)
+		a.Terms.Bounds = make([]payment.Bound, 0, maxBounds)
 	}
 	b.Name()
 	a.Terms.Bounds = append(a.Terms.Bounds, b)

@@ -8,9 +8,9 @@ import (
 
 // With many partners, or limits on many assets, the cache is emptied and does not grow.
 func TestCacheOfADaysLimitsIsBounded(t *testing.T) {
-	for paid, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
-		if today, tomorrow := admission.KeptPartners(paid); today != want || tomorrow != 1 {
-			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", paid, today, tomorrow, want)
+	for partners, want := range map[int]int64{1: 1, admission.MaxPartners - 1: admission.MaxPartners - 1, admission.MaxPartners: admission.MaxPartners, admission.MaxPartners + 1: 1} {
+		if today, tomorrow := admission.KeptPartners(partners); today != want || tomorrow != 1 {
+			t.Errorf("of %d partners %d are kept, and of one the next day %d; want %d and 1", partners, today, tomorrow, want)
 		}
 	}
 	for different, want := range map[int]int{1: 1, admission.MaxSets: admission.MaxSets, admission.MaxSets + 1: 1} {

@@ -31,7 +31,7 @@ func newRandom(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// wholeValues lists types that are stored as one value.
+// wholeValues has, for each type that is stored as one value, a function that makes random values of it.
 var wholeValues = map[reflect.Type]func(*rand.Rand) any{
 	reflect.TypeFor[money.Amount]():   func(d *rand.Rand) any { return money.FromUint64(1 + d.Uint64N(1<<63)) },
 	reflect.TypeFor[money.Rate]():     func(d *rand.Rand) any { return rate(fmt.Sprint(1+d.IntN(1_000), ".", 1+d.IntN(8))) },
@@ -51,11 +51,11 @@ func rate(text string) money.Rate {
 	return r
 }
 
-// fill sets every field that set selects, at every depth, to a value other than zero.
+// fill calls set for each field, at every depth. If set returns true, the field gets a random value other than zero.
 func fill(v reflect.Value, d *rand.Rand, set func() bool) {
-	if make, ok := wholeValues[v.Type()]; ok {
+	if newValue, ok := wholeValues[v.Type()]; ok {
 		if set() {
-			v.Set(reflect.ValueOf(make(d)))
+			v.Set(reflect.ValueOf(newValue(d)))
 		}
 		return
 	}
@@ -102,9 +102,9 @@ func fillPlain(v reflect.Value, d *rand.Rand) {
 	}
 }
 
-// record fills a record as far as set says. Fields that the codec does not store, or that are
-// stored elsewhere, keep the value that Decode returns.
-func record(d *rand.Rand, set func() bool) *payment.Record {
+// recordWith returns a record. Each field for which set returns true has a random value. Fields that the codec does not
+// store, or that are stored elsewhere, have the value that Decode returns.
+func recordWith(d *rand.Rand, set func() bool) *payment.Record {
 	r := new(payment.Record)
 	fill(reflect.ValueOf(r).Elem(), d, set)
 	r.Finished = 0 // in the envelope
@@ -120,7 +120,7 @@ func record(d *rand.Rand, set func() bool) *payment.Record {
 
 // A new field of the record or of a nested type that the codec does not store fails here.
 func TestEveryFieldOfATransactionIsStored(t *testing.T) {
-	want := record(newRandom(t), func() bool { return true })
+	want := recordWith(newRandom(t), func() bool { return true })
 	got, err := paymentcodec.Decode(paymentcodec.Encode(want))
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("stored\n%+v (%v), want\n%+v", got, err, want)
@@ -131,12 +131,12 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 	}
 }
 
-// No field is decoded into another one, and none is lost if its neighbours are empty.
+// No field is decoded as another one, and none is lost if the fields beside it are empty.
 func TestAnySubsetOfFieldsIsStored(t *testing.T) {
 	d := newRandom(t)
 	for range 2_000 {
-		few := 1 + d.IntN(6)
-		want := record(d, func() bool { return d.IntN(few) == 0 })
+		oneIn := 1 + d.IntN(6)
+		want := recordWith(d, func() bool { return d.IntN(oneIn) == 0 })
 		if got, err := paymentcodec.Decode(paymentcodec.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
 		}
@@ -144,7 +144,7 @@ func TestAnySubsetOfFieldsIsStored(t *testing.T) {
 }
 
 func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
-	payload := paymentcodec.Encode(record(newRandom(t), func() bool { return true }))
+	payload := paymentcodec.Encode(recordWith(newRandom(t), func() bool { return true }))
 	for i := range payload {
 		if _, err := paymentcodec.Decode(payload[:i]); err == nil {
 			t.Fatalf("cut to %d bytes: read", i)
@@ -163,20 +163,20 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(nil))
 	f.Add([]byte{2, 0x80})
 	f.Add(paymentcodec.Encode(new(payment.Record)))
-	f.Add(paymentcodec.Encode(record(d, func() bool { return true })))
-	for few := range 6 {
-		f.Add(paymentcodec.Encode(record(d, func() bool { return d.IntN(1+few) == 0 })))
+	f.Add(paymentcodec.Encode(recordWith(d, func() bool { return true })))
+	for oneIn := range 6 {
+		f.Add(paymentcodec.Encode(recordWith(d, func() bool { return d.IntN(1+oneIn) == 0 })))
 	}
-	many := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
+	larger := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
-		many.Volumes = append(many.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
+		larger.Volumes = append(larger.Volumes, payment.Volume{Limit: ledger.ID{byte(i)}, Window: "2026-11", Subject: strings.Repeat("f", i)})
 	}
 	for i := range 32 {
-		many.Attempts = append(many.Attempts, payment.Attempt{
+		larger.Attempts = append(larger.Attempts, payment.Attempt{
 			Terminal: ledger.ID{byte(i)}, Failure: payment.Failure{Detail: strings.Repeat("r", i)}, At: 1, Outcome: payment.AttemptSkipped, Priority: -i,
 		})
 	}
-	f.Add(paymentcodec.Encode(many))
+	f.Add(paymentcodec.Encode(larger))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		r, err := paymentcodec.Decode(payload)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // recordWithVolumes returns a record that counts towards a day, a card's month, and a window that is
-// neither.
+// neither a day nor a month.
 func recordWithVolumes() *payment.Record {
 	return &payment.Record{ID: ledger.ID{1}, Volumes: []payment.Volume{
 		{Limit: ledger.ID{2}, Window: "2026-11-21"},
@@ -22,18 +22,18 @@ func recordWithVolumes() *payment.Record {
 }
 
 const (
-	// A map of two pairs: the record's id, and its volumes.
-	countingHead = "02de0002" + "00c410" + "01000000000000000000000000000000"
+	// The beginning: a map of two pairs, of which the first is the record's id.
+	volumesHead = "02de0002" + "00c410" + "01000000000000000000000000000000"
 
-	// Windows are numbers: 4*3*20778, 4*(3*682+1)+1 and, as a text follows, 2.
-	countingNumbers = countingHead + "31c444" +
+	// The heads of the volumes are 4*3*20778 and 4*(3*682+1)+1 for windows with a number, and 2 for the one that follows as a text.
+	volumesForm = volumesHead + "31c444" +
 		"02000000000000000000000000000000" + "f89b0f" +
 		"03000000000000000000000000000000" + "fd3f" + "0466303064" +
 		"04000000000000000000000000000000" + "02" + "087768656e65766572"
 )
 
 func TestVolumesAreRead(t *testing.T) {
-	payload, err := hex.DecodeString(countingNumbers)
+	payload, err := hex.DecodeString(volumesForm)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,19 +43,19 @@ func TestVolumesAreRead(t *testing.T) {
 }
 
 func TestVolumesRoundTrip(t *testing.T) {
-	if got := hex.EncodeToString(paymentcodec.Encode(recordWithVolumes())); got != countingNumbers {
-		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
+	if got := hex.EncodeToString(paymentcodec.Encode(recordWithVolumes())); got != volumesForm {
+		t.Errorf("written as\n%s, want\n%s", got, volumesForm)
 	}
 }
 
-// The keys of counters that are kept with a volume are not stored.
+// The keys of a volume's counters, which are in memory, are not stored.
 func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 	named := recordWithVolumes()
 	for i := range named.Volumes {
 		named.Volumes[i].Name()
 	}
-	if got := hex.EncodeToString(paymentcodec.Encode(named)); got != countingNumbers {
-		t.Errorf("written as\n%s, want\n%s", got, countingNumbers)
+	if got := hex.EncodeToString(paymentcodec.Encode(named)); got != volumesForm {
+		t.Errorf("written as\n%s, want\n%s", got, volumesForm)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestDamagedVolumesAreAnError(t *testing.T) {
 		"half a subject":            limit + "f99b0f" + "0466",
 		"no window":                 limit + "02",
 		"half a window":             limit + "02" + "0432",
-		"something behind it":       limit + "f89b0f" + "00",
+		"a byte after it":           limit + "f89b0f" + "00",
 	} {
 		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
 		if err != nil {
