@@ -5,9 +5,9 @@ import (
 	"time"
 
 	ledgerapi "mizan/api/ledger"
+	"mizan/api/ledger/export"
 	"mizan/api/shed"
 	"mizan/api/web"
-	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

@@ -16,7 +16,7 @@ import (
 	"sync"
 	"testing"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

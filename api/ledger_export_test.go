@@ -16,8 +16,8 @@ import (
 	"github.com/google/uuid"
 
 	"mizan/api"
+	"mizan/api/ledger/export"
 	"mizan/api/web"
-	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/posting"

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 )
 
 // Money whose network is missing or unknown has no scale. It is legal, so it is

@@ -12,9 +12,9 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 
+	"mizan/api/ledger/export"
 	"mizan/api/web"
 	"mizan/api/web/journal"
-	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

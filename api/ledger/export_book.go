@@ -6,9 +6,9 @@ import (
 	"iter"
 	"time"
 
+	"mizan/api/ledger/export"
 	"mizan/api/web"
 	"mizan/api/web/journal"
-	"mizan/internal/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

@@ -35,7 +35,6 @@ var layers = []layer{
 	{"internal/assert", nil},
 	{"internal/clock", []string{"internal/assert"}},
 	{"internal/durable", nil},
-	{"internal/export", []string{"ledger", "ledger/money"}},
 	{"internal/fair", nil},
 	{"internal/filelock", nil},
 	{"internal/jsonwalk", []string{"internal/steps"}},
@@ -85,9 +84,10 @@ var layers = []layer{
 	{"api/web/worktest", []string{"internal/steps"}},
 	{"api/web/...", slices.Concat(uptoActors, []string{"api/auth", "api/connlimit", "api/web/..."})},
 	{"api/checkout/page", uptoActors},
-	{"api/ledger", slices.Concat(routeFamilies, []string{"internal/export"})},
+	{"api/ledger/export", []string{"ledger", "ledger/money"}},
+	{"api/ledger", slices.Concat(routeFamilies, []string{"api/ledger/export"})},
 	{"api/*", routeFamilies},
-	{"api", slices.Concat(uptoActors, []string{"api/...", "internal/export"})},
+	{"api", slices.Concat(uptoActors, []string{"api/..."})},
 
 	{"docs/*", nil}, // examples that others copy, so they import no package of the module
 	{"bench/...", uptoAPI},
@@ -110,8 +110,8 @@ var allowedImporters = []struct{ module, packages string }{
 	{"github.com/asynkron/protoactor-go", "actors"},
 	{"github.com/dgraph-io/badger", "posting/store/..."},
 	{"github.com/tink-crypto/tink-go", "internal/secret"},
-	{"github.com/parquet-go/parquet-go", "internal/export"},
-	{"github.com/xuri/excelize", "internal/export"},
+	{"github.com/parquet-go/parquet-go", "api/ledger/export"},
+	{"github.com/xuri/excelize", "api/ledger/export"},
 	{"rsc.io/qr", "api/checkout/page"},
 }
 

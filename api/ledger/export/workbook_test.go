@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 )
 

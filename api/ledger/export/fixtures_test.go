@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )

@@ -12,7 +12,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 	"github.com/xuri/excelize/v2"
 
-	"mizan/internal/export"
+	"mizan/api/ledger/export"
 	"mizan/ledger"
 	"mizan/ledger/money"
 )
