@@ -95,9 +95,9 @@ func (a *archive) close() { _ = a.f.Close() } // the file was only read
 // asBackupError turns an error of reading the file into an *Error that says that the backup is damaged.
 // Errors of the file system, *Errors, a cancelled context and missing keys are returned as they are.
 func (a *archive) asBackupError(err error) error {
-	var fault *os.PathError
-	var known *Error
-	if errors.As(err, &fault) || errors.As(err, &known) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
+	var pathErr *os.PathError
+	var backupErr *Error
+	if errors.As(err, &pathErr) || errors.As(err, &backupErr) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
 		return err
 	}
 	return damaged(a.path, "%v", err)
@@ -132,11 +132,11 @@ func (a *archive) readHeader() error {
 
 // readEnd reads the end frame and the sealed manifest before it.
 func (a *archive) readEnd() error {
-	at := a.size - frameHead - endSize
-	if at < a.partsStart {
+	endStart := a.size - frameHead - endSize
+	if endStart < a.partsStart {
 		return errCut
 	}
-	r := io.NewSectionReader(a.f, at, a.size-at)
+	r := io.NewSectionReader(a.f, endStart, a.size-endStart)
 	size, err := readFrameHead(r, frameEnd, endSize)
 	var body [endSize]byte
 	if err == nil && size != endSize {
@@ -150,7 +150,7 @@ func (a *archive) readEnd() error {
 	}
 	length := int64(binary.BigEndian.Uint32(body[:]))
 	copy(a.endHash[:], body[4:])
-	if a.manifestStart = at - frameHead - length; length > maxManifest || a.manifestStart < a.partsStart {
+	if a.manifestStart = endStart - frameHead - length; length > maxManifest || a.manifestStart < a.partsStart {
 		return errors.New("its manifest does not fit")
 	}
 	r = io.NewSectionReader(a.f, a.manifestStart, frameHead+length)
@@ -172,8 +172,8 @@ func (a *archive) openManifest(ctx context.Context) error {
 	if err == nil {
 		return a.readManifest(plaintext)
 	}
-	if whole := a.checkWhole(ctx); whole != nil {
-		return whole
+	if damage := a.checkWhole(ctx); damage != nil {
+		return damage
 	}
 	if errors.Is(err, secret.ErrNoSealingKey) {
 		return err
@@ -203,15 +203,15 @@ func (a *archive) readManifest(plaintext []byte) error {
 	if !bytes.Equal(sealedHeader, plainHeader) {
 		return damaged(a.path, "its header is not the one of its manifest")
 	}
-	at := a.partsStart
+	offset := a.partsStart
 	sum := newChecksum()
 	sum.frame(frameHeader, plainHeader)
 	for i := range a.manifest.Parts {
 		sum.Write(a.manifest.Parts[i].SHA256)
-		at += frameHead + int64(a.manifest.Parts[i].Size)
+		offset += frameHead + int64(a.manifest.Parts[i].Size)
 	}
 	sum.frame(frameManifest, a.sealedManifest)
-	if at != a.manifestStart || !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
+	if offset != a.manifestStart || !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
 		return damaged(a.path, "its parts are not those of its manifest")
 	}
 	return nil
@@ -226,22 +226,22 @@ func (a *archive) checkWhole(ctx context.Context) error {
 		return a.asBackupError(eofAsCut(err))
 	}
 	sum.frame(frameHeader, body)
-	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
+	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	part := sha256.New()
-	for at := a.partsStart; at < a.manifestStart; {
+	for offset := a.partsStart; offset < a.manifestStart; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		size, err := readFrameHead(in, framePart, maxPart)
+		size, err := readFrameHead(parts, framePart, maxPart)
 		if err == nil {
 			part.Reset()
-			_, err = io.CopyN(part, in, int64(size))
+			_, err = io.CopyN(part, parts, int64(size))
 		}
 		if err != nil {
 			return a.asBackupError(eofAsCut(err))
 		}
 		sum.Write(part.Sum(nil))
-		at += frameHead + int64(size)
+		offset += frameHead + int64(size)
 	}
 	sum.frame(frameManifest, a.sealedManifest)
 	if !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
@@ -253,11 +253,11 @@ func (a *archive) checkWhole(ctx context.Context) error {
 // eachPart calls fn with every part, in order and decrypted; fn may keep the plaintext. If a part
 // differs from the manifest, the error is an *Error.
 func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
-	in := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
+	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	var sealed []byte
 	for i := range a.manifest.Parts {
 		p := &a.manifest.Parts[i]
-		size, err := readFrameHead(in, framePart, maxPart)
+		size, err := readFrameHead(parts, framePart, maxPart)
 		if err == nil && size != p.Size {
 			err = errors.New("a part has another length")
 		}
@@ -268,7 +268,7 @@ func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
 			sealed = make([]byte, size)
 		}
 		sealed = sealed[:size]
-		if _, err := io.ReadFull(in, sealed); err != nil {
+		if _, err := io.ReadFull(parts, sealed); err != nil {
 			return a.asBackupError(eofAsCut(err))
 		}
 		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {

@@ -89,15 +89,15 @@ func (s *rowSource) next() (bool, error) {
 	return true, nil
 }
 
-// sendParts sends each part that has rows to the channel parts, and calls file with each part of a file.
-func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, file func(name string, piece []byte) error) error {
+// sendParts sends each part that has rows to the channel parts, and calls onFile with each part of a file.
+func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, onFile func(name string, piece []byte) error) error {
 	defer close(parts)
 	return a.eachPart(func(name string, plaintext []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if name != "" {
-			return file(name, plaintext)
+			return onFile(name, plaintext)
 		}
 		select {
 		case parts <- plaintext:
@@ -110,15 +110,15 @@ func (a *archive) sendParts(ctx context.Context, parts chan<- []byte, file func(
 
 // merge calls fn with the newest version of each row in the chain, ordered by key. Every increment
 // contains all rows of certain kinds (store.CarriedWhole); of these kinds merge takes only the rows in
-// the last backup. It calls file with the files beside the store, as they are in the last backup.
-func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file func(name string, piece []byte) error) error {
+// the last backup. It calls onFile with each piece of the files beside the store, as the last backup has them.
+func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, onFile func(name string, piece []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, len(c))
 	sources := make([]*rowSource, len(c))
 	for i, a := range c {
 		s := &rowSource{parts: make(chan []byte, 2), path: a.path}
 		sources[i] = s
-		takeFile := file
+		takeFile := onFile
 		if i < len(c)-1 {
 			takeFile = func(string, []byte) error { return nil }
 		}
@@ -130,8 +130,8 @@ func (c chain) merge(ctx context.Context, fn func(store.StoredRow) error, file f
 	}
 	for range sources {
 		// A reader that cancel has stopped returns context.Canceled, which is no failure.
-		if failed := <-ended; failed != nil && (err == nil || !errors.Is(failed, context.Canceled)) {
-			err = failed
+		if partErr := <-ended; partErr != nil && (err == nil || !errors.Is(partErr, context.Canceled)) {
+			err = partErr
 			cancel()
 		}
 	}

@@ -4,6 +4,6 @@ package backup
 func (b *Backup) Claim(change func(*Header)) { change(&b.header) }
 
 // SaveAndPrune does what a schedule does whenever a backup is due.
-func (s *Service) SaveAndPrune(dir string, keep int) (Listed, error) {
-	return s.saveAndPrune(dir, keep)
+func (s *Service) SaveAndPrune(dir string, keepCount int) (Listed, error) {
+	return s.saveAndPrune(dir, keepCount)
 }

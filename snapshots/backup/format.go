@@ -217,7 +217,7 @@ func appendRow(dst, previousKey []byte, r *posting.StoredRow) []byte {
 // readRow reads the next row of a part into r. When it is called, r.Key must be the key of the previous
 // row. Afterwards r.Stored aliases the part.
 func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
-	number := func() (n uint64) {
+	readNumber := func() (n uint64) {
 		v, size := binary.Uvarint(part)
 		if size <= 0 {
 			ok, part = false, nil
@@ -226,7 +226,7 @@ func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 		part = part[size:]
 		return v
 	}
-	take := func(n uint64) (b []byte) {
+	takeBytes := func(n uint64) (b []byte) {
 		if n > uint64(len(part)) {
 			ok, part = false, nil
 			return nil
@@ -235,13 +235,13 @@ func readRow(part []byte, r *posting.StoredRow) (rest []byte, ok bool) {
 		return b
 	}
 	ok = true
-	shared := number()
+	shared := readNumber()
 	if shared > uint64(len(r.Key)) {
 		return nil, false
 	}
-	r.Key = append(r.Key[:shared], take(number())...)
-	r.Group = number()
-	r.Stored = take(number())
+	r.Key = append(r.Key[:shared], takeBytes(readNumber())...)
+	r.Group = readNumber()
+	r.Stored = takeBytes(readNumber())
 	return part, ok
 }
 

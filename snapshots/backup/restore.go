@@ -129,31 +129,31 @@ type fileWriter struct {
 	f   *os.File
 }
 
-func (p *fileWriter) add(name string, piece []byte) error {
+func (w *fileWriter) add(name string, piece []byte) error {
 	if !slices.Contains(backedFiles, name) {
 		return fmt.Errorf("the backup has a file %.40q, which no release of this form writes", name)
 	}
-	path := filepath.Join(p.dir, name)
-	if p.f == nil || p.f.Name() != path {
-		if err := p.close(); err != nil {
+	path := filepath.Join(w.dir, name)
+	if w.f == nil || w.f.Name() != path {
+		if err := w.close(); err != nil {
 			return err
 		}
 		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return err
 		}
-		p.f = f
+		w.f = f
 	}
-	_, err := p.f.Write(piece)
+	_, err := w.f.Write(piece)
 	return err
 }
 
-func (p *fileWriter) close() error {
-	if p.f == nil {
+func (w *fileWriter) close() error {
+	if w.f == nil {
 		return nil
 	}
-	err := errors.Join(p.f.Sync(), p.f.Close())
-	p.f = nil
+	err := errors.Join(w.f.Sync(), w.f.Close())
+	w.f = nil
 	return err
 }
 
@@ -190,10 +190,10 @@ func compareHeads(j *posting.Journal, a *archive) error {
 	if err != nil {
 		return err
 	}
-	same := slices.EqualFunc(heads, a.manifest.Heads, func(x, y Head) bool {
+	headsMatch := slices.EqualFunc(heads, a.manifest.Heads, func(x, y Head) bool {
 		return x.Organization == y.Organization && x.Size == y.Size && bytes.Equal(x.Root, y.Root)
 	})
-	if !same {
+	if !headsMatch {
 		return damaged(a.path, "the restored journals do not end where its manifest says")
 	}
 	return nil
@@ -212,16 +212,16 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (res
 		return nil, err
 	}
 	result = &Restored{Header: c.top().header, Used: len(c), Unused: unused}
-	var walk store.RowCheck
+	var rowCheck store.RowCheck
 	err = c.merge(ctx, func(r store.StoredRow) error {
 		result.Rows++
-		return walk.Add(r)
+		return rowCheck.Add(r)
 	}, func(string, []byte) error { return nil })
 	if err != nil {
 		return nil, err
 	}
 	top := &c.top().header
-	if n, hash := walk.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
+	if n, hash := rowCheck.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
 		return nil, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
 	return result, nil

@@ -25,8 +25,8 @@ func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 		return err
 	}
 	defer func() { _ = in.Close() }() // the file was only read
-	next := path + ".new"
-	out, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	newPath := path + ".new"
+	out, err := os.OpenFile(newPath, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func cutCalls(ctx context.Context, dir string, filter *calls.LogFilter) error {
 	if err = errors.Join(err, out.Close()); err != nil {
 		return err
 	}
-	return os.Rename(next, path)
+	return os.Rename(newPath, path)
 }
 
 // keepCalls copies the lines of calls for which the store has an intent.

@@ -36,9 +36,9 @@ type TargetError struct {
 
 // Error implements error.
 func (e *TargetError) Error() string {
-	var fault *fs.PathError
-	if errors.As(e.Err, &fault) {
-		return fault.Error() // the error names the path
+	var pathErr *fs.PathError
+	if errors.As(e.Err, &pathErr) {
+		return pathErr.Error() // the error names the path
 	}
 	return e.Path + " " + e.Err.Error()
 }
@@ -64,13 +64,13 @@ func restoreTarget(path string) (string, error) {
 	if err != nil {
 		return "", &TargetError{path, err}
 	}
-	existing, err := os.Lstat(path)
+	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return path, nil
 	case err != nil:
 		return "", &TargetError{path, err}
-	case !existing.IsDir(): // a link to nothing is not a directory either
+	case !info.IsDir(): // a link to nothing is not a directory either
 		return "", &TargetError{path, ErrNoDirectory}
 	}
 	if err := replaceable(path); err != nil {
@@ -89,19 +89,19 @@ func restoreTarget(path string) (string, error) {
 // replaceable returns a *TargetError if the directory is a mount point, even one of the same disk (a bind
 // mount).
 func replaceable(dir string) error {
-	var st unix.Statx_t
-	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &st) == nil && st.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
-		if st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+	var stat unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &stat) == nil && stat.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
+		if stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
 			return &TargetError{dir, ErrMountPoint}
 		}
 		return nil
 	}
 	// An older kernel does not report mount points, only the disk of a directory.
-	var here, above unix.Stat_t
-	if err := errors.Join(unix.Lstat(dir, &here), unix.Stat(filepath.Dir(dir), &above)); err != nil {
+	var dirStat, parentStat unix.Stat_t
+	if err := errors.Join(unix.Lstat(dir, &dirStat), unix.Stat(filepath.Dir(dir), &parentStat)); err != nil {
 		return &fs.PathError{Op: "stat", Path: dir, Err: err}
 	}
-	if here.Dev != above.Dev {
+	if dirStat.Dev != parentStat.Dev {
 		return &TargetError{dir, ErrMountPoint}
 	}
 	return nil

@@ -127,27 +127,27 @@ func RemoveUnfinished(dir string) error {
 // of this store in the directory. It is a full backup if there is no backup of this store, or if the
 // newest one belongs to a chain that is incomplete, damaged, or already scheduledChainLength backups
 // long. Save reads the new backup again before giving it its name.
-func (s *Service) Save(dir string) (saved Listed, err error) {
+func (s *Service) Save(dir string) (newBackup Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
-		return saved, err
+		return newBackup, err
 	}
 	base, err := s.base(list)
 	if err != nil {
-		return saved, err
+		return newBackup, err
 	}
 	b, err := s.Begin(base)
 	if err != nil {
-		return saved, err
+		return newBackup, err
 	}
 	f, err := CreateFile(dir)
 	if err != nil {
 		b.Close()
-		return saved, err
+		return newBackup, err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	buffered := bufio.NewWriterSize(f, partBytes)
-	saved.Size, err = b.WriteTo(buffered)
+	newBackup.Size, err = b.WriteTo(buffered)
 	b.Close()
 	if err == nil {
 		err = buffered.Flush()
@@ -156,19 +156,19 @@ func (s *Service) Save(dir string) (saved Listed, err error) {
 		err = s.reread(f.Name())
 	}
 	if err != nil {
-		return saved, err
+		return newBackup, err
 	}
-	saved.Header = b.header
-	saved.Path = filepath.Join(dir, FileName(&b.header))
-	return saved, f.Keep(saved.Path)
+	newBackup.Header = b.header
+	newBackup.Path = filepath.Join(dir, FileName(&b.header))
+	return newBackup, f.Keep(newBackup.Path)
 }
 
 // list returns the readable backups in a directory whose names end with Suffix. An unreadable backup
 // is logged and does not prevent new backups.
 func (s *Service) list(dir string) (list []Listed, err error) {
-	found, err := scanBackups(dir, nil)
-	unreadable := found.unreadable
-	for _, l := range found.list {
+	files, err := scanBackups(dir, nil)
+	unreadable := files.unreadable
+	for _, l := range files.list {
 		switch {
 		case !strings.HasSuffix(l.Path, Suffix):
 		case l.fault != nil:
@@ -259,8 +259,8 @@ func (s *Service) reread(path string) error {
 }
 
 // Prune removes old backups of this store from the directory and returns the removed ones. The newest
-// backups stay (keep is their number), and so do all backups that these need.
-func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
+// keepCount backups stay, and so do all backups that they need.
+func (s *Service) Prune(dir string, keepCount int) (removed []Listed, err error) {
 	list, err := s.list(dir)
 	if err != nil {
 		return nil, err
@@ -268,15 +268,16 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	v := s.options.Journal.View()
 	defer v.Close()
 	list = slices.DeleteFunc(list, func(l Listed) bool { return !isOfStore(v.GroupHash, &l.Header) })
-	wanted := make(map[string]bool)
-	for _, l := range list[max(0, len(list)-keep):] {
-		for _, n := range requiredBackups(list, l) {
-			wanted[n.Header.ID] = true // all copies of the backup are kept, because only one of them may be whole
+	neededIDs := make(map[string]bool)
+	for _, l := range list[max(0, len(list)-keepCount):] {
+		for _, needed := range requiredBackups(list, l) {
+			neededIDs[needed.Header.ID] = true // all copies of the backup are kept, because only one of them may be whole
 		}
 	}
-	// The newest are removed first. So if the process is killed, no remaining backup needs a removed one.
+	// The newest of the old backups is removed first. If the process is then killed, no remaining backup needs
+	// a removed one.
 	for _, l := range slices.Backward(list) {
-		if wanted[l.Header.ID] {
+		if neededIDs[l.Header.ID] {
 			continue
 		}
 		if err := os.Remove(l.Path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -290,23 +291,22 @@ func (s *Service) Prune(dir string, keep int) (removed []Listed, err error) {
 	return removed, err
 }
 
-// Schedule takes backups until ctx ends: one per interval (every), counted from the newest backup in the
-// directory. After each backup it calls Prune. A failure is logged, and the backup is tried again a minute
+// Schedule takes backups until ctx ends: one per interval, counted from the newest backup in the directory. After each backup it calls Prune. A failure is logged, and the backup is tried again a minute
 // later, or earlier if the next backup is due before that.
-func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration, keep int) {
+func (s *Service) Schedule(ctx context.Context, dir string, interval time.Duration, keepCount int) {
 	const retry = time.Minute
 	log := s.options.Log.With("dir", dir)
-	wait := time.Duration(0)
+	firstWait := time.Duration(0)
 	if list, err := s.list(dir); err == nil {
 		v := s.options.Journal.View()
 		for _, l := range list {
 			if isOfStore(v.GroupHash, &l.Header) {
-				wait = min(every, max(0, every-time.Since(l.modTime)))
+				firstWait = min(interval, max(0, interval-time.Since(l.modTime)))
 			}
 		}
 		v.Close()
 	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(firstWait)
 	defer timer.Stop()
 	for {
 		select {
@@ -315,36 +315,36 @@ func (s *Service) Schedule(ctx context.Context, dir string, every time.Duration,
 		case <-timer.C:
 		}
 		started := time.Now()
-		saved, err := s.saveAndPrune(dir, keep)
+		newBackup, err := s.saveAndPrune(dir, keepCount)
 		switch {
 		case ctx.Err() != nil || s.ctx.Err() != nil:
 			return
 		case err != nil:
 			log.Error("the backup failed", "error", err)
-			timer.Reset(min(every, retry))
+			timer.Reset(min(interval, retry))
 		default:
-			log.Info("a backup was taken and verified", "file", filepath.Base(saved.Path), "group", saved.Header.Group, "bytes", saved.Size, "took", time.Since(started))
-			timer.Reset(max(0, every-time.Since(started)))
+			log.Info("a backup was taken and verified", "file", filepath.Base(newBackup.Path), "group", newBackup.Header.Group, "bytes", newBackup.Size, "took", time.Since(started))
+			timer.Reset(max(0, interval-time.Since(started)))
 		}
 	}
 }
 
 // saveAndPrune saves a backup and removes old backups. If an old backup can't be removed, saveAndPrune
 // only logs that: an error would make the schedule take the next backup early.
-func (s *Service) saveAndPrune(dir string, keep int) (Listed, error) {
+func (s *Service) saveAndPrune(dir string, keepCount int) (Listed, error) {
 	if err := RemoveUnfinished(dir); err != nil {
 		return Listed{}, err
 	}
-	saved, err := s.Save(dir)
+	newBackup, err := s.Save(dir)
 	if err != nil {
-		return saved, err
+		return newBackup, err
 	}
-	removed, err := s.Prune(dir, keep)
+	removed, err := s.Prune(dir, keepCount)
 	for _, l := range removed {
 		s.options.Log.Info("a backup was removed", "file", filepath.Base(l.Path))
 	}
 	if err != nil {
 		s.options.Log.Error("an old backup can't be removed", "dir", dir, "error", err)
 	}
-	return saved, nil
+	return newBackup, nil
 }

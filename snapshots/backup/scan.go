@@ -55,7 +55,7 @@ func scanBackups(dir string, keyring Sealer) (s folder, err error) {
 		}
 		l, err := readListed(path, keyring)
 		if errors.Is(err, fs.ErrNotExist) {
-			if _, gone := os.Lstat(path); gone != nil {
+			if _, statErr := os.Lstat(path); statErr != nil {
 				continue // the file was just removed
 			}
 		}
@@ -96,12 +96,12 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 // isBackup tells whether a file is a backup, by its name or by its first bytes: whoever saves a backup's
 // stream to a file may choose any name.
 func isBackup(path string) bool {
-	named := strings.HasSuffix(path, Suffix)
+	hasSuffix := strings.HasSuffix(path, Suffix)
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return named && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is not a backup
+		return hasSuffix && err != nil && !errors.Is(err, fs.ErrNotExist) // a link to nothing is not a backup
 	}
-	if named {
+	if hasSuffix {
 		return true
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // the file may have been replaced by a pipe meanwhile
@@ -150,9 +150,9 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 
 // reasonOf returns a file-system error without the path, which the message names already.
 func reasonOf(err error) string {
-	var fault *fs.PathError
-	if errors.As(err, &fault) {
-		err = fault.Err
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		err = pathErr.Err
 	}
 	return err.Error()
 }
@@ -165,8 +165,8 @@ func (s *folder) newest(dir string, at time.Time) (chosen Listed, err error) {
 		if errors.Is(err, store.ErrNewerSchema) {
 			cause = store.ErrNewerSchema
 		}
-		what := fmt.Sprintf("a backup can't be read, so it is not known which one is the newest: name the file to use, or move the unreadable file away: %v", err)
-		return chosen, &Error{Path: dir, What: what, Cause: cause}
+		message := fmt.Sprintf("a backup can't be read, so it is not known which one is the newest: name the file to use, or move the unreadable file away: %v", err)
+		return chosen, &Error{Path: dir, What: message, Cause: cause}
 	}
 	if len(s.list) == 0 {
 		return chosen, &Error{Path: dir, What: "there is no backup in it", Cause: ErrChoice}
@@ -203,8 +203,8 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 		case len(links) >= maxChain:
 			return nil, damaged(next.Path, "it needs too many other backups")
 		case i < 0:
-			missed := &Error{Path: next.Path, What: fmt.Sprintf("it needs backup %s of group %d, which is not in the same directory", since.ID, since.Group)}
-			return nil, errors.Join(append([]error{missed}, c.unreadable...)...)
+			missingBase := &Error{Path: next.Path, What: fmt.Sprintf("it needs backup %s of group %d, which is not in the same directory", since.ID, since.Group)}
+			return nil, errors.Join(append([]error{missingBase}, c.unreadable...)...)
 		}
 		base := &c.list[i].Header
 		if base.Base() != *since || base.Store != next.Header.Store || base.Group > next.Header.Group {
@@ -219,9 +219,9 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 // If l is the only copy, wholeCopy does not read it to the end.
 func (c *choice) wholeCopy(ctx context.Context, l Listed) (Listed, error) {
 	copies := []Listed{l}
-	for _, other := range c.list {
-		if other.Path != l.Path && other.Header.Base() == l.Header.Base() {
-			copies = append(copies, other)
+	for _, listed := range c.list {
+		if listed.Path != l.Path && listed.Header.Base() == l.Header.Base() {
+			copies = append(copies, listed)
 		}
 	}
 	if len(copies) == 1 {

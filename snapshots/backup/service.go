@@ -91,18 +91,18 @@ func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, in := io.Pipe()
-	unblock := context.AfterFunc(b.ctx, func() { _ = in.CloseWithError(context.Cause(b.ctx)) })
-	st := &stream{PipeReader: out, backup: b, ended: make(chan struct{})}
+	pipeReader, pipeWriter := io.Pipe()
+	stopWatching := context.AfterFunc(b.ctx, func() { _ = pipeWriter.CloseWithError(context.Cause(b.ctx)) })
+	st := &stream{PipeReader: pipeReader, backup: b, ended: make(chan struct{})}
 	go func() {
 		defer close(st.ended)
-		_, err := b.WriteTo(in)
-		unblock()
+		_, err := b.WriteTo(pipeWriter)
+		stopWatching()
 		b.Close()
 		if err != nil {
 			s.options.Log.Warn("a backup was not finished", "id", b.header.ID, "error", err)
 		}
-		_ = in.CloseWithError(err)
+		_ = pipeWriter.CloseWithError(err)
 	}()
 	return st, nil
 }

@@ -123,8 +123,8 @@ func (b *Backup) Close() {
 	b.closed = true
 	b.cancel(nil)
 	b.view.Close()
-	for _, open := range b.files {
-		_ = open.f.Close() // the file was only read
+	for _, file := range b.files {
+		_ = file.f.Close() // the file was only read
 	}
 	b.service.release()
 }
@@ -181,12 +181,12 @@ func (w *writer) writeAll(b *Backup) error {
 // writeRows writes the parts with rows. No iterator is open between two parts, so that Badger can
 // delete the tables that it has replaced.
 func (w *writer) writeRows(b *Backup) error {
-	var part, last, from []byte
+	var part, lastKey, startKey []byte
 	for more := true; more; {
-		part, last, more = part[:0], last[:0], false
-		err := b.view.StoredRows(from, b.sinceGroup, func(r posting.StoredRow) (bool, error) {
-			part = appendRow(part, last, &r)
-			last = append(last[:0], r.Key...)
+		part, lastKey, more = part[:0], lastKey[:0], false
+		err := b.view.StoredRows(startKey, b.sinceGroup, func(r posting.StoredRow) (bool, error) {
+			part = appendRow(part, lastKey, &r)
+			lastKey = append(lastKey[:0], r.Key...)
 			w.manifest.Rows++
 			w.manifest.Bytes += uint64(len(r.Key) + len(r.Stored))
 			more = len(part) >= partBytes
@@ -198,7 +198,7 @@ func (w *writer) writeRows(b *Backup) error {
 		if err := w.writePart("", part); err != nil {
 			return err
 		}
-		from = append(append(from[:0], last...), 0)
+		startKey = append(append(startKey[:0], lastKey...), 0)
 	}
 	return nil
 }
@@ -206,12 +206,12 @@ func (w *writer) writeRows(b *Backup) error {
 // writeFile writes a file as parts, up to its length at the beginning of the backup.
 func (w *writer) writeFile(f openFile) error {
 	piece := make([]byte, partBytes)
-	for at := int64(0); ; at += partBytes {
-		n := min(f.size-at, partBytes)
-		if n <= 0 && at > 0 {
+	for offset := int64(0); ; offset += partBytes {
+		n := min(f.size-offset, partBytes)
+		if n <= 0 && offset > 0 {
 			return nil
 		}
-		if _, err := f.f.ReadAt(piece[:n], at); err != nil {
+		if _, err := f.f.ReadAt(piece[:n], offset); err != nil {
 			return fmt.Errorf("%s: %w", f.name, eofAsCut(err))
 		}
 		if err := w.writePart(f.name, piece[:n]); err != nil {

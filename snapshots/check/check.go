@@ -34,22 +34,22 @@ type Inputs struct {
 // Check checks an open journal. Nothing may be submitted meanwhile, because the check compares
 // the store with the files beside it. An error means that the check could not be made; faults
 // of the store are in the report.
-func Check(ctx context.Context, j *posting.Journal, in Inputs) (*findings.Report, error) {
-	return CheckRestored(ctx, j, in, func(*calls.LogFilter) error { return nil })
+func Check(ctx context.Context, j *posting.Journal, inputs Inputs) (*findings.Report, error) {
+	return CheckRestored(ctx, j, inputs, func(*calls.LogFilter) error { return nil })
 }
 
-// CheckRestored is Check for a restored store. It calls cut after it has read the journals and before
-// it compares the simulator's log with them; cut may remove calls from the log.
-func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(*calls.LogFilter) error) (*findings.Report, error) {
-	if in.Log == nil {
-		in.Log = slog.Default()
+// CheckRestored is Check for a restored store. It calls cutLog after it has read the journals and
+// before it compares the simulator's log with them. cutLog may remove calls from the log.
+func CheckRestored(ctx context.Context, j *posting.Journal, inputs Inputs, cutLog func(*calls.LogFilter) error) (*findings.Report, error) {
+	if inputs.Log == nil {
+		inputs.Log = slog.Default()
 	}
 	v := j.View()
 	defer v.Close()
 	last, hash := j.LastGroup()
-	c := newChecker(scan.New(ctx, v, in.Keyring, last))
+	c := newChecker(scan.New(ctx, v, inputs.Keyring, last))
 	c.Report.Skip(findings.RuleReopened)
-	if err := c.answers.ReadFile(in.Answers); err != nil {
+	if err := c.answers.ReadFile(inputs.Answers); err != nil {
 		return nil, err
 	}
 	for _, step := range []func() error{
@@ -61,10 +61,10 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 		c.checkKeys,
 		c.checkClaimsStored,
 		c.checkTimers,
-		func() error { return cut(calls.NewLogFilter(c.Scan)) },
-		func() error { return calls.Check(c.Scan, in.Data) },
+		func() error { return cutLog(calls.NewLogFilter(c.Scan)) },
+		func() error { return calls.Check(c.Scan, inputs.Data) },
 		c.answers.CheckAll,
-		func() error { return canaries.Check(c.Scan, in.Data, in.Canaries, in.Answers) },
+		func() error { return canaries.Check(c.Scan, inputs.Data, inputs.Canaries, inputs.Answers) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
@@ -72,7 +72,7 @@ func CheckRestored(ctx context.Context, j *posting.Journal, in Inputs, cut func(
 	}
 	c.Report.Digest = c.Digest.Sum()
 	counts := &c.Report.Counts
-	in.Log.Info("the store was checked", "broken", c.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
+	inputs.Log.Info("the store was checked", "broken", c.Report.Broken(), "organizations", counts.Organizations, "events", counts.Events,
 		"records", counts.Records, "lines", counts.Lines, "claims", counts.Claims, "skipped_answers", counts.SkippedAnswers,
 		"digest", hex.EncodeToString(c.Report.Digest[:]))
 	return c.Report, nil
@@ -170,7 +170,7 @@ func (c *orgCheck) run() error {
 // and contracts require. Other counters, such as an account's headroom, are not checked, because no
 // event determines their values.
 func (c *orgCheck) checkCounters() error {
-	const head = 1 + 16
+	const head = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(c.organization, posting.Counters, func(key, row []byte) error {
 		name, window, _ := strings.Cut(string(key[min(head, len(key)):]), "\x00")
 		if !c.contracts.CheckCounter(name, window, row) {
@@ -185,11 +185,11 @@ func (c *orgCheck) checkCounters() error {
 
 // allOrganizations returns the organizations that any row names.
 func (c *checker) allOrganizations() ([]ledger.ID, error) {
-	known := make(map[ledger.ID]bool)
+	ids := make(map[ledger.ID]bool)
 	for s := posting.Blocks; s <= posting.KVs; s++ {
 		err := c.ReadSection(findings.RuleJournal, func() error {
 			return c.View.OrganizationsWith(s, func(id ledger.ID) (bool, error) {
-				known[id] = true
+				ids[id] = true
 				return true, nil
 			})
 		})
@@ -197,7 +197,7 @@ func (c *checker) allOrganizations() ([]ledger.ID, error) {
 			return nil, err
 		}
 	}
-	return scan.SortedIDs(known), nil
+	return scan.SortedIDs(ids), nil
 }
 
 // addToDigest adds a section to the digest without checking its rows, which are checked along with

@@ -26,7 +26,7 @@ var owners = map[ledger.ClaimKind][]ledger.Kind{
 // checkClaims compares the claims with the keys that records must have claimed.
 func (c *orgCheck) checkClaims() error {
 	o := c.organization
-	const head = 1 + 16
+	const head = 1 + 16 // a key begins with the kind of its row and the organization's id
 	err := c.Rows(o, posting.Claims, func(key, row []byte) error {
 		c.Report.Counts.Claims++
 		c.Report.Count(findings.RuleClaims, 1)

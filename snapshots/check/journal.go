@@ -18,16 +18,16 @@ import (
 // checkGroups checks that the store's groups are a chain without a gap up to the last durable group.
 func (c *checker) checkGroups(last uint64, hash [32]byte) error {
 	var n uint64
-	var chain [32]byte
+	var lastHash [32]byte
 	return c.ReadSection(findings.RuleJournal, func() error {
 		err := c.View.Groups(func(g posting.GroupRow) (bool, error) {
-			if g.N != n+1 || g.Previous != chain {
+			if g.N != n+1 || g.Previous != lastHash {
 				c.Report.Breach(findings.RuleJournal, "group %d does not follow group %d", g.N, n)
 			}
-			n, chain = g.N, g.Hash
+			n, lastHash = g.N, g.Hash
 			return true, c.Interrupted()
 		})
-		if err == nil && (n != last || chain != hash) {
+		if err == nil && (n != last || lastHash != hash) {
 			c.Report.Breach(findings.RuleJournal, "the last group is %d, and group %d was durable", n, last)
 		}
 		return err
@@ -38,14 +38,14 @@ func (c *checker) checkGroups(last uint64, hash [32]byte) error {
 // passes them to the rules that need events.
 func (c *orgCheck) checkJournal() error {
 	o := c.organization
-	trees, stop := iter.Pull(c.treeRows())
+	nextTree, stop := iter.Pull(c.treeRows())
 	defer stop()
 	j := &journal{orgCheck: c, notices: c.deliveries.ReadNotices()}
 	j.months = c.books.ReadMonths()
 	j.checkpoints = c.books.ReadCheckpoints()
 	defer j.notices.Stop()
 	defer j.checkpoints.Stop()
-	tree, more := trees()
+	tree, more := nextTree()
 	err := c.View.Rows(o.ID, posting.Blocks, func(key, row []byte) (bool, error) {
 		block, err := store.DecodeBlock(key, row)
 		if err != nil {
@@ -54,7 +54,7 @@ func (c *orgCheck) checkJournal() error {
 		}
 		for more && tree.first < block.First {
 			c.Report.Breach(findings.RuleJournal, "organization %v: a tree row at %d without a block", o.ID, tree.first)
-			tree, more = trees()
+			tree, more = nextTree()
 		}
 		var treeOfBlock []byte
 		if more && tree.first == block.First {
@@ -64,14 +64,14 @@ func (c *orgCheck) checkJournal() error {
 			return false, err
 		}
 		if treeOfBlock != nil {
-			tree, more = trees()
+			tree, more = nextTree()
 		}
 		return true, nil
 	})
 	if err != nil {
 		return err
 	}
-	for ; more; tree, more = trees() {
+	for ; more; tree, more = nextTree() {
 		if tree.err != nil {
 			return tree.err
 		}
@@ -140,8 +140,8 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	if j.forest.rootWrong {
 		return nil
 	}
-	if wrong := j.forest.compare(block.Root, tree); wrong != "" {
-		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d has %s", org, block.First, wrong)
+	if fault := j.forest.compare(block.Root, tree); fault != "" {
+		j.Report.Breach(findings.RuleJournal, "organization %v: the block at %d has %s", org, block.First, fault)
 	}
 	return nil
 }
@@ -162,10 +162,10 @@ func (j *journal) checkEvent(seq uint64, canonical []byte) {
 		j.Report.Breach(findings.RuleJournal, "organization %v: event %d is not later than the one before", org, seq)
 	}
 	j.lastBooked = e.Booked
-	closed := j.books.Book(&e)
+	closedHold := j.books.Book(&e)
 	j.followStoredHashes(&e)
-	j.follow(&e, closed)
-	j.months.Follow(&e, closed)
+	j.follow(&e, closedHold)
+	j.months.Follow(&e, closedHold)
 	j.contracts.FollowOwnAccounts(&e)
 	j.notices.Follow(&e)
 	j.checkpoints.Follow(&e)

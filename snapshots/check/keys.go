@@ -30,7 +30,7 @@ type foreignKey struct {
 // the id of the organization that has the record and the cached reply. If that suffix is missing, the
 // record is an organization.
 func readForeignKey(org ledger.ID, source ledger.Source, key string, owner []byte) foreignKey {
-	const head = 32 + 1 + 16
+	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
 	k := foreignKey{org: org, record: source, recordOrg: source.ID}
 	if len(owner) == head+len(k.recordOrg) {
 		k.recordOrg, k.reply = ledger.ID(owner[head:]), directory.CachedReplyID(key)
@@ -46,8 +46,8 @@ func (c *orgCheck) checkKey(key string, owner []byte) {
 		return
 	}
 	source, ok := scan.KeyOwner(owner)
-	scope, text, scoped := cutScope(key)
-	if !ok || !scoped || text == "" {
+	scope, text, hasScope := cutScope(key)
+	if !ok || !hasScope || text == "" {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return
 	}
@@ -126,12 +126,12 @@ func cutScope(key string) (partner int64, text string, ok bool) {
 // checkKeys checks that each key of another organization's record names an existing record, and that
 // every cached reply belongs to a key.
 func (c *checker) checkKeys() error {
-	for at, shown := range c.replies.Shown {
-		if used, found := c.replies.Keys[at]; !found || used != shown && shown != (ledger.ID{}) {
-			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", at.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: at.ID}))
+	for place, shown := range c.replies.Shown {
+		if record, found := c.replies.Keys[place]; !found || record != shown && shown != (ledger.ID{}) {
+			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", place.Org, scan.Named(ledger.Source{Kind: ledger.Reply, ID: place.ID}))
 		}
 	}
-	claimed := make(map[scan.Place]bool)
+	claimedReplies := make(map[scan.Place]bool)
 	for _, k := range c.foreignKeys {
 		if history := c.StoredIn(k.recordOrg, k.record); history == nil || k.reply == (ledger.ID{}) && k.record.Kind != ledger.Organization {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) names %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(k.record))
@@ -145,10 +145,10 @@ func (c *checker) checkKeys() error {
 			c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) has %s, which does not exist", k.org, ledger.ClaimIdempotency, scan.Named(reply))
 			continue
 		}
-		claimed[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
+		claimedReplies[scan.Place{Org: k.recordOrg, ID: k.reply}] = true
 	}
 	for _, a := range c.adminReplies {
-		if !claimed[a] {
+		if !claimedReplies[a] {
 			c.Report.Breach(findings.RuleClaims, "organization %v: %s belongs to no idempotency key", a.Org, scan.Named(ledger.Source{Kind: ledger.Answer, ID: a.ID}))
 		}
 	}

@@ -32,12 +32,12 @@ func (c *orgCheck) checkRecords() error {
 			return nil
 		}
 		if envelope.Parts > 0 {
-			whole, _, err := c.View.Record(o.ID, source)
+			fullRecord, _, err := c.View.Record(o.ID, source)
 			if err != nil {
 				c.Report.Breach(findings.RuleStates, "organization %v: %v", o.ID, err)
 				return nil
 			}
-			payload = whole.Payload
+			payload = fullRecord.Payload
 		}
 		r := &scan.Record{Organization: o, Source: source, History: h, Stamp: posting.Stamp(envelope), Payload: payload}
 		h.Marks |= scan.HasRow
@@ -139,15 +139,15 @@ func (t *timers) require(org ledger.ID, s ledger.Source, at ledger.Micros) {
 func (c *checker) checkTimers() error {
 	return c.ReadSection(findings.RuleStates, func() error {
 		const second = 1_000_000
-		var found []timer
+		var stored []timer
 		mark, err := c.View.DueItems(func(at int64, item posting.Item) {
 			t := timer{item.Org, item.Source, item.At}
 			if c.timers.required[t] && int64(item.At)/second == at {
 				delete(c.timers.required, t)
-				found = append(found, t)
+				stored = append(stored, t)
 			}
 		})
-		for _, t := range found {
+		for _, t := range stored {
 			if int64(t.at)/second < mark {
 				c.Report.Breach(findings.RuleStates, "organization %v: %s is due at an instant that was already processed", t.org, scan.Named(t.source))
 			}

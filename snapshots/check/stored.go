@@ -36,10 +36,10 @@ func (j *journal) followStoredHashes(e *ledger.Event) {
 	for _, claim := range e.Stored.Claims {
 		j.claimsOfEvents.Add(j.seed, claim[:])
 	}
-	switch has := e.Stored.Record != (ledger.Hash{}); {
-	case e.Source.Kind == ledger.Transfer && has:
+	switch hasRecord := e.Stored.Record != (ledger.Hash{}); {
+	case e.Source.Kind == ledger.Transfer && hasRecord:
 		j.EventFault(j.organization.ID, e, "it has the hash of a record, and a transfer has none")
-	case e.Source.Kind != ledger.Transfer && !has:
+	case e.Source.Kind != ledger.Transfer && !hasRecord:
 		j.unhashed = e.Source
 	}
 }
@@ -62,12 +62,12 @@ func (c *orgCheck) checkStoredHash(r *scan.Record, row []byte) {
 	h, seed := r.History, r.Organization.Histories.Seed
 	h.SealedHash = hash64(seed, r.Stamp.Sealed)
 	if r.Stamp.Parts > 0 {
-		whole, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
+		fullRow, _, err := c.View.StoredRecord(r.Organization.ID, r.Source)
 		if err != nil {
 			c.Report.Breach(findings.RuleStates, "organization %v: %v", r.Organization.ID, err)
 			return
 		}
-		row = whole
+		row = fullRow
 	}
 	if hash64(seed, sha256.Sum256(row)) != h.RecordHash {
 		c.Fault(r, "is not what was stored with event %d", h.Last)
@@ -154,8 +154,8 @@ func (c *checker) explainClaims() error {
 			return err
 		}
 	}
-	for _, at := range claimEvents {
-		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is missing or changed", at.org, at.seq)
+	for _, event := range claimEvents {
+		c.Report.Breach(findings.RuleClaims, "organization %v: a claim that was made with event %d is missing or changed", event.org, event.seq)
 	}
 	if c.Report.Rules[findings.RuleClaims-1].Outcome != findings.Broken {
 		c.Report.Breach(findings.RuleClaims, "the claims are not those that were made with events")

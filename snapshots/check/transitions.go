@@ -28,8 +28,8 @@ func entryRuleOf(kind ledger.Kind, name string) scan.EntryRule {
 	return scan.NoEntry
 }
 
-// legal tells whether the machine of the record's kind has the transition.
-func legal(e *ledger.Event) bool {
+// isLegal tells whether the machine of the record's kind has the transition.
+func isLegal(e *ledger.Event) bool {
 	switch e.Source.Kind {
 	case ledger.Transaction:
 		from := payment.Status(e.From)
@@ -55,19 +55,19 @@ func legal(e *ledger.Event) bool {
 	return directory.Legal(e.Source.Kind, e.Name, e.From, e.To)
 }
 
-// follow checks an event and adds it to its record's history. closed is the hold that the event's entry
+// follow checks an event and adds it to its record's history. closedHold is the hold that the event's entry
 // closes.
-func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
-	if !legal(e) {
+func (j *journal) follow(e *ledger.Event, closedHold scan.Hold) {
+	if !isLegal(e) {
 		j.EventFault(j.organization.ID, e, "no machine has the step")
 	}
 	if e.Source.Kind == ledger.Transfer {
-		j.checkEntry(e, closed, false)
+		j.checkEntry(e, closedHold, false)
 		return // a transfer has no record, and a store may have very many transfers
 	}
 	o := j.organization
 	h := o.Histories.FindOrAdd(e.Source)
-	j.checkEntry(e, closed, h.Held != 0)
+	j.checkEntry(e, closedHold, h.Held != 0)
 	if e.Version != uint64(h.Version)+1 || e.Previous != h.Last {
 		j.EventFault(j.organization.ID, e, "it does not follow the record's previous event")
 	}
@@ -99,13 +99,13 @@ func (j *journal) follow(e *ledger.Event, closed scan.Hold) {
 	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
 	o.Histories.EnterState(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
-		j.transactions.FollowEntry(h, e, closed)
+		j.transactions.FollowEntry(h, e, closedHold)
 	}
 }
 
-// checkEntry checks that the event has the required entry. closed is the hold that the entry closes, and
+// checkEntry checks that the event has the required entry. closedHold is the hold that the entry closes, and
 // hasHold tells whether the event's record has a hold.
-func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, hasHold bool) {
+func (j *journal) checkEntry(e *ledger.Event, closedHold scan.Hold, hasHold bool) {
 	rule := entryRuleOf(e.Source.Kind, e.Name)
 	phase := rule.Phase(hasHold)
 	switch {
@@ -114,7 +114,7 @@ func (j *journal) checkEntry(e *ledger.Event, closed scan.Hold, hasHold bool) {
 	case e.Entry == nil:
 	case phase != e.Entry.Phase:
 		j.EventFault(j.organization.ID, e, "its entry is not one of such an event")
-	case closed.Postings != nil && closed.Source != e.Source:
+	case closedHold.Postings != nil && closedHold.Source != e.Source:
 		j.EventFault(j.organization.ID, e, "its entry closes the hold of another record")
 	}
 }

@@ -28,8 +28,8 @@ type node struct {
 // ReadHashes implements tlog.HashReader.
 func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	hashes := make([]tlog.Hash, len(indexes))
-	for i, stored := range indexes {
-		level, index := tlog.SplitStoredHashIndex(stored)
+	for i, storedIndex := range indexes {
+		level, index := tlog.SplitStoredHashIndex(storedIndex)
 		if t.last[level].index != index {
 			return nil, fmt.Errorf("tree of %d leaves: subtree %d of level %d is not its edge", t.size, index, level)
 		}
@@ -38,8 +38,8 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 	return hashes, nil
 }
 
-// add appends a leaf and calls completed for each subtree of several leaves that the leaf completes.
-func (t *tree) add(leaf []byte, completed func(store.Subtree)) error {
+// add appends a leaf and calls onSubtree for each subtree of several leaves that the leaf completes.
+func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) error {
 	hashes, err := tlog.StoredHashes(t.size, leaf, t)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (t *tree) add(leaf []byte, completed func(store.Subtree)) error {
 		index := t.size >> level
 		t.last[level] = node{index, hash}
 		if level > 0 {
-			completed(store.Subtree{Level: level, Index: uint64(index), Hash: hash})
+			onSubtree(store.Subtree{Level: level, Index: uint64(index), Hash: hash})
 		}
 	}
 	t.size++

@@ -68,9 +68,9 @@ func Verify(ctx context.Context, cfg VerifyConfig, out, problems io.Writer) (exi
 	return refuse(problems, ExitBroken, "storage", err)
 }
 
-func refuse(to io.Writer, exit int, what string, err error) int {
+func refuse(out io.Writer, exit int, category string, err error) int {
 	text := strings.ReplaceAll(strings.TrimPrefix(err.Error(), findings.ErrInput.Error()+": "), "\n", "; ")
-	_, _ = fmt.Fprintf(to, "mizan: %s: %s\n", what, text) // there is nowhere else to report it
+	_, _ = fmt.Fprintf(out, "mizan: %s: %s\n", category, text) // there is nowhere else to report it
 	return exit
 }
 
@@ -103,12 +103,12 @@ func holdsOrganization(j *posting.Journal, want ledger.ID) error {
 	}
 	v := j.View()
 	defer v.Close()
-	held := false
+	found := false
 	err := v.Organizations(func(id ledger.ID) (bool, error) {
-		held = held || id == want
-		return !held, nil
+		found = found || id == want
+		return !found, nil
 	})
-	if err == nil && !held {
+	if err == nil && !found {
 		err = fmt.Errorf("%w: the store holds no organization %s", findings.ErrInput, want)
 	}
 	return err

@@ -99,23 +99,23 @@ func (c *Check) ReadFile(path string) error {
 	a := &c.answers
 	*a = newAcknowledgements()
 	r := bufio.NewReaderSize(f, 1<<20)
-	read := false
+	hasResponse := false
 	for n := uint32(1); ; n++ {
 		line, err := r.ReadBytes('\n')
-		torn := errors.Is(err, io.EOF)
-		if err != nil && !torn {
+		atEOF := errors.Is(err, io.EOF)
+		if err != nil && !atEOF {
 			return fmt.Errorf("%w: answers: %w", findings.ErrInput, err)
 		}
 		if l, valid := parseLine(line); valid {
-			read = true
+			hasResponse = true
 			c.readLine(n, l)
-		} else if !torn {
+		} else if !atEOF {
 			return fmt.Errorf("%w: answers: line %d is not a JSON object with method, path and status", findings.ErrInput, n)
 		}
-		if torn && !read {
+		if atEOF && !hasResponse {
 			return fmt.Errorf("%w: answers: line %d: the file ends without a response", findings.ErrInput, n)
 		}
-		if torn {
+		if atEOF {
 			return nil
 		}
 		if err := c.Interrupted(); err != nil {
@@ -162,11 +162,11 @@ func (c *Check) readDirectoryLine(n uint32, path string, l *responseLine) bool {
 		return true
 	}
 	kind, id, ok := parseDirectoryPath(path)
-	read := status == 200 || status == 204
+	succeeded := status == 200 || status == 204
 	if id == "" {
-		read = l.Method == "POST" && status == 201
+		succeeded = l.Method == "POST" && status == 201
 	}
-	return ok && read && c.readDirectoryRecord(n, kind, id, l)
+	return ok && succeeded && c.readDirectoryRecord(n, kind, id, l)
 }
 
 // readOrganizationLine reads a response about the records of one organization; false if no function compares it.
@@ -182,8 +182,8 @@ func (c *Check) readOrganizationLine(n uint32, path string, l *responseLine) boo
 			return route.read(n, strings.TrimPrefix(rest, "/"), l)
 		}
 	}
-	to, ok := parseContractPath(path)
-	return ok && c.readContract(n, to, l)
+	target, ok := parseContractPath(path)
+	return ok && c.readContract(n, target, l)
 }
 
 // embedded returns the value itself or, if it is a string, the JSON in the string.
@@ -239,9 +239,9 @@ func (c *Check) CheckAll() error {
 	if !a.hasAnswers {
 		return nil
 	}
-	rule, left := &c.Report.Rules[findings.RuleAnswers-1], c.Report.Counts.SkippedAnswers
-	if left > 0 {
-		rule.Note = fmt.Sprintf("%d answers compared, %d not of a kind that can be compared", rule.Count, left)
+	rule, skipped := &c.Report.Rules[findings.RuleAnswers-1], c.Report.Counts.SkippedAnswers
+	if skipped > 0 {
+		rule.Note = fmt.Sprintf("%d answers compared, %d not of a kind that can be compared", rule.Count, skipped)
 	}
 	if rule.Count == 0 && rule.Outcome == findings.OK {
 		c.Report.Skip(findings.RuleAnswers)
@@ -257,12 +257,12 @@ func (c *Check) CheckAll() error {
 
 // madeInAnyOrganization tells whether any organization has the record, if its response names no
 // organization: a client may omit the header if there is only one organization.
-func (c *Check) madeInAnyOrganization(m directory.RecordName) bool {
-	if m.Org != (ledger.ID{}) {
+func (c *Check) madeInAnyOrganization(recordName directory.RecordName) bool {
+	if recordName.Org != (ledger.ID{}) {
 		return false
 	}
 	for org := range c.Organizations {
-		if c.directory.RecordNames[directory.RecordName{Kind: m.Kind, Org: org, Name: m.Name}] {
+		if c.directory.RecordNames[directory.RecordName{Kind: recordName.Kind, Org: org, Name: recordName.Name}] {
 			return true
 		}
 	}

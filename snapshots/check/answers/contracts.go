@@ -37,18 +37,18 @@ type contractPath struct {
 func contractsPath(reading *contract.Reading) string { return "/api/v1" + reading.Path + "/" }
 
 // parseContractPath parses a contract's path; false if the path is of another kind.
-func parseContractPath(path string) (to contractPath, ok bool) {
+func parseContractPath(path string) (target contractPath, ok bool) {
 	for _, reading := range contract.Readings {
 		rest, matches := strings.CutPrefix(path, contractsPath(reading))
 		if !matches {
 			continue
 		}
 		name, rest, _ := strings.Cut(rest, "/")
-		to.id, to.action, _ = strings.Cut(rest, "/")
-		to.variant = contracts.Variant{Product: contract.Find(reading, name), Reading: reading}
-		return to, to.variant.Product != nil && !strings.Contains(to.action, "/")
+		target.id, target.action, _ = strings.Cut(rest, "/")
+		target.variant = contracts.Variant{Product: contract.Find(reading, name), Reading: reading}
+		return target, target.variant.Product != nil && !strings.Contains(target.action, "/")
 	}
-	return to, false
+	return target, false
 }
 
 // shownContract is a contract as one response showed it.
@@ -63,18 +63,18 @@ type shownContract struct {
 }
 
 // readContract reads a response about contracts, or a request without a response.
-func (c *Check) readContract(n uint32, to contractPath, l *responseLine) bool {
+func (c *Check) readContract(n uint32, target contractPath, l *responseLine) bool {
 	keyed := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
 	switch {
-	case *l.Status == 404 && to.id != "":
-		return c.answers.contracts.noteUnknown(c, n, l, to.id, to.variant) || keyed
-	case !l.succeeded(to.id == ""), l.Method == "GET" && to.action != "":
+	case *l.Status == 404 && target.id != "":
+		return c.answers.contracts.noteUnknown(c, n, l, target.id, target.variant) || keyed
+	case !l.succeeded(target.id == ""), l.Method == "GET" && target.action != "":
 		return keyed
 	}
-	list := to.id == "" && l.Method == "GET"
+	list := target.id == "" && l.Method == "GET"
 	records, ok := l.shownObjects(list)
 	for _, s := range records {
-		ok = c.noteContract(n, to, l, s, list) && ok
+		ok = c.noteContract(n, target, l, s, list) && ok
 	}
 	if !ok {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no contract, or another one than was asked for", n)
@@ -84,31 +84,31 @@ func (c *Check) readContract(n uint32, to contractPath, l *responseLine) bool {
 
 // noteContract records the contract that a response shows; false if the response shows no contract, or not the
 // one that the path names.
-func (c *Check) noteContract(n uint32, to contractPath, l *responseLine, s object, listed bool) bool {
+func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, s object, listed bool) bool {
 	a := &c.answers
 	at, dated := parseInstant(s.text("updated_at"))
-	if !dated || to.id != "" && s.text("id") != to.id {
+	if !dated || target.id != "" && s.text("id") != target.id {
 		return false
 	}
-	record := a.contracts.subject(c, n, l, s, to.variant)
+	record := a.contracts.subject(c, n, l, s, target.variant)
 	if record == nil {
 		return false
 	}
-	product, now := to.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(s)}
+	product, shown := target.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(s)}
 	if !listed {
-		now.sentMetadata = a.hashOf(withoutServiceKeys(product, s[contract.Sent.Name]))
-		now.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
+		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, s[contract.Sent.Name]))
+		shown.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
 	}
 	if l.Method == "POST" {
 		known := true
-		if now.action = contract.Create; to.action != "" {
-			now.action, known = product.Action(to.variant.Reading, to.action)
+		if shown.action = contract.Create; target.action != "" {
+			shown.action, known = product.Action(target.variant.Reading, target.action)
 		}
 		if !known {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the path names an action that does not exist", n)
 		}
 	}
-	record.shown = append(record.shown, now)
+	record.shown = append(record.shown, shown)
 	return true
 }
 
@@ -143,7 +143,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was shown with another product or reading than it has", s.line, p.ID)
 		return
 	}
-	shown, err := c.asShown(org, p, r.Stamp.Started, r.Stamp.Updated)
+	current, err := c.asShown(org, p, r.Stamp.Started, r.Stamp.Updated)
 	if err != nil {
 		c.Report.Breach(findings.RuleStates, "organization %v: %v", org, err)
 	}
@@ -153,60 +153,60 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
 	for i := range s.shown {
-		was := &s.shown[i]
-		wrong := func(what string) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", was.line, p.ID, what)
+		response := &s.shown[i]
+		report := func(what string) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", response.line, p.ID, what)
 		}
-		at := slices.IndexFunc(pastEvents, func(e contracts.PastEvent) bool { return e.At == was.changedAt })
+		eventIndex := slices.IndexFunc(pastEvents, func(e contracts.PastEvent) bool { return e.At == response.changedAt })
 		switch {
-		case at < 0:
-			wrong("at an instant at which nothing happened to it")
+		case eventIndex < 0:
+			report("at an instant at which nothing happened to it")
 			continue
-		case was.action != "" && !slices.ContainsFunc(pastEvents[:at+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, was.action) }):
-			wrong("after an action that has not happened")
-		case !was.listed && pastEvents[at].Moved != was.sums:
-			wrong("with other sums than its entries had moved by then")
-		case !was.listed && sent != was.sentMetadata:
-			wrong("with other metadata than was sent")
+		case response.action != "" && !slices.ContainsFunc(pastEvents[:eventIndex+1], func(e contracts.PastEvent) bool { return e.CausedBy(p.Product, response.action) }):
+			report("after an action that has not happened")
+		case !response.listed && pastEvents[eventIndex].Moved != response.sums:
+			report("with other sums than its entries had moved by then")
+		case !response.listed && sent != response.sentMetadata:
+			report("with other metadata than was sent")
 		}
-		then, except := *shown, contracts.NotStored
-		if then.Status = pastEvents[at].To; was.changedAt != r.Stamp.Updated {
-			except = contracts.NotStoredBefore(p.Product)
+		past, excluded := *current, contracts.NotStored
+		if past.Status = pastEvents[eventIndex].To; response.changedAt != r.Stamp.Updated {
+			excluded = contracts.NotStoredBefore(p.Product)
 		}
-		if names := c.contractDiffers(org, &then, &r.Stamp, was, except); names != nil {
-			wrong("with another " + joined(names) + " than it had")
+		if names := c.contractDiffers(org, &past, &r.Stamp, response, excluded); names != nil {
+			report("with another " + joined(names) + " than it had")
 		}
-		if k := slices.IndexFunc(s.shown[:i], func(before shownContract) bool {
-			return before.changedAt == was.changedAt && before.listed == was.listed
+		if k := slices.IndexFunc(s.shown[:i], func(earlier shownContract) bool {
+			return earlier.changedAt == response.changedAt && earlier.listed == response.listed
 		}); k >= 0 {
-			if names := c.answers.differing(s.shown[k].members, was.members, contracts.NotStored); names != nil {
-				wrong(fmt.Sprintf("with another %s than line %d showed of the same instant", joined(names), s.shown[k].line))
+			if names := c.answers.differing(s.shown[k].members, response.members, contracts.NotStored); names != nil {
+				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joined(names), s.shown[k].line))
 			}
 		}
 	}
 }
 
-// asShown returns a contract as a response shows it. first is the time of the contract's creation, at
-// that of its last change.
-func (c *Check) asShown(org ledger.ID, p *contract.Record, first, at ledger.Micros) (*contract.Record, error) {
-	shown := p.AsOf(first, at.Date())
+// asShown returns a contract as a response shows it. The contract was created and last changed at the given
+// times.
+func (c *Check) asShown(org ledger.ID, p *contract.Record, created, changed ledger.Micros) (*contract.Record, error) {
+	shown := p.AsOf(created, changed.Date())
 	return shown, contractactor.Show(c.View, org, shown)
 }
 
 // contractDiffers names the members in which a response differs from the JSON form of a contract.
-func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, was *shownContract, except []string) []string {
-	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: was.changedAt, Number: stamp.Number, InList: was.listed}
+func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *posting.Stamp, response *shownContract, excluded []string) []string {
+	view := jsonform.ContractView{Org: org, Started: stamp.Started, Updated: response.changedAt, Number: stamp.Number, InList: response.listed}
 	form := c.answers.formOf(func(e *schema.Encoder) { jsonform.AppendContract(e, p, &view) })
-	return c.answers.differing(form, was.members, except)
+	return c.answers.differing(form, response.members, excluded)
 }
 
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
 // has all columns as they were then.
 func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
-	was := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
+	response := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
 	reply := contractactor.ReplyID(k.org, actors.UserKeyScope+"/"+k.key)
-	kept, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
-	if err != nil || !found || !actors.ContractReply.Has(kept.Payload) {
+	replyRecord, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
+	if err != nil || !found || !actors.ContractReply.Has(replyRecord.Payload) {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the cached reply to the request for contract %v is missing", k.line, k.source.ID)
 		return
 	}
@@ -214,7 +214,7 @@ func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
 	if c.Keyring == nil || !found || err != nil {
 		return // a lost contract is reported once
 	}
-	id, payload, err := contractactor.OpenReply(c.Keyring, k.org, reply, kept.Payload)
+	id, payload, err := contractactor.OpenReply(c.Keyring, k.org, reply, replyRecord.Payload)
 	if err != nil || id != k.source.ID {
 		return // rule 3 reports the reply
 	}
@@ -222,10 +222,10 @@ func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
 	if err != nil || s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
 		return // rule 3 reports the reply
 	}
-	if p, err = c.asShown(k.org, p, stored.Stamp.Started, was.changedAt); err != nil {
+	if p, err = c.asShown(k.org, p, stored.Stamp.Started, response.changedAt); err != nil {
 		return // rule 3 reports the register
 	}
-	if names := c.contractDiffers(k.org, p, &stored.Stamp, was, contracts.NotStored); names != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", was.line, id, joined(names))
+	if names := c.contractDiffers(k.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joined(names))
 	}
 }

@@ -47,7 +47,7 @@ var directoryPaths = map[string]ledger.Kind{
 // the path is the one at which records of the kind are created.
 func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 	rest, ok := strings.CutPrefix(path, "/api/v1/")
-	if ownerPath, settles := strings.CutSuffix(rest, "/settlements"); settles {
+	if ownerPath, isSettlement := strings.CutSuffix(rest, "/settlements"); isSettlement {
 		ownerKind, _, hasID := strings.Cut(ownerPath, "/")
 		return ledger.Settlement, "", ok && hasID && (ownerKind == "partners" || ownerKind == "terminal")
 	}
@@ -78,7 +78,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 	shown := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
 	for _, column := range ledgerdirectory.Types[kind].Shown() {
 		hash := uint32(0)
-		if value, shows := s[column.Name]; shows && !column.Secret {
+		if value, has := s[column.Name]; has && !column.Secret {
 			if column.Name == apiKeyMember {
 				sum := sha256.Sum256([]byte(s.text(apiKeyMember)))
 				value = quoted(hex.EncodeToString(sum[:]))
@@ -98,11 +98,11 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 // record as the API does. Columns that a later write can change are compared only if no later write happened.
 func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) {
 	a := &c.answers
-	var found []int32
+	var responses []int32
 	for _, org := range []ledger.ID{r.Organization.ID, {}} { // the zero id: a client may omit the header if there is only one organization
-		found = append(found, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, Name: name}]...)
+		responses = append(responses, a.directoryResponses[directory.RecordName{Kind: r.Source.Kind, Org: org, Name: name}]...)
 	}
-	if len(found) == 0 {
+	if len(responses) == 0 {
 		return
 	}
 	records := ledgerdirectory.Types[r.Source.Kind]
@@ -110,8 +110,8 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
 		stored[apiKeyMember] = quoted(hex.EncodeToString(k.Hash[:]))
 	}
-	for _, at := range found {
-		shown := a.directoryRecords.At(at)
+	for _, index := range responses {
+		shown := a.directoryRecords.At(index)
 		untouched := shown.created && r.Stamp.Version == 1
 		var names []string
 		for i, column := range records.Shown() {
@@ -128,10 +128,10 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 
 // checkDirectory reports the records that responses show and the store lacks.
 func (c *Check) checkDirectory() {
-	for m, found := range c.answers.directoryResponses {
-		if !c.directory.RecordNames[m] && !c.madeInAnyOrganization(m) {
-			for _, at := range found {
-				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.directoryRecords.At(at).line, scan.KindName(m.Kind), m.Org)
+	for recordName, responses := range c.answers.directoryResponses {
+		if !c.directory.RecordNames[recordName] && !c.madeInAnyOrganization(recordName) {
+			for _, index := range responses {
+				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.directoryRecords.At(index).line, scan.KindName(recordName.Kind), recordName.Org)
 			}
 		}
 	}

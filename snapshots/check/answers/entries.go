@@ -24,26 +24,26 @@ func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 		return false
 	}
 	seq, err := strconv.ParseUint(rest, 10, 63)
-	wrong := func(format string, args ...any) bool {
+	report := func(format string, args ...any) bool {
 		c.Report.Breach(findings.RuleAnswers, "line %d: entry %d of organization %v "+format, append([]any{n, seq, l.org}, args...)...)
 		return true
 	}
 	if err != nil {
-		return wrong("is shown, but the path has no valid seq")
+		return report("is shown, but the path has no valid seq")
 	}
 	e, _, found, err := c.View.Event(l.org, seq)
 	if err == nil && (!found || e.Entry == nil) {
-		return wrong("is lost")
+		return report("is lost")
 	}
-	var after [][]ledger.Totals
+	var totalsAfter [][]ledger.Totals
 	if err == nil {
-		after, err = c.View.TotalsAfter(l.org, []ledger.Event{e}, func(ledger.Path) bool { return true })
+		totalsAfter, err = c.View.TotalsAfter(l.org, []ledger.Event{e}, func(ledger.Path) bool { return true })
 	}
 	if err != nil {
-		return wrong("can't be read: %v", err)
+		return report("can't be read: %v", err)
 	}
-	if names := c.answers.entryDiffers(c.answers.membersOf(parseObject(l.data())), &e, after[0]); names != nil {
-		wrong("is stored with another %s", joined(names))
+	if names := c.answers.entryDiffers(c.answers.membersOf(parseObject(l.data())), &e, totalsAfter[0]); names != nil {
+		report("is stored with another %s", joined(names))
 	}
 	return true
 }
@@ -51,7 +51,7 @@ func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 // entryDiffers names the fields in which the response differs from the entry. An auditor and the entry's
 // partners see different parts of it, so the response is compared with each view, and the result is of
 // the view that differs least.
-func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, after []ledger.Totals) (names []string) {
+func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, totalsAfter []ledger.Totals) (names []string) {
 	owners := []string{""} // whose accounts are visible; "": all accounts
 	for _, p := range e.Entry.Postings {
 		if owner := ownerOf(p.Account); !slices.Contains(owners, owner) {
@@ -59,9 +59,9 @@ func (a *acknowledgements) entryDiffers(shown members, e *ledger.Event, after []
 		}
 	}
 	for i, owner := range owners {
-		b := jsonform.Balances{After: make([]money.Signed, len(after)), Shown: make([]bool, len(after))}
+		b := jsonform.Balances{After: make([]money.Signed, len(totalsAfter)), Shown: make([]bool, len(totalsAfter))}
 		for k, p := range e.Entry.Postings {
-			b.After[k], b.Shown[k] = after[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
+			b.After[k], b.Shown[k] = totalsAfter[k].Balance(p.Account.NormalSide()), owner == "" || ownerOf(p.Account) == owner
 		}
 		form := a.formOf(func(out *schema.Encoder) { jsonform.AppendEntry(out, e, &b) })
 		if differing := a.differing(form, shown, nil); i == 0 || len(differing) < len(names) {

@@ -40,10 +40,10 @@ func (a *acknowledgements) membersOf(s object) members {
 	return m
 }
 
-// formOf returns the members of the object whose fields write appends.
-func (a *acknowledgements) formOf(write func(*schema.Encoder)) members {
+// formOf returns the members of the JSON object whose fields the function writeFields appends.
+func (a *acknowledgements) formOf(writeFields func(*schema.Encoder)) members {
 	e := schema.Encoder{Buf: []byte{'{'}}
-	write(&e)
+	writeFields(&e)
 	e.Close('}')
 	return a.membersOf(parseObject(e.Buf))
 }
@@ -54,17 +54,17 @@ func (m members) equal(other members) bool {
 }
 
 // differing returns the names of the members that only one of two objects has, or that differ. It does
-// not compare members whose names are in except.
-func (a *acknowledgements) differing(x, y members, except []string) (names []string) {
+// not compare excluded members.
+func (a *acknowledgements) differing(x, y members, excluded []string) (names []string) {
 	if x.equal(y) {
 		return nil
 	}
-	all := slices.Concat(a.memberLists[x.names], a.memberLists[y.names])
-	slices.Sort(all)
-	for _, name := range slices.Compact(all) {
-		left, inLeft := a.hashIn(x, name)
-		right, inRight := a.hashIn(y, name)
-		if (left != right || inLeft != inRight) && !slices.Contains(except, name) {
+	allNames := slices.Concat(a.memberLists[x.names], a.memberLists[y.names])
+	slices.Sort(allNames)
+	for _, name := range slices.Compact(allNames) {
+		leftHash, inLeft := a.hashIn(x, name)
+		rightHash, inRight := a.hashIn(y, name)
+		if (leftHash != rightHash || inLeft != inRight) && !slices.Contains(excluded, name) {
 			names = append(names, name)
 		}
 	}
@@ -72,12 +72,12 @@ func (a *acknowledgements) differing(x, y members, except []string) (names []str
 }
 
 // hashIn returns the hash of the named member; false if m has no such member.
-func (a *acknowledgements) hashIn(m members, name string) (hash uint32, has bool) {
-	i, has := slices.BinarySearch(a.memberLists[m.names], name)
-	if has {
+func (a *acknowledgements) hashIn(m members, name string) (hash uint32, found bool) {
+	i, found := slices.BinarySearch(a.memberLists[m.names], name)
+	if found {
 		hash = m.hashes[i]
 	}
-	return hash, has
+	return hash, found
 }
 
 // parseObject parses a JSON object; nil if the value is not one.

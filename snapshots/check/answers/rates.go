@@ -35,15 +35,15 @@ func (c *Check) readRate(n uint32, l *responseLine) {
 
 // checkRates compares the responses with the rates after each of their events.
 func (c *Check) checkRates() error {
-	for _, a := range c.answers.rates {
-		orgs := []ledger.ID{a.org}
-		if a.org == (ledger.ID{}) {
+	for _, response := range c.answers.rates {
+		orgs := []ledger.ID{response.org}
+		if response.org == (ledger.ID{}) {
 			orgs = c.organizationIDs()
 		}
 		found := false
 		for _, org := range orgs {
-			err := c.eachRate(org, a.id, func(r *directory.Rate) {
-				found = found || a.shown.equal(c.answers.formOf(func(e *schema.Encoder) {
+			err := c.eachRate(org, response.id, func(r *directory.Rate) {
+				found = found || response.shown.equal(c.answers.formOf(func(e *schema.Encoder) {
 					e.Buf = directory.Rates.AppendFields(e.Buf, r, schema.Style{})
 				}))
 			})
@@ -52,7 +52,7 @@ func (c *Check) checkRates() error {
 			}
 		}
 		if !found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was never as the response shows it", a.line, a.id)
+			c.Report.Breach(findings.RuleAnswers, "line %d: rate %v was never as the response shows it", response.line, response.id)
 		}
 	}
 	return nil

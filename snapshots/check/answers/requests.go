@@ -42,8 +42,8 @@ type keyedResponse struct {
 
 // readCreate reads the response to a create of a transaction, or a create without a response.
 func (c *Check) readCreate(n uint32, l *responseLine) {
-	a, p := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
-	txid := p.text("txid")
+	a, params := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
+	txid := params.text("txid")
 	l.hasTxID = txid != ""
 	if *l.Status == 201 {
 		s := parseObject(embedded(l.Response))
@@ -54,10 +54,10 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response shows another txid than was asked for", n)
 		}
 	}
-	if p == nil {
+	if params == nil {
 		return // the file does not say what was asked for
 	}
-	request := a.hash(p.text("type"), p.text("amount"), cmp.Or(p.text("currency"), "RUB"), cmp.Or(p.text("env"), "prod"))
+	request := a.hash(params.text("type"), params.text("amount"), cmp.Or(params.text("currency"), "RUB"), cmp.Or(params.text("env"), "prod"))
 	if l.hasTxID {
 		key := a.hash(l.org.String(), txid)
 		if a.creates[key] == nil {
@@ -73,8 +73,8 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 // noteKey records the outcome of a request with an idempotency key; false if the request had no key, or was
 // refused because of a conflict.
 func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64) bool {
-	const taken = 409 // another request has used the key, or the record's state forbids this one
-	if l.IdempotencyKey == "" || *l.Status == taken {
+	const conflict = 409 // another request has used the key, or the record's state forbids this one
+	if l.IdempotencyKey == "" || *l.Status == conflict {
 		return false
 	}
 	a := &c.answers
@@ -127,13 +127,13 @@ func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 func (c *Check) checkKeys() {
 	a := &c.answers
 	for _, o := range a.keys {
-		made, found := c.claimedBy(o.line, o.org, o.scope, o.key)
+		record, found := c.claimedBy(o.line, o.org, o.scope, o.key)
 		switch {
 		case !found || o.succeeded:
 		case o.scope == actors.UserKeyScope && o.refused && !o.unknown:
-			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", o.line, scan.Named(made))
-		case o.scope != actors.UserKeyScope && made.Kind == ledger.Transaction:
-			stored, found, err := c.View.Record(o.org, made)
+			c.Report.Breach(findings.RuleAnswers, "line %d: the request was refused, but its key names %s", o.line, scan.Named(record))
+		case o.scope != actors.UserKeyScope && record.Kind == ledger.Transaction:
+			stored, found, err := c.View.Record(o.org, record)
 			if err != nil || !found {
 				continue // rule 4 reports the claim
 			}
@@ -147,8 +147,8 @@ func (c *Check) checkKeys() {
 // checkKey tells whether an idempotency key names the same record as the response to its request, and reports
 // the key if it does not.
 func (c *Check) checkKey(k *keyedResponse, scope string) bool {
-	made, found := c.claimedBy(k.line, k.org, scope, k.key)
-	if !found || made.ID != k.source.ID {
+	record, found := c.claimedBy(k.line, k.org, scope, k.key)
+	if !found || record.ID != k.source.ID {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", k.line, scan.Named(k.source))
 		return false
 	}
@@ -156,13 +156,13 @@ func (c *Check) checkKey(k *keyedResponse, scope string) bool {
 }
 
 // claimedBy returns the record that an idempotency key of a scope was used for.
-func (c *Check) claimedBy(line uint32, org ledger.ID, scope, key string) (made ledger.Source, found bool) {
+func (c *Check) claimedBy(line uint32, org ledger.ID, scope, key string) (record ledger.Source, found bool) {
 	owner, found, err := c.View.Claim(org, ledger.ClaimIdempotency, scope+"/"+key)
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: its idempotency key can't be looked for: %v", line, err)
 	}
 	if !found {
-		return made, false
+		return record, false
 	}
 	return scan.KeyOwner(owner)
 }

@@ -28,13 +28,13 @@ func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no screening, or another one than was asked for", n)
 		return true
 	}
-	found, there, err := contractactor.FindScreening(c.View, l.org, id)
-	if err != nil || !there {
+	screening, found, err := contractactor.FindScreening(c.View, l.org, id)
+	if err != nil || !found {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v of organization %v is lost", n, id, l.org)
 		return true
 	}
 	a := &c.answers
-	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &found.Screening, rest != "") })
+	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
 	if names := a.differing(form, a.membersOf(s), nil); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joined(names))
 	}

@@ -53,11 +53,11 @@ func (c *Check) noteSubscription(n uint32, l *responseLine, s object) bool {
 	if record == nil {
 		return false
 	}
-	last, err := uuid.Parse(s.text("last_transaction_id"))
+	lastTransaction, err := uuid.Parse(s.text("last_transaction_id"))
 	if err != nil {
-		last = ledger.ID{} // no id, so the text names none of the subscription's transactions
+		lastTransaction = ledger.ID{} // no id, so the text names none of the subscription's transactions
 	}
-	record.shown = append(record.shown, shownSubscription{n, last, c.answers.membersOf(s)})
+	record.shown = append(record.shown, shownSubscription{n, lastTransaction, c.answers.membersOf(s)})
 	return true
 }
 
@@ -89,20 +89,20 @@ func (c *Check) compareSubscriptions() {
 // subscriptionDiffers names the fields in which a response differs from the past form of the subscription that
 // is most like it; none if it is equal to one of the past forms.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
-	a, made := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Details
-	for i, was := range pastRecords {
-		var except []string
+	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Details
+	for i, past := range pastRecords {
+		var excluded []string
 		if i < len(pastRecords)-1 {
-			if made.Subscription == was.ID && made.Number == was.Number {
-				was.Last = shown.last
+			if renewal.Subscription == past.ID && renewal.Number == past.Number {
+				past.Last = shown.last
 			}
-			if _, waits := was.NextRenewal(); waits {
-				except = []string{"next_renewal_at"}
+			if _, isWaiting := past.NextRenewal(); isWaiting {
+				excluded = []string{"next_renewal_at"}
 			}
 		}
-		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: was.ID}).Started
-		form := a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &was, started) })
-		if differing := a.differing(form, shown.members, except); i == 0 || len(differing) < len(names) {
+		started := o.Histories.Find(ledger.Source{Kind: ledger.Subscription, ID: past.ID}).Started
+		form := a.formOf(func(e *schema.Encoder) { jsonform.AppendSubscription(e, &past, started) })
+		if differing := a.differing(form, shown.members, excluded); i == 0 || len(differing) < len(names) {
 			names = differing
 		}
 	}

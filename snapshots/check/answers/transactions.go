@@ -64,9 +64,9 @@ func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known 
 // with the transaction's id, the response must show that transaction.
 func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 	isUpdate := l.Method == "PUT"
-	for _, move := range actionPrefixes {
-		if after, found := strings.CutPrefix(rest, move); found && l.Method == "POST" {
-			rest, isUpdate = after, true
+	for _, prefix := range actionPrefixes {
+		if remainder, found := strings.CutPrefix(rest, prefix); found && l.Method == "POST" {
+			rest, isUpdate = remainder, true
 		}
 	}
 	id, err := uuid.Parse(rest)
@@ -106,16 +106,16 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
-	now := shownTransaction{
+	shown := shownTransaction{
 		line: n, status: a.states.Code(status), created: l.Method == "POST" && path == transactionsPath,
 		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
 	}
-	now.refunds, now.members = a.readRefunds(s), a.membersOf(s)
-	if !slices.ContainsFunc(record.shown, func(before shownTransaction) bool {
-		return before.status == now.status && before.created == now.created && before.lang == now.lang &&
-			before.members.equal(now.members) && slices.Equal(before.refunds, now.refunds)
+	shown.refunds, shown.members = a.readRefunds(s), a.membersOf(s)
+	if !slices.ContainsFunc(record.shown, func(earlier shownTransaction) bool {
+		return earlier.status == shown.status && earlier.created == shown.created && earlier.lang == shown.lang &&
+			earlier.members.equal(shown.members) && slices.Equal(earlier.refunds, shown.refunds)
 	}) {
-		record.shown = append(record.shown, now)
+		record.shown = append(record.shown, shown)
 	}
 	return true
 }
@@ -128,12 +128,12 @@ func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
 		return nil
 	}
 	for _, value := range list {
-		one := parseObject(value)
-		id, err := uuid.Parse(one.text("refund_id"))
+		refund := parseObject(value)
+		id, err := uuid.Parse(refund.text("refund_id"))
 		if err != nil {
 			return nil
 		}
-		refunds = append(refunds, shownRefund{id, a.states.Code(one.text("status")), a.hashOf(value)})
+		refunds = append(refunds, shownRefund{id, a.states.Code(refund.text("status")), a.hashOf(value)})
 	}
 	delete(s, "refunds")
 	return refunds
@@ -152,58 +152,58 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 	if record == nil {
 		return
 	}
-	dropped := make(map[ledger.ID]bool)
+	droppedIDs := make(map[ledger.ID]bool)
 	for i := range record.shown {
 		shown := &record.shown[i]
-		was := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
+		past := transactions.Past{Scan: c.Scan, Record: r, Stored: p, Status: payment.Status(a.states.Names[shown.status])}
 		for _, f := range shown.refunds {
-			was.Refunds, was.Pending = append(was.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
-			if was.IsDropped(f.id) {
-				dropped[f.id] = true
+			past.Refunds, past.Pending = append(past.Refunds, f.id), a.states.Names[f.status] == payment.RefundRequested.String()
+			if past.IsDropped(f.id) {
+				droppedIDs[f.id] = true
 			}
 		}
-		if !was.WasInStatus() {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, was.Status, p.Status)
-		} else if names := a.transactionDiffers(&was, shown); names != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, was.Status, joined(names))
+		if !past.WasInStatus() {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, past.Status, p.Status)
+		} else if names := a.transactionDiffers(&past, shown); names != nil {
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, past.Status, joined(names))
 		}
 	}
-	if count := int(r.History.Intents[scan.CallRefund]); len(dropped) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {
-		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", record.line, p.ID, len(dropped), count)
+	if count := int(r.History.Intents[scan.CallRefund]); len(droppedIDs) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {
+		c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered with %d refunds that it does not have, and %d were asked for", record.line, p.ID, len(droppedIDs), count)
 	}
 }
 
 // transactionDiffers compares a response with each form that the transaction may have had. It returns the
 // names of the members that differ from the form which is most like the response; none if one form is equal.
-func (a *acknowledgements) transactionDiffers(was *transactions.Past, shown *shownTransaction) (names []string) {
-	then := was.RecordThen()
-	view := jsonform.TransactionView{Started: was.Record.Stamp.Started}
+func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *shownTransaction) (names []string) {
+	record := past.RecordThen()
+	view := jsonform.TransactionView{Started: past.Record.Stamp.Started}
 	if ledgerdirectory.IsLanguage(shown.lang) {
 		view.Lang = shown.lang
 	}
 	var forms [][]byte
-	if shown.created && then.Hosted {
-		forms = append(forms, jsonform.AppendHosted(nil, then, &view))
+	if shown.created && record.Hosted {
+		forms = append(forms, jsonform.AppendHosted(nil, record, &view))
 	}
-	metas, actions := [][]byte{then.RailMeta}, []*payment.Action{nil}
-	if then.RailMeta != nil {
+	metas, actions := [][]byte{record.RailMeta}, []*payment.Action{nil}
+	if record.RailMeta != nil {
 		metas = append(metas, nil) // the rail may have sent its metadata keys after the response
 	}
-	if a := was.Action(); a != nil {
+	if a := past.Action(); a != nil {
 		actions = append(actions, a) // none is shown after the payer's time
 	}
-	for _, then.RailMeta = range metas {
+	for _, record.RailMeta = range metas {
 		for _, view.Action = range actions {
-			forms = append(forms, jsonform.AppendTransaction(nil, then, &view))
+			forms = append(forms, jsonform.AppendTransaction(nil, record, &view))
 		}
 	}
-	except := was.NotStored()
+	excluded := past.NotStored()
 	for i, form := range forms {
 		s := parseObject(form)
 		refunds := a.readRefunds(s)
-		differing := a.differing(a.membersOf(s), shown.members, except)
+		differing := a.differing(a.membersOf(s), shown.members, excluded)
 		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
-			return stored == shown || stored.id == shown.id && was.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
+			return stored == shown || stored.id == shown.id && past.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
 		}) {
 			differing = append(differing, "refunds")
 		}

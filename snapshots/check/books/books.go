@@ -68,13 +68,13 @@ func (b *Books) account(a ledger.Account) *account {
 	return found
 }
 
-// book applies an event's entry. It returns the hold that the entry closes, and what is wrong
-// with the entry (empty: nothing). A wrong entry is applied as far as possible.
-func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
+// book applies an event's entry, a wrong one as far as possible. It returns the hold that the entry closes,
+// and what is wrong with the entry; empty: nothing.
+func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	entry := e.Entry
-	wrong = scan.PostingsFault(entry.Postings)
+	fault = scan.PostingsFault(entry.Postings)
 	if entry.Effective == 0 {
-		wrong = "has no effective day"
+		fault = "has no effective day"
 	}
 	switch entry.Phase {
 	case ledger.Posted:
@@ -82,35 +82,35 @@ func (b *Books) book(e *ledger.Event) (closed scan.Hold, wrong string) {
 		b.holds[e.Seq] = scan.Hold{Source: e.Source, Postings: entry.Postings, Forced: isForced(e)}
 	case ledger.Capture, ledger.Void:
 		var open bool
-		if closed, open = b.holds[entry.Closes]; !open {
-			return closed, "closes nothing that is pending"
+		if closedHold, open = b.holds[entry.Closes]; !open {
+			return closedHold, "closes nothing that is pending"
 		}
 		delete(b.holds, entry.Closes)
-		if entry.Phase == ledger.Void && !samePostings(entry.Postings, closed.Postings) {
-			wrong = "voids something else than is pending"
+		if entry.Phase == ledger.Void && !samePostings(entry.Postings, closedHold.Postings) {
+			fault = "voids something else than is pending"
 		}
 	default:
-		return closed, "has an unknown phase"
+		return closedHold, "has an unknown phase"
 	}
 	if entry.Closes != 0 && entry.Phase != ledger.Capture && entry.Phase != ledger.Void {
-		wrong = "closes something without being a capture or a void"
+		fault = "closes something without being a capture or a void"
 	}
-	inRange, split := b.apply(e, &closed)
+	inRange, split := b.apply(e, &closedHold)
 	switch {
 	case !inRange:
-		wrong = "takes a total out of its range"
-	case wrong == "":
-		wrong = split
+		fault = "takes a total out of its range"
+	case fault == "":
+		fault = split
 	}
-	return closed, wrong
+	return closedHold, fault
 }
 
 // apply moves the totals and writes the lines. The lines that release a captured hold come
-// first. split says what is wrong with the split of a partner's balance; empty: nothing.
-func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split string) {
+// first. splitFault says what is wrong with the split of a partner's balance; empty: nothing.
+func (b *Books) apply(e *ledger.Event, closedHold *scan.Hold) (inRange bool, splitFault string) {
 	entry := e.Entry
-	inRange = b.release(e, closed)
-	split = b.splitFault(e)
+	inRange = b.release(e, closedHold)
+	splitFault = b.splitFault(e)
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
 		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
@@ -127,31 +127,31 @@ func (b *Books) apply(e *ledger.Event, closed *scan.Hold) (inRange bool, split s
 		switch {
 		case entry.Phase == ledger.Pending && isForced(e):
 			a.changeForced(money.Amount.Add, p)
-		case entry.Phase == ledger.Void && closed.Forced:
+		case entry.Phase == ledger.Void && closedHold.Forced:
 			a.changeForced(money.Amount.Sub, p)
 		}
-		b.write(accountID, a, e, i, p, entry.Phase)
+		b.addLine(accountID, a, e, i, p, entry.Phase)
 	}
-	return inRange, split
+	return inRange, splitFault
 }
 
 // release removes a captured hold from the pending totals. An account to which the capture
 // posts nothing gets a line for the release.
-func (b *Books) release(e *ledger.Event, closed *scan.Hold) (inRange bool) {
+func (b *Books) release(e *ledger.Event, closedHold *scan.Hold) (inRange bool) {
 	inRange = true
 	if e.Entry.Phase != ledger.Capture {
 		return inRange
 	}
-	for i := range closed.Postings {
-		p := &closed.Postings[i]
+	for i := range closedHold.Postings {
+		p := &closedHold.Postings[i]
 		accountID := ledger.Account{Path: p.Account, Asset: p.Asset}
 		a := b.account(accountID)
 		inRange = a.totals.Release(p.Side, p.Amount) == nil && inRange
-		if closed.Forced {
+		if closedHold.Forced {
 			a.changeForced(money.Amount.Sub, p)
 		}
 		if !slices.ContainsFunc(e.Entry.Postings, func(q ledger.Posting) bool { return q.Account == p.Account && q.Asset == p.Asset }) {
-			b.write(accountID, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
+			b.addLine(accountID, a, e, len(e.Entry.Postings)+i, p, ledger.Void)
 		}
 	}
 	return inRange
@@ -167,8 +167,8 @@ func (a *account) apply(phase ledger.Phase, p *ledger.Posting) error {
 	return a.totals.Post(p.Side, p.Amount)
 }
 
-// write adds the line that the account's page must contain.
-func (b *Books) write(accountID ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
+// addLine adds the line that the account's page must contain to the running hash of the account.
+func (b *Books) addLine(accountID ledger.Account, a *account, e *ledger.Event, index int, p *ledger.Posting, phase ledger.Phase) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: phase, Amount: p.Amount, Totals: a.totals}
 	b.row = store.EncodeLine(b.row[:0], &l)
 	a.stream.Write(b.row)

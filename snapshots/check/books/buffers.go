@@ -95,11 +95,11 @@ func (d *bufferReader) checkChunk(head, lines []byte) error {
 		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s in shard %d, where no reader looks for it",
 			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Shard)
 	}
-	same := bytes.Equal(head, d.head)
-	if first > last || same && first <= d.page.last || !same && first < d.page.first {
+	sameHead := bytes.Equal(head, d.head)
+	if first > last || sameHead && first <= d.page.last || !sameHead && first < d.page.first {
 		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
 	}
-	if !same {
+	if !sameHead {
 		d.head, d.page.first = head, first
 	}
 	d.page.last = last
@@ -110,22 +110,22 @@ func (d *bufferReader) checkChunk(head, lines []byte) error {
 
 // extend records the booked times of more lines of the group.
 func (d *bufferReader) extend(first, last ledger.Micros) {
-	whole, known := d.times[d.at.Group]
+	groupSpan, known := d.times[d.at.Group]
 	if !known {
-		whole = span{first, last}
+		groupSpan = span{first, last}
 	}
-	d.times[d.at.Group] = span{min(whole.first, first), max(whole.last, last)}
+	d.times[d.at.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
 }
 
 // compareGroups checks that the lines in a group's buffer rows were booked after those of all
 // earlier groups.
 func (d *bufferReader) compareGroups() {
-	var before uint64
+	var previous uint64
 	for _, group := range slices.Sorted(maps.Keys(d.times)) {
-		if before != 0 && d.times[group].first <= d.times[before].last {
-			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, before)
+		if previous != 0 && d.times[group].first <= d.times[previous].last {
+			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, previous)
 		}
-		before = group
+		previous = group
 	}
 }
 
@@ -146,13 +146,13 @@ func (c *Check) DropPaged(prefix, page []byte) {
 // must repeat such a chunk byte for byte.
 func (c *Check) CheckLeftInBuffers() error {
 	o := c.organization
-	var left []byte
+	var inMemory []byte
 	err := c.View.BufferedPages(o.ID, func(prefix, lines []byte) error {
-		left = left[:0]
+		inMemory = inMemory[:0]
 		for _, chunk := range c.bufferedChunks[string(prefix)] {
-			left = append(left, chunk.lines...)
+			inMemory = append(inMemory, chunk.lines...)
 		}
-		if bytes.Equal(left, lines) {
+		if bytes.Equal(inMemory, lines) {
 			delete(c.bufferedChunks, string(prefix))
 		}
 		return c.Interrupted()

@@ -131,7 +131,7 @@ func (p *Checkpoints) compare() {
 		p.breach("the checkpoint after event %d has %d accounts in %d parts with other sums than its %d accounts in %d parts",
 			p.head.Seq, p.head.Accounts, len(p.head.Parts), w.Head.Accounts, len(w.Head.Parts))
 	}
-	if _, there := p.comparedHeads[p.head.Previous]; !there && p.head.Previous != 0 {
+	if _, found := p.comparedHeads[p.head.Previous]; !found && p.head.Previous != 0 {
 		p.breach("the checkpoint after event %d is made of one after event %d, which does not exist", p.head.Seq, p.head.Previous)
 	}
 }
@@ -167,20 +167,20 @@ func (p *Checkpoints) firstDifference(got, want []byte) string {
 		totals[string(key)] = *t
 		return true, nil
 	})
-	where := ""
+	location := ""
 	err := store.DecodeCheckpointPart(got, func(key []byte, t *ledger.Totals) (bool, error) {
-		if wanted, there := totals[string(key)]; there && wanted == *t {
+		if wanted, found := totals[string(key)]; found && wanted == *t {
 			return true, nil
 		}
 		if a, ok := store.ParseAccountKey(key); ok {
-			where = ": account " + string(a.Path) + " " + a.Asset.String()
+			location = ": account " + string(a.Path) + " " + a.Asset.String()
 		}
 		return false, nil
 	})
 	if err != nil {
 		return ": it cannot be read"
 	}
-	return where
+	return location
 }
 
 // End is called after the last event. It reports heads with a later seq, and parts that no head names.
@@ -191,12 +191,12 @@ func (p *Checkpoints) End() {
 	}
 	err := p.View.KVKeys(p.organization.ID, store.CheckpointHeads()[:1], nil, func(key []byte) ([]byte, bool, error) {
 		seq, part, ok := store.ParseCheckpointPart(key)
-		parts, named := p.comparedHeads[seq]
+		parts, hasHead := p.comparedHeads[seq]
 		switch {
 		case bytes.HasPrefix(key, store.CheckpointHeads()):
 		case !ok:
 			p.breach("a row of checkpoints of an unknown kind, with key %x", key)
-		case seq <= p.lastHead.Seq && (!named || part >= parts):
+		case seq <= p.lastHead.Seq && (!hasHead || part >= parts):
 			p.breach("part %d of the checkpoint after event %d is not one of its parts", part, seq)
 		}
 		return nil, true, p.Interrupted()
@@ -212,17 +212,17 @@ func (p *Checkpoints) End() {
 // reread compares all checkpoints again, with the totals of all accounts.
 func (p *Checkpoints) reread() {
 	p.Report.Counts.Reread++
-	again := p.newCheckpoints(newBooks())
-	defer again.Stop()
+	rereading := p.newCheckpoints(newBooks())
+	defer rereading.Stop()
 	err := p.View.EventsAscending(p.organization.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			again.books.book(&e)
+			rereading.books.book(&e)
 		}
-		again.Follow(&e)
+		rereading.Follow(&e)
 		return true, p.Interrupted()
 	})
 	if err != nil && p.Ctx.Err() == nil {
-		again.breach("%v", err)
+		rereading.breach("%v", err)
 	}
-	again.End()
+	rereading.End()
 }

@@ -64,20 +64,20 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
 		keys := slices.SortedFunc(maps.Keys(p.moved), cmp.Compare)
 		next := 0
-		for before, t := range p.previousContractTotals() {
-			for ; next < len(keys) && keys[next] < before; next++ {
+		for key, t := range p.previousContractTotals() {
+			for ; next < len(keys) && keys[next] < key; next++ {
 				if !yield(keys[next], p.moved[keys[next]]) {
 					return
 				}
 			}
-			if next < len(keys) && keys[next] == before {
-				m := p.moved[before]
+			if next < len(keys) && keys[next] == key {
+				m := p.moved[key]
 				if t.Post(ledger.Debit, m.DebitsPosted) != nil || t.Post(ledger.Credit, m.CreditsPosted) != nil {
 					p.mismatch = true
 				}
 				next++
 			}
-			if !yield(before, t) {
+			if !yield(key, t) {
 				return
 			}
 		}
@@ -96,8 +96,8 @@ func (p *Checkpoints) previousContractTotals() iter.Seq2[string, *ledger.Totals]
 		if p.books.contractAccounts == nil {
 			return
 		}
-		for place := range p.lastHead.Parts {
-			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.lastHead.Seq, place))
+		for part := range p.lastHead.Parts {
+			row, found, err := p.View.KV(p.organization.ID, store.KeyCheckpointPart(p.lastHead.Seq, part))
 			if err != nil || !found {
 				p.mismatch = true
 				return

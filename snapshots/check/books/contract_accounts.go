@@ -38,8 +38,8 @@ type contractAccounts struct {
 type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
-	known := func(id ledger.ID) bool { return h.Find(ledger.Source{Kind: ledger.Contract, ID: id}) != nil }
-	return &contractAccounts{known: known, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
+	hasEvents := func(id ledger.ID) bool { return h.Find(ledger.Source{Kind: ledger.Contract, ID: id}) != nil }
+	return &contractAccounts{known: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
 }
 
 // covers tells whether the account belongs to a contract: the event's own contract or another contract
@@ -59,9 +59,9 @@ func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 
 // hash returns the hash of a line without its running totals.
 func (b *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 {
-	bare := *l
-	bare.Totals = ledger.Totals{}
-	b.row = store.EncodeLine(b.row[:0], &bare)
+	withoutTotals := *l
+	withoutTotals.Totals = ledger.Totals{}
+	b.row = store.EncodeLine(b.row[:0], &withoutTotals)
 	var m maphash.Hash
 	m.SetSeed(b.seed)
 	_, _ = m.WriteString(string(accountID.Path)) // maphash never fails, here and below
@@ -151,13 +151,13 @@ func (p *pageReader) recount() error {
 			p.books.accounts[accountID] = a
 		}
 	}
-	again := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
-	if err := c.View.BufferedPages(o.ID, again.addBuffered); err != nil {
+	reader := &pageReader{Check: c, stream: sha256.New(), lines: make(map[ledger.Account][]byte)}
+	if err := c.View.BufferedPages(o.ID, reader.addBuffered); err != nil {
 		return err
 	}
-	for accountID := range again.lines {
+	for accountID := range reader.lines {
 		if a := p.books.accounts[accountID]; a == nil || a.pagesRead {
-			delete(again.lines, accountID)
+			delete(reader.lines, accountID)
 		}
 	}
 	err = c.View.Rows(o.ID, posting.Pages, func(key, row []byte) (bool, error) {
@@ -165,19 +165,19 @@ func (p *pageReader) recount() error {
 		if !ok {
 			return true, nil
 		}
-		if a := p.books.accounts[accountID]; again.prefix == nil || accountID != again.accountID {
-			again.end()
-			again.prefix = nil
+		if a := p.books.accounts[accountID]; reader.prefix == nil || accountID != reader.accountID {
+			reader.end()
+			reader.prefix = nil
 			if _, ofContract := scan.OwnerContract(accountID.Path); !ofContract || a != nil && a.pagesRead {
 				return true, c.Interrupted()
 			}
-			again.begin(accountID, append([]byte(nil), key[:len(key)-8]...))
-			again.ownLines = nil
+			reader.begin(accountID, append([]byte(nil), key[:len(key)-8]...))
+			reader.ownLines = nil
 		}
-		again.add(row)
+		reader.add(row)
 		return true, c.Interrupted()
 	})
-	again.end()
-	p.wrongAccounts = append(p.wrongAccounts, again.wrongAccounts...)
+	reader.end()
+	p.wrongAccounts = append(p.wrongAccounts, reader.wrongAccounts...)
 	return err
 }

@@ -59,8 +59,8 @@ func (c *Check) ReadMonths() *Months {
 	return m
 }
 
-// Follow applies an event; closed is the hold that the event's entry closes.
-func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
+// Follow applies an event; closedHold is the hold that the event's entry closes.
+func (m *Months) Follow(e *ledger.Event, closedHold scan.Hold) {
 	if len(m.closed) == 0 {
 		return
 	}
@@ -71,37 +71,37 @@ func (m *Months) Follow(e *ledger.Event, closed scan.Hold) {
 		m.checkClosing(e)
 	}
 	if e.Entry != nil {
-		m.book(e.Entry, closed, e)
+		m.book(e.Entry, closedHold, e)
 	}
 }
 
 // book adds an entry to the effects of the month in which it takes effect, if a later event closes that
 // month.
-func (m *Months) book(entry *ledger.Entry, closed scan.Hold, e *ledger.Event) {
+func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event) {
 	if m.last != 0 && entry.Effective <= m.last.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
 			m.organization.ID, e.Seq, entry.Effective, m.last)
 	}
-	month, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, on ledger.Date) int { return cmp.Compare(c.Last(), on) })
+	month, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
 	if month = max(month, m.next); month >= len(m.closed) {
 		return
 	}
 	if entry.Phase == ledger.Capture {
-		for i := range closed.Postings {
-			p := &closed.Postings[i]
+		for i := range closedHold.Postings {
+			p := &closedHold.Postings[i]
 			m.reportOutOfRange(e, m.effectOn(p, month).removed.Hold(p.Side, p.Amount))
 		}
 	}
 	for i := range entry.Postings {
 		p := &entry.Postings[i]
-		to := m.effectOn(p, month)
+		target := m.effectOn(p, month)
 		switch entry.Phase {
 		case ledger.Pending:
-			m.reportOutOfRange(e, to.added.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, target.added.Hold(p.Side, p.Amount))
 		case ledger.Void:
-			m.reportOutOfRange(e, to.removed.Hold(p.Side, p.Amount))
+			m.reportOutOfRange(e, target.removed.Hold(p.Side, p.Amount))
 		default:
-			m.reportOutOfRange(e, to.added.Post(p.Side, p.Amount))
+			m.reportOutOfRange(e, target.added.Post(p.Side, p.Amount))
 		}
 	}
 }
@@ -175,9 +175,9 @@ func (m *Months) addClosedMonth(month int) {
 
 // add adds the effect of a month. A total that would leave its range stays unchanged. The check reports
 // that all the same, because the month's hash then differs.
-func (f *effect) add(more *effect) {
+func (f *effect) add(month *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &more.added}, {&f.removed, &more.removed}} {
+		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &month.added}, {&f.removed, &month.removed}} {
 			posted, pending := s.of.DebitsPosted, s.of.DebitsPending
 			if side == ledger.Credit {
 				posted, pending = s.of.CreditsPosted, s.of.CreditsPending

@@ -23,15 +23,15 @@ import (
 // is below its overdraft; holds of refunds and two-phase payments do not count.
 
 // Book applies an event's entry and returns the hold that it closes.
-func (c *Check) Book(e *ledger.Event) (closed scan.Hold) {
+func (c *Check) Book(e *ledger.Event) (closedHold scan.Hold) {
 	if e.Entry == nil {
-		return closed
+		return closedHold
 	}
-	closed, wrong := c.books.book(e)
-	if wrong != "" {
-		c.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", c.organization.ID, e.Seq, wrong)
+	closedHold, fault := c.books.book(e)
+	if fault != "" {
+		c.Report.Breach(findings.RuleTotals, "organization %v: the entry of event %d %s", c.organization.ID, e.Seq, fault)
 	}
-	return closed
+	return closedHold
 }
 
 // CheckPages compares every account's stored lines, including order and running totals, with
@@ -183,15 +183,15 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 		defer s.stop()
 		watched[accountID] = s
 	}
-	again := newBooks()
-	again.line = func(accountID ledger.Account, want *store.Line) {
+	rebooked := newBooks()
+	rebooked.line = func(accountID ledger.Account, want *store.Line) {
 		if s := watched[accountID]; s != nil && !s.found {
 			s.compare(c.Report, o.ID, accountID, want)
 		}
 	}
 	err := c.View.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil {
-			again.book(&e)
+			rebooked.book(&e)
 		}
 		return true, c.Interrupted()
 	})

@@ -71,29 +71,29 @@ func (b *Books) splitFault(e *ledger.Event) string {
 	if !s.found {
 		return ""
 	}
-	all, err := s.available.Add(s.owed)
+	total, err := s.available.Add(s.owed)
 	if err != nil || s.available.Negative != s.owed.Negative && !s.available.IsZero() && !s.owed.IsZero() {
 		return "moves a partner's balance in both directions"
 	}
 	var bound money.Signed
-	_, provider := scan.OnProvider(e.Entry.Postings)
+	_, providerSide := scan.OnProvider(e.Entry.Postings)
 	switch {
-	case all.Negative:
+	case total.Negative:
 		bound = b.totals(s.paths[1], s.asset).Balance(ledger.Debit)
-	case isSettlement, provider == ledger.Credit && isCharge(e):
-		bound.Abs = all.Abs
+	case isSettlement, providerSide == ledger.Credit && isCharge(e):
+		bound.Abs = total.Abs
 	default:
 		bound = b.totals(s.paths[0], s.asset).Available()
 	}
-	first := money.Amount{} // the part that goes to the available account
+	availablePart := money.Amount{} // the part that goes to the available account
 	if !bound.Negative {
-		first = bound.Abs.Min(all.Abs)
+		availablePart = bound.Abs.Min(total.Abs)
 	}
 	stored := s.available.Abs
-	if all.Negative {
+	if total.Negative {
 		stored = s.owed.Abs
 	}
-	if stored != first {
+	if stored != availablePart {
 		return "splits a partner's balance differently than its accounts require"
 	}
 	return ""

@@ -179,12 +179,12 @@ func (c *checker) checkOpening(entry *call, h *scan.History, terminal uint32) {
 
 // apply records the state in which the call leaves its charge.
 func (entry *call) apply(histories *scan.Histories, h *scan.History) {
-	status, settled := entry.Status, entry.Captured
+	status, captured := entry.Status, entry.Captured
 	if status == "" {
 		status = entry.Outcome
 	}
-	if settled.IsZero() {
-		settled = entry.Amount
+	if captured.IsZero() {
+		captured = entry.Amount
 	}
 	h.Marks &^= scan.ProviderMayHold | scan.ProviderHolds | scan.ProviderAgrees
 	if uncharged[status] {
@@ -206,7 +206,7 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 	} else if h.OpenRequest == scan.LateRefundRequest {
 		withOpenRefund = booked.Captured
 	}
-	if settled == booked.Captured && !heldStatuses[status] && (entry.Refunded == booked.Refunded || entry.Refunded == withOpenRefund) {
+	if captured == booked.Captured && !heldStatuses[status] && (entry.Refunded == booked.Refunded || entry.Refunded == withOpenRefund) {
 		h.Marks |= scan.ProviderAgrees
 	}
 }
@@ -228,19 +228,19 @@ func (c *checker) compareCharge(o *scan.Organization, source ledger.Source, h *s
 			c.Report.Breach(findings.RuleCalls, "organization %v: %s has %d calls for a %s, on %d intents", o.ID, scan.Named(source), n, callNames[operation], h.Intents[operation])
 		}
 	}
-	settled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
+	isSettled := h.Marks&(scan.ChargeBooked|scan.BookedLate) != 0
 	last := payment.Status(o.Histories.StatesOf(ledger.Transaction).Name(h))
-	closed := last == payment.Rejected || last == payment.Failed
+	isClosed := last == payment.Rejected || last == payment.Failed
 	switch {
-	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && settled:
+	case h.Calls[scan.CallCharge] > 0 && h.Marks&scan.AtSimulator != 0 && h.CalledTerminal != h.TerminalHash && isSettled:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged at a different terminal than the one to which it was last sent", o.ID, scan.Named(source))
-	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderMayHold == 0:
+	case isSettled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderMayHold == 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is charged without a call", o.ID, scan.Named(source))
-	case settled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
+	case isSettled && h.Marks&scan.AtSimulator != 0 && h.Marks&scan.ProviderAgrees == 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s has booked something else than the provider did", o.ID, scan.Named(source))
-	case closed && !settled && h.Marks&scan.ProviderHolds != 0:
+	case isClosed && !isSettled && h.Marks&scan.ProviderHolds != 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider has charged it", o.ID, scan.Named(source), last)
-	case closed && !settled && h.Marks&scan.ProviderMayHold != 0:
+	case isClosed && !isSettled && h.Marks&scan.ProviderMayHold != 0:
 		c.Report.Breach(findings.RuleCalls, "organization %v: %s is %s, and the provider may still charge it", o.ID, scan.Named(source), last)
 	}
 }

@@ -30,12 +30,12 @@ func NewLogFilter(s *scan.Scan) *LogFilter {
 // Keeps tells whether the next line of the log is to be kept: whether the transaction has more intents
 // for this kind of call than lines that were kept before. A repeated call with the same request is
 // kept if the first one was. A line that can't be read is kept, and the checker reports it.
-func (k *LogFilter) Keeps(line []byte) bool {
+func (f *LogFilter) Keeps(line []byte) bool {
 	var entry call
 	if json.Unmarshal(line, &entry) != nil {
 		return true
 	}
-	o := k.scan.Organizations[entry.Org]
+	o := f.scan.Organizations[entry.Org]
 	if o == nil {
 		return false
 	}
@@ -44,14 +44,14 @@ func (k *LogFilter) Keeps(line []byte) bool {
 		return false
 	}
 	operation, known := callNamesInLog[entry.Operation]
-	if !known || operation != scan.CallCharge && operation != scan.CallComplete && k.requests[entry.Request] {
+	if !known || operation != scan.CallCharge && operation != scan.CallComplete && f.requests[entry.Request] {
 		return true
 	}
 	kind := callKind{entry.Org, entry.Reference, operation}
-	if k.keptLines[kind] >= h.Intents[operation] {
+	if f.keptLines[kind] >= h.Intents[operation] {
 		return false
 	}
-	k.keptLines[kind]++
-	k.requests[entry.Request] = true
+	f.keptLines[kind]++
+	f.requests[entry.Request] = true
 	return true
 }

@@ -79,8 +79,8 @@ func inputFiles(paths ...string) (inputs []fs.FileInfo, err error) {
 }
 
 func isInput(inputs []fs.FileInfo, info fs.FileInfo) bool {
-	for _, o := range inputs {
-		if os.SameFile(o, info) {
+	for _, input := range inputs {
+		if os.SameFile(input, info) {
 			return true
 		}
 	}
@@ -132,72 +132,72 @@ func bitOf(head uint32) uint32 { return head * 2654435761 >> 16 } // Knuth's mul
 // chunk is the number of bytes of a file that are read at a time.
 const chunk = 1 << 20
 
-// searchFile calls found for every canary in a file, with its line in the file of canaries and its
+// searchFile calls onFound for every canary in a file, with the canary's line in the file of canaries and its
 // offset in the searched file.
-func (s *search) searchFile(ctx context.Context, path string, found func(canary int, offset int64)) error {
+func (s *search) searchFile(ctx context.Context, path string, onFound func(canary int, offset int64)) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	return s.read(ctx, f, found)
+	return s.read(ctx, f, onFound)
 }
 
-func (s *search) read(ctx context.Context, f io.Reader, found func(canary int, offset int64)) error {
+func (s *search) read(ctx context.Context, f io.Reader, onFound func(canary int, offset int64)) error {
 	if s.longest == 0 {
 		return nil
 	}
-	keep := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
-	buffer := make([]byte, keep+s.chunk)
-	have := 0      // bytes in buffer that are text
-	at := int64(0) // file offset of buffer[0]
+	overlap := s.longest - 1 // bytes that are searched again with the next chunk, because a canary may lie across two chunks
+	buffer := make([]byte, overlap+s.chunk)
+	filled := 0        // bytes in buffer that are text
+	offset := int64(0) // file offset of buffer[0]
 	for {
-		n, err := io.ReadFull(f, buffer[have:])
-		have += n
-		last := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-		if err != nil && !last {
+		n, err := io.ReadFull(f, buffer[filled:])
+		filled += n
+		atEOF := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !atEOF {
 			return err
 		}
-		end := have // end of the positions that are searched now
-		if !last {
-			end = have - keep
+		end := filled // end of the positions that are searched now
+		if !atEOF {
+			end = filled - overlap
 		}
-		s.scan(buffer[:have], end, func(canary, position int) { found(canary, at+int64(position)) })
-		if last {
+		s.scan(buffer[:filled], end, func(canary, position int) { onFound(canary, offset+int64(position)) })
+		if atEOF {
 			return nil
 		}
-		copy(buffer, buffer[end:have])
-		at += int64(end)
-		have -= end
+		copy(buffer, buffer[end:filled])
+		offset += int64(end)
+		filled -= end
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 	}
 }
 
-// scan finds canaries that begin in text[:to]. They may end after it, but within text.
-func (s *search) scan(text []byte, to int, found func(canary, position int)) {
+// scan finds canaries that begin in text[:end]. They may end after that part, but within text.
+func (s *search) scan(text []byte, end int, onFound func(canary, position int)) {
 	for _, c := range s.short {
-		for i := 0; i < to; {
+		for i := 0; i < end; {
 			n := bytes.Index(text[i:], c.text)
-			if n < 0 || i+n >= to {
+			if n < 0 || i+n >= end {
 				break
 			}
-			found(c.line, i+n)
+			onFound(c.line, i+n)
 			i += n + 1
 		}
 	}
 	if len(s.stems) == 0 {
 		return
 	}
-	for i := range max(0, min(to, len(text)-stemBytes+1)) {
+	for i := range max(0, min(end, len(text)-stemBytes+1)) {
 		head := binary.LittleEndian.Uint32(text[i:])
 		if bit := bitOf(head); s.bits[bit/64]&(1<<(bit%64)) == 0 {
 			continue
 		}
 		for _, c := range s.stems[head] {
 			if bytes.HasPrefix(text[i:], c.text) {
-				found(c.line, i)
+				onFound(c.line, i)
 			}
 		}
 	}

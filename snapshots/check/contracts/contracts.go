@@ -64,42 +64,42 @@ func init() {
 	}
 }
 
-func addVariant(f Variant) {
+func addVariant(v Variant) {
 	assert.That(len(allVariants) < 32, "snapshots: more variants of products than are told apart")
 	bit := variantSet(1) << len(allVariants)
-	allVariants = append(allVariants, f)
+	allVariants = append(allVariants, v)
 	allVariantBits |= bit
-	if f.Reading.ReviewFirst {
+	if v.Reading.ReviewFirst {
 		reviewFirst |= bit
 	}
-	prefixes[f.Product.Variants[f.Reading].Prefix] = true
-	machine := f.Product.Machine(f.Reading)
+	prefixes[v.Product.Variants[v.Reading].Prefix] = true
+	machine := v.Product.Machine(v.Reading)
 	for _, from := range machine.States() {
-		emptyStatuses[variantStatus{f.Product, f.Reading, from}] = f.Product.HoldsNothing(f.Reading, from)
+		emptyStatuses[variantStatus{v.Product, v.Reading, from}] = v.Product.HoldsNothing(v.Reading, from)
 		for _, name := range machine.Events() {
 			step, ok := machine.Next(from, name)
 			if !ok {
 				continue
 			}
-			event := f.Product.Event(name)
-			at := stepKey{event, from, step.To}
+			event := v.Product.Event(name)
+			key := stepKey{event, from, step.To}
 			if from == contract.Absent {
-				at.from = ""
+				key.from = ""
 			}
-			fits := variantsByStep[at]
-			fits.possible |= bit
-			switch f.Product.Moves(name) {
+			variants := variantsByStep[key]
+			variants.possible |= bit
+			switch v.Product.Moves(name) {
 			case contract.Never:
 			case contract.Possibly:
-				fits.mayPost |= bit
+				variants.mayPost |= bit
 			case contract.Always:
-				fits.mayPost |= bit
-				fits.mustPost |= bit
+				variants.mayPost |= bit
+				variants.mustPost |= bit
 			}
-			if handler := f.Product.Handler(event); handler != nil && handler.Timer {
-				fits.byTimer |= bit
+			if handler := v.Product.Handler(event); handler != nil && handler.Timer {
+				variants.byTimer |= bit
 			}
-			variantsByStep[at] = fits
+			variantsByStep[key] = variants
 		}
 	}
 }
@@ -183,14 +183,14 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 			c.EventFault(c.organization.ID, e, "it does not continue the entry of the previous event")
 		}
 	case contract.Batch:
-		if what := c.followBatch(l, e); what != "" {
-			c.EventFault(c.organization.ID, e, what)
+		if fault := c.followBatch(l, e); fault != "" {
+			c.EventFault(c.organization.ID, e, fault)
 		}
 	default:
 		c.beginAction(l, e)
 		l.LastAction = contract.Action(e.Name)
-		if what := l.narrowVariants(e); what != "" {
-			c.EventFault(c.organization.ID, e, what)
+		if fault := l.narrowVariants(e); fault != "" {
+			c.EventFault(c.organization.ID, e, fault)
 		}
 	}
 	if e.Entry != nil {
@@ -202,27 +202,27 @@ func (c *Check) FollowContract(h *scan.History, e *ledger.Event) {
 // returns the reason and removes none; otherwise it returns the empty string.
 func (l *Lifecycle) narrowVariants(e *ledger.Event) string {
 	step := variantsByStep[stepOf(e)]
-	fit := l.variants & step.possible
-	if fit == 0 {
+	remaining := l.variants & step.possible
+	if remaining == 0 {
 		return "no product's machine has the steps up to it"
 	}
 	if e.Entry == nil {
-		fit &^= step.mustPost
+		remaining &^= step.mustPost
 	} else {
-		fit &= step.mayPost
+		remaining &= step.mayPost
 	}
-	if fit == 0 && e.Entry == nil {
+	if remaining == 0 && e.Entry == nil {
 		return "it has no entry"
 	}
-	if fit == 0 {
+	if remaining == 0 {
 		return "its entry is not one of such an event"
 	}
 	if e.Entry != nil && !l.reviewed {
-		if fit &^= reviewFirst; fit == 0 {
+		if remaining &^= reviewFirst; remaining == 0 {
 			return "it moves money before a review"
 		}
 	}
-	l.variants = fit
+	l.variants = remaining
 	return ""
 }
 
@@ -236,12 +236,12 @@ var (
 // followContractEntry checks an entry's asset and day.
 func (c *Check) followContractEntry(l *Lifecycle, e *ledger.Event) {
 	asset := assetHash(c.organization.Histories, e.Entry.Postings[0].Asset)
-	switch on := e.Entry.Effective; {
+	switch day := e.Entry.Effective; {
 	case !scan.SameAsset(e.Entry.Postings) || l.asset != 0 && l.asset != asset:
 		c.EventFault(c.organization.ID, e, "it moves more than one asset")
-	case on < firstDay || on > max(lastDay, e.Booked.Date()):
+	case day < firstDay || day > max(lastDay, e.Booked.Date()):
 		c.EventFault(c.organization.ID, e, "its entry has an impossible day")
-	case on > e.Booked.Date() && l.variants&^variantsByStep[stepOf(e)].byTimer == 0:
+	case day > e.Booked.Date() && l.variants&^variantsByStep[stepOf(e)].byTimer == 0:
 		c.EventFault(c.organization.ID, e, "a timer has booked it before its day")
 	}
 	l.asset = asset

@@ -91,18 +91,18 @@ func totals(h *scan.Histories, p *contract.Product, asset money.Asset, sum func(
 
 // ShownTotals returns the fingerprint of a product's control totals in the columns of a response.
 func ShownTotals(h *scan.Histories, p *contract.Product, response []byte) scan.Fingerprint {
-	var shown map[string]json.RawMessage
-	if json.Unmarshal(response, &shown) != nil {
-		shown = nil // the response shows no contract, which is reported
+	var members map[string]json.RawMessage
+	if json.Unmarshal(response, &members) != nil {
+		members = nil // the response shows no contract, which is reported
 	}
-	env, _ := money.ParseEnv(textOf(shown["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
-	asset := money.Asset{Currency: money.Currency(textOf(shown["currency"])), Env: env}
+	env, _ := money.ParseEnv(textOf(members["env"])) // a wrong environment gives a wrong fingerprint, so it is reported too
+	asset := money.Asset{Currency: money.Currency(textOf(members["currency"])), Env: env}
 	return totals(h, p, asset, func(t *contract.ControlTotal) *big.Int {
 		var rows []map[string]json.RawMessage
 		if t.RowColumn == nil {
-			return shownAmount(shown[t.Column.Name])
+			return shownAmount(members[t.Column.Name])
 		}
-		if json.Unmarshal(shown[t.Column.Name], &rows) != nil {
+		if json.Unmarshal(members[t.Column.Name], &rows) != nil {
 			rows = nil // the column has no rows
 		}
 		sum := new(big.Int)

@@ -99,7 +99,7 @@ func (c *Check) explainHoldings(r *scan.Record, p *contract.Record, holdings []c
 		}
 		for i := range e.Entry.Postings {
 			posting := &e.Entry.Postings[i]
-			if id, own := scan.OwnerContract(posting.Account); own && id == r.Source.ID {
+			if id, ofContract := scan.OwnerContract(posting.Account); ofContract && id == r.Source.ID {
 				accountID := ledger.Account{Path: posting.Account, Asset: posting.Asset}
 				if balances[accountID] == nil {
 					balances[accountID] = new(ledger.Totals)
@@ -137,8 +137,8 @@ func (c *Check) checkWaiting(r *scan.Record, p *contract.Record) {
 	// that of the record's last event.
 	var due, latest ledger.Micros
 	if p.Product.Due != nil {
-		if on, _ := p.Product.Due(p); on != 0 {
-			due = ledger.MicrosOf(on.Time())
+		if day, _ := p.Product.Due(p); day != 0 {
+			due = ledger.MicrosOf(day.Time())
 			latest = max(due, r.Stamp.Updated)
 		}
 	}
@@ -162,15 +162,15 @@ func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 	o := c.organization
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		id, own := scan.OwnerContract(p.Account)
+		id, ofContract := scan.OwnerContract(p.Account)
 		switch {
-		case !own:
+		case !ofContract:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
 			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
 			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
-			if m := c.foreignEntries[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); m != 0 {
-				c.foreignEntries[id] = m
+			if sum := c.foreignEntries[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); sum != 0 {
+				c.foreignEntries[id] = sum
 			} else {
 				delete(c.foreignEntries, id)
 			}

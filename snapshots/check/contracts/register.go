@@ -62,8 +62,8 @@ func batchesOf(action contract.Action, holders int64) int64 {
 	if holders <= fewHolders {
 		return 0
 	}
-	each := batchSize(action)
-	return (holders + each - 1) / each
+	size := batchSize(action)
+	return (holders + size - 1) / size
 }
 
 // registerOf returns a contract's register; nil if it has no subscription.
@@ -136,7 +136,7 @@ func paysNobody(e *ledger.Event) bool {
 		return false
 	}
 	for i := range e.Entry.Postings {
-		if at := string(e.Entry.Postings[i].Account); strings.HasPrefix(at, currentPrefix) || strings.HasPrefix(at, distributionPrefix) {
+		if account := string(e.Entry.Postings[i].Account); strings.HasPrefix(account, currentPrefix) || strings.HasPrefix(account, distributionPrefix) {
 			return false
 		}
 	}
@@ -146,22 +146,22 @@ func paysNobody(e *ledger.Event) bool {
 // subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the
 // last day of a month is dated one day later if the month was closed in between, so both days give the
 // same hash.
-func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, on ledger.Date) uint64 {
-	if (on + 1).Time().Day() == 1 {
-		on++
+func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, day ledger.Date) uint64 {
+	if (day + 1).Time().Day() == 1 {
+		day++
 	}
 	return maphash.Comparable(h.Seed, struct {
 		number         int64
 		account, price string
 		on             ledger.Date
-	}{number, account, price.String(), on})
+	}{number, account, price.String(), day})
 }
 
 // checkRegister compares a contract's register rows with its events and its record. It also reads
 // the holders into the record, for the checks that need them.
 func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
-	subscriptions, holders, has := p.Registered()
-	if !has {
+	subscriptions, holders, hasRegister := p.Registered()
+	if !hasRegister {
 		return
 	}
 	o := r.Organization
@@ -193,18 +193,18 @@ func (c *Check) checkRegister(r *scan.Record, p *contract.Record) {
 // positions with the subscriptions.
 func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvents *register) {
 	o, face := r.Organization, amountOf(p, "certificate_value")
-	held := make([]int64, len(p.Register.Holders))
-	n, newest, sum, wrong := int64(0), int64(0), uint64(0), false
+	certificates := make([]int64, len(p.Register.Holders))
+	n, newest, sum, mismatch := int64(0), int64(0), uint64(0), false
 	err := contractactor.Subscriptions(c.View, o.ID, p.ID, 1, func(s contract.Subscription) (bool, error) {
 		n++
 		switch {
-		case s.Holder > newest+1 || s.Holder > int64(len(held)) || p.Register.Holders[s.Holder-1].Investor != s.Investor:
-			wrong = true
+		case s.Holder > newest+1 || s.Holder > int64(len(certificates)) || p.Register.Holders[s.Holder-1].Investor != s.Investor:
+			mismatch = true
 			return true, c.Interrupted()
 		case s.Holder == newest+1:
 			newest++
 		}
-		held[s.Holder-1] += s.Certificates
+		certificates[s.Holder-1] += s.Certificates
 		price := new(big.Int).Mul(face, big.NewInt(s.Certificates))
 		account := subscriptionPrefix + p.ID.String() + ":" + s.Investor.String()
 		sum += subscriptionHash(o.Histories, s.Number, account, price, s.On)
@@ -214,10 +214,10 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvent
 		c.Fault(r, "%v", err)
 		return
 	}
-	for i := range held {
-		wrong = wrong || held[i] != p.Register.Holders[i].Certificates
+	for i := range certificates {
+		mismatch = mismatch || certificates[i] != p.Register.Holders[i].Certificates
 	}
-	if wrong {
+	if mismatch {
 		c.Fault(r, "has a register whose holders are not those of its subscriptions")
 	}
 	if total, _, _ := p.Registered(); n != total || n != fromEvents.subscriptions || sum != fromEvents.sum {
@@ -228,8 +228,8 @@ func (c *Check) checkSubscriptions(r *scan.Record, p *contract.Record, fromEvent
 // checkInvestors checks that each holder is found by the investor's id.
 func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 	for _, h := range p.Register.Holders {
-		found, there, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
-		if err != nil || !there || found != h {
+		position, found, err := contractactor.Position(c.View, r.Organization.ID, p.ID, h.Investor)
+		if err != nil || !found || position != h {
 			c.Fault(r, "does not find holder %d by the investor's id", h.Number)
 		}
 		if err := c.Interrupted(); err != nil {
@@ -241,9 +241,9 @@ func (c *Check) checkInvestors(r *scan.Record, p *contract.Record) {
 // checkBatches compares the progress of actions with the number of their batches.
 func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *register) {
 	holders := int64(len(p.Register.Holders))
-	for was := range fromEvents.earlierActions {
-		if want := batchesOf(was.action, holders); was.batches != want && !(was.paidNobody && was.batches == 0) {
-			c.Fault(r, "has %d batches after %s, which takes %d", was.batches, was.action, want)
+	for earlier := range fromEvents.earlierActions {
+		if want := batchesOf(earlier.action, holders); earlier.batches != want && !(earlier.paidNobody && earlier.batches == 0) {
+			c.Fault(r, "has %d batches after %s, which takes %d", earlier.batches, earlier.action, want)
 		}
 	}
 	l := c.LifecycleOf(r.History)
@@ -267,7 +267,7 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 // distributions and the redemption, to the minor unit.
 func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *register) {
 	l := c.LifecycleOf(r.History)
-	face, penalty, sold := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
+	face, penalty, issued := amountOf(p, "certificate_value"), new(big.Int), new(big.Int)
 	if l.LastAction == contract.RedeemEarly {
 		penalty = amountOf(p, "early_redemption_penalty")
 	}
@@ -279,24 +279,24 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
 	for _, h := range p.Register.Holders {
-		sold.Add(sold, big.NewInt(h.Certificates))
+		issued.Add(issued, big.NewInt(h.Certificates))
 	}
 	progress, underWay := p.Progress()
 	var lines []scan.Line
 	for _, h := range p.Register.Holders {
-		waits := underWay && h.Number > progress.Done
+		unpaid := underWay && h.Number > progress.Done
 		n := big.NewInt(h.Certificates)
 		expected := new(big.Int).Mul(perCertificate, n)
-		if waits && progress.Doing == contract.Profit {
+		if unpaid && progress.Doing == contract.Profit {
 			expected.Sub(expected, new(big.Int).Mul(lastPerCertificate, n))
 		}
-		if p.Status == contract.Redeemed && !waits {
-			full := new(big.Int).Mul(face, n)
+		if p.Status == contract.Redeemed && !unpaid {
+			faceAmount := new(big.Int).Mul(face, n)
 			reduction := new(big.Int).Mul(penalty, n)
-			if reduction.Quo(reduction, sold); reduction.Cmp(full) > 0 {
-				reduction = full
+			if reduction.Quo(reduction, issued); reduction.Cmp(faceAmount) > 0 {
+				reduction = faceAmount
 			}
-			expected.Add(expected, new(big.Int).Sub(full, reduction))
+			expected.Add(expected, new(big.Int).Sub(faceAmount, reduction))
 		}
 		lines = append(lines, scan.Credit(ledger.Path(currentPrefix+h.Investor.String()+":current"), p.Asset, expected))
 	}

@@ -57,8 +57,8 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "does not follow a contract's event")
 		return
 	}
-	was := c.repliedMoments.At(r.History.ContractIndex)
-	c.cachedReplies.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = was.id
+	moment := c.repliedMoments.At(r.History.ContractIndex)
+	c.cachedReplies.Shown[scan.Place{Org: o.ID, ID: r.Source.ID}] = moment.id
 	if c.Keyring == nil {
 		return
 	}
@@ -67,8 +67,8 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	if id != was.id {
-		c.Fault(r, "shows contract %v and follows an event of %v", id, was.id)
+	if id != moment.id {
+		c.Fault(r, "shows contract %v and follows an event of %v", id, moment.id)
 		return
 	}
 	p, err := contract.ReadRecord(id, stored)
@@ -76,14 +76,14 @@ func (c *Check) CheckContractReply(r *scan.Record) {
 		c.Fault(r, "can't be read: %v", err)
 		return
 	}
-	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: was.id}) // not nil: the contract has at least the event before the reply
+	h := o.Histories.Find(ledger.Source{Kind: ledger.Contract, ID: moment.id}) // not nil: the contract has at least the event before the reply
 	l := c.LifecycleOf(h)
-	state := o.Histories.StatesOf(ledger.Contract).Names[was.state]
+	state := o.Histories.StatesOf(ledger.Contract).Names[moment.state]
 	switch {
 	case variantOf(p) != l.recordVariant, string(p.Status) != state:
-		c.Fault(r, "shows contract %v as it never was", was.id)
-	case was.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
-		c.Fault(r, "shows contract %v with other columns than it has", was.id)
+		c.Fault(r, "shows contract %v as it never was", moment.id)
+	case moment.seq == h.Last && maphash.Bytes(o.Histories.Seed, stored) != l.payload:
+		c.Fault(r, "shows contract %v with other columns than it has", moment.id)
 	}
 }
 

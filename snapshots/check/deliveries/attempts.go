@@ -37,8 +37,8 @@ func toMerchant(c posting.Channel) bool { return c == posting.Webhook || c == po
 // checkState checks that a delivery is in the state that follows from its attempts, and records
 // the row that it must have.
 func (d *deliveryReader) checkState(k *notifier.Kept) {
-	if what := stateFault(k); what != "" {
-		d.fault(k.ID, what)
+	if fault := stateFault(k); fault != "" {
+		d.fault(k.ID, fault)
 	}
 	if k.Channel < posting.Webhook || k.Channel > posting.Bulletin || toMerchant(k.Channel) && k.Reached != nil {
 		d.fault(k.ID, "has a channel that it can't have")
@@ -87,11 +87,11 @@ func stateFault(k *notifier.Kept) string {
 // timeFault says what is wrong with the time of the next attempt; empty: nothing. The gap after the last
 // attempt begins at its failure, which may be later than its recorded start. The next attempt may be
 // before the end of the gap if somebody requested it.
-func timeFault(before, next ledger.Micros, gap time.Duration) string {
+func timeFault(lastAttempt, nextAttempt ledger.Micros, gap time.Duration) string {
 	switch {
-	case next > before+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
+	case nextAttempt > lastAttempt+ledger.Micros((gap+maxAttemptTime)/time.Microsecond):
 		return "is tried again later than the gap after its last attempt"
-	case next+scan.InFlight < before:
+	case nextAttempt+scan.InFlight < lastAttempt:
 		return "is tried again before its last attempt"
 	}
 	return ""

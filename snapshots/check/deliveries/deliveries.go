@@ -52,11 +52,11 @@ func (c *Check) CheckRows(others OtherRows) error {
 		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
 		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
-	var stopMarks, stopKept func()
+	var stopMarks, stopStored func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
-	d.nextKept, stopKept = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
-	defer stopKept()
+	d.nextKept, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
+	defer stopStored()
 	d.advanceMarks()
 	d.advanceKept()
 	if err := c.Rows(c.organization, posting.KVs, d.readRow); err != nil {
@@ -89,8 +89,8 @@ func (d *deliveryReader) breach(format string, args ...any) {
 }
 
 // fault reports what is wrong with one delivery.
-func (d *deliveryReader) fault(id notifier.ID, what string) {
-	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, what)
+func (d *deliveryReader) fault(id notifier.ID, text string) {
+	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, text)
 }
 
 // summariesKey is the key of a row in the platform's organization: the last day for which
@@ -162,18 +162,18 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
 	d.passKept(id)
-	mark, marked := d.marked[id]
+	mark, isMarked := d.marked[id]
 	delete(d.marked, id)
-	var kept *notifier.Kept
+	var stored *notifier.Kept
 	if d.kept != nil && d.kept.ID == id {
-		kept = d.kept
-		d.compareWithNotice(kept, page, n)
+		stored = d.kept
+		d.compareWithNotice(stored, page, n)
 		d.advanceKept()
 	}
 	switch {
-	case marked && kept != nil && !requestedAgain(kept, &mark):
-		d.fault(id, "was acknowledged at its first attempt, and is "+kept.State.String()+" without having been requested again")
-	case !marked && kept == nil && page < d.cursor && n.Booked >= d.oldest:
+	case isMarked && stored != nil && !requestedAgain(stored, &mark):
+		d.fault(id, "was acknowledged at its first attempt, and is "+stored.State.String()+" without having been requested again")
+	case !isMarked && stored == nil && page < d.cursor && n.Booked >= d.oldest:
 		d.fault(id, "has neither a mark nor a row of its own, and the cursor is past it: it will never be sent")
 	}
 	d.checkDestination(id, n)
@@ -181,11 +181,11 @@ func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
 
 // requestedAgain tells whether a stored delivery was acknowledged at its first attempt and then
 // requested again.
-func requestedAgain(kept *notifier.Kept, mark *notifier.Mark) bool {
-	if kept.Round == 0 || len(kept.Attempts) == 0 {
+func requestedAgain(stored *notifier.Kept, mark *notifier.Mark) bool {
+	if stored.Round == 0 || len(stored.Attempts) == 0 {
 		return false
 	}
-	return len(kept.Attempts) == maxKeptAttempts || kept.Attempts[0] == mark.Attempt
+	return len(stored.Attempts) == maxKeptAttempts || stored.Attempts[0] == mark.Attempt
 }
 
 // checkDestination checks that the destination of a notice is the notice's partner or a terminal of that
@@ -207,12 +207,12 @@ func (d *deliveryReader) checkDestination(id notifier.ID, n *store.Notice) {
 
 // destinationOf returns the partner to which a destination belongs, and the environments whose
 // transactions the destination is notified of.
-func (d *deliveryReader) destinationOf(to ledger.ID) (number int64, envs []money.Env, known bool) {
-	if t := d.directory.Terminal(d.organization.ID, to); t != nil {
+func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, envs []money.Env, known bool) {
+	if t := d.directory.Terminal(d.organization.ID, destination); t != nil {
 		env, _ := money.ParseEnv(t.Env)
 		return t.Partner, []money.Env{env}, true
 	}
-	number, known = d.directory.Owners[scan.Place{Org: d.organization.ID, ID: to}]
+	number, known = d.directory.Owners[scan.Place{Org: d.organization.ID, ID: destination}]
 	return number, []money.Env{money.Prod, money.Test}, known
 }
 
@@ -271,13 +271,13 @@ func (d *deliveryReader) advanceKept() {
 			d.reportUnreadable(row.Err)
 			return
 		}
-		kept, err := notifier.ReadKept(row.Key, row.Row)
+		stored, err := notifier.ReadKept(row.Key, row.Row)
 		if err != nil {
 			d.reportUnreadable(err)
 			continue
 		}
-		d.kept = &kept
-		d.checkState(&kept)
+		d.kept = &stored
+		d.checkState(&stored)
 	}
 }
 
@@ -290,8 +290,8 @@ func (d *deliveryReader) reportUnreadable(err error) {
 
 // passKept reads the stored deliveries that precede a notice: messages to operators, and
 // deliveries whose page retention has removed.
-func (d *deliveryReader) passKept(before notifier.ID) {
-	for d.kept != nil && compareIDs(d.kept.ID, before) < 0 {
+func (d *deliveryReader) passKept(notice notifier.ID) {
+	for d.kept != nil && compareIDs(d.kept.ID, notice) < 0 {
 		d.checkWithoutNotice(d.kept)
 		d.advanceKept()
 	}

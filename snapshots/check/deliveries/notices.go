@@ -118,7 +118,7 @@ func readNotices(key, row []byte, fn func(n *store.Notice)) (first ledger.Micros
 
 // Follow reads the notices up to an event: they must belong to that event.
 func (n *Notices) Follow(e *ledger.Event) {
-	merchant, stream := false, false
+	hasWebhook, hasStream := false, false
 	for len(n.page) > 0 && n.page[n.index].Booked <= e.Booked {
 		notice := &n.page[n.index]
 		if notice.Booked < e.Booked {
@@ -126,17 +126,17 @@ func (n *Notices) Follow(e *ledger.Event) {
 		} else {
 			n.compareNotice(notice, e)
 			n.hashed = notice.AppendHashed(n.hashed)
-			merchant = merchant || posting.Channel(notice.Channel) == posting.Webhook
-			stream = stream || posting.Channel(notice.Channel) == posting.Stream
+			hasWebhook = hasWebhook || posting.Channel(notice.Channel) == posting.Webhook
+			hasStream = hasStream || posting.Channel(notice.Channel) == posting.Stream
 		}
 		n.advanceNotice()
 	}
 	n.compareStored(e)
 	if e.Source.Kind == ledger.Transaction && payment.Notifiable(e) {
-		n.countEvent(e, merchant)
+		n.countEvent(e, hasWebhook)
 	}
 	if n.notifiesOf(e) {
-		n.countEvent(e, stream)
+		n.countEvent(e, hasStream)
 	}
 }
 
@@ -188,24 +188,24 @@ func (n *Notices) compareNotice(notice *store.Notice, e *ledger.Event) {
 	if posting.Channel(notice.Channel) == posting.Operators { // notices to merchants are counted as transitions
 		n.Report.Count(findings.RuleNotified, 1)
 	}
-	wrong := ""
+	fault := ""
 	switch {
 	case notice.Source != e.Source:
-		wrong = "is of another record than its event"
+		fault = "is of another record than its event"
 	case e.Source.Kind == ledger.Transaction:
-		wrong = transactionNoticeFault(notice, e)
+		fault = transactionNoticeFault(notice, e)
 	case e.Source.Kind == ledger.Subscription && posting.Channel(notice.Channel) == posting.Stream:
-		wrong = subscriptionNoticeFault(notice, e)
+		fault = subscriptionNoticeFault(notice, e)
 	default:
-		wrong = "has a channel that is not for its record"
+		fault = "has a channel that is not for its record"
 	}
-	if wrong != "" {
-		n.Report.Breach(findings.RuleNotified, "organization %v: the notice of event %d of %s %s", n.organization.ID, e.Seq, scan.Named(e.Source), wrong)
+	if fault != "" {
+		n.Report.Breach(findings.RuleNotified, "organization %v: the notice of event %d of %s %s", n.organization.ID, e.Seq, scan.Named(e.Source), fault)
 	}
 }
 
 // transactionNoticeFault says how a transaction's notice contradicts the event; empty if it does not.
-func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
+func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	switch posting.Channel(notice.Channel) {
 	case posting.Webhook:
 		status, err := paymentactor.ReadNotice(notice.Body)
@@ -231,7 +231,7 @@ func transactionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string
 }
 
 // subscriptionNoticeFault says how a subscription's notice contradicts the event; empty if it does not.
-func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong string) {
+func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (fault string) {
 	event, progress, err := subscriptionactor.DecodeNotice(notice.Body)
 	_, notified := subscription.Event(e.Name).NotificationName()
 	switch {
@@ -248,20 +248,20 @@ func subscriptionNoticeFault(notice *store.Notice, e *ledger.Event) (wrong strin
 // CheckTransaction compares the counters of notices in a transaction's record with the notices.
 // It skips a record whose stamp does not match its last event, which is reported elsewhere.
 func (c *Check) CheckTransaction(r *scan.Record, p *payment.Record) {
-	wrong := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
 	}
 	counts := &r.History.Notifications
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != uint64(p.Notified)+uint64(p.Unnotified)+uint64(p.Unwanted):
-		wrong("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
+		report("has notified of %d transitions and not of %d and %d, and its events have %d to be notified of", p.Notified, p.Unnotified, p.Unwanted, counts.All)
 	case c.directory.NotifiesByDefault(r, p) && p.Unwanted != counts.All-counts.ByDefault:
-		wrong("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
+		report("says that %d transitions were not to be notified of, and its terminal has made no choice", p.Unwanted)
 	case counts.Found > p.Notified, counts.Found+counts.Removed < p.Notified:
-		wrong("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
+		report("has notified of %d transitions, and %d of the notices are there", p.Notified, counts.Found)
 	case p.Unnotified > 0 && c.directory.HadAddress(r, p):
-		wrong("has notified nobody of %d transitions, and an address was set", p.Unnotified)
+		report("has notified nobody of %d transitions, and an address was set", p.Unnotified)
 	}
 }
 
@@ -277,7 +277,7 @@ func (n *Notices) notifiesOf(e *ledger.Event) bool {
 // CheckSubscription compares the counters of notices in a subscription's record with the
 // notices and with the address that was set.
 func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
-	wrong := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		c.Report.Breach(findings.RuleNotified, "organization %v: %s "+format, append([]any{r.Organization.ID, scan.Named(r.Source)}, args...)...)
 	}
 	counts := &r.History.Notifications
@@ -285,11 +285,11 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 	switch {
 	case r.Stamp.Version != uint64(r.History.Version), r.Stamp.LastSeq != r.History.Last:
 	case uint64(counts.All) != p.Notified+p.Unnotified:
-		wrong("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
+		report("has notified of %d events and not of %d, and its events have %d to be notified of", p.Notified, p.Unnotified, counts.All)
 	case uint64(counts.Found) > p.Notified, uint64(counts.Found)+uint64(counts.Removed) < p.Notified:
-		wrong("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
+		report("has notified of %d events, and %d of the notices are there", p.Notified, counts.Found)
 	case p.Unnotified > 0 && c.directory.HadAddress(r, recipient):
-		wrong("has notified nobody of %d events, and an address was set", p.Unnotified)
+		report("has notified nobody of %d events, and an address was set", p.Unnotified)
 	}
 }
 

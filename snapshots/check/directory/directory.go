@@ -191,7 +191,7 @@ func (c *Check) expectClaim(r *scan.Record, kind ledger.ClaimKind, key string) {
 
 func (c *Check) checkPartner(r *scan.Record, p *directory.Partner) {
 	c.expectClaim(r, ledger.ClaimLogin, p.Login)
-	if other, twice := c.Facts.Numbers[p.Number]; twice {
+	if other, exists := c.Facts.Numbers[p.Number]; exists {
 		c.Report.Breach(findings.RuleClaims, "partners %v and %v have one number", other, r.Source.ID)
 	}
 	c.Facts.Numbers[p.Number] = r.Source.ID

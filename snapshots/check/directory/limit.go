@@ -30,6 +30,6 @@ func (l *Limit) Covers(p *payment.Record) bool {
 // InForceFor tells whether the limit was certainly applied to a transaction: it was in force
 // before the transaction, and the record has the subject for which the limit counts.
 func (l *Limit) InForceFor(p *payment.Record) bool {
-	known := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
-	return l.active && l.Kind.IsVolume() && known && p.Attempted >= l.Updated+scan.InFlight
+	hasSubject := l.Scope == directory.ScopePartner || l.Scope == directory.ScopeCard && p.CardFingerprint != "" || l.Scope == directory.ScopeIP && p.PayerIP.IsValid()
+	return l.active && l.Kind.IsVolume() && hasSubject && p.Attempted >= l.Updated+scan.InFlight
 }

@@ -37,15 +37,15 @@ func (c *Check) checkLimit(r *scan.Record, l *directory.Limit) {
 // terminal, the terminal belongs to that partner and to the limit's environment.
 func (c *Check) CheckLimits() error {
 	for i := range c.limitReferences {
-		b := &c.limitReferences[i]
-		r := &scan.Record{Organization: b.organization, Source: b.source}
-		if c.Facts.Partner(b.organization.ID, b.partner) == nil {
-			c.Fault(r, "bounds partner %d, who does not exist", b.partner)
+		reference := &c.limitReferences[i]
+		r := &scan.Record{Organization: reference.organization, Source: reference.source}
+		if c.Facts.Partner(reference.organization.ID, reference.partner) == nil {
+			c.Fault(r, "bounds partner %d, who does not exist", reference.partner)
 		}
-		if (b.terminal == ledger.ID{}) {
+		if (reference.terminal == ledger.ID{}) {
 			continue
 		}
-		if t := c.Facts.Terminal(b.organization.ID, b.terminal); t == nil || t.Partner != b.partner || t.Env != b.env {
+		if t := c.Facts.Terminal(reference.organization.ID, reference.terminal); t == nil || t.Partner != reference.partner || t.Env != reference.env {
 			c.Fault(r, "bounds a terminal that its partner does not have")
 		}
 	}

@@ -52,11 +52,11 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 
 // withBank returns the lines of a payment between the institution's bank account and a partner's account.
 func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
-	in := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
+	lines := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
 	if p.Outgoing {
-		return scan.Mirror(in)
+		return scan.Mirror(lines)
 	}
-	return in
+	return lines
 }
 
 // fromProvider returns the lines of a payment from a provider, which has deducted its fee.

@@ -23,12 +23,12 @@ type userReferences struct {
 // partner must exist too.
 func (c *Check) CheckUsers() error {
 	for i := range c.users {
-		p := &c.users[i]
-		r := &scan.Record{Organization: p.organization, Source: p.source}
-		if p.partner > 0 && c.Facts.Partner(p.organization.ID, p.partner) == nil {
-			c.Fault(r, "acts as partner %d, who does not exist", p.partner)
+		reference := &c.users[i]
+		r := &scan.Record{Organization: reference.organization, Source: reference.source}
+		if reference.partner > 0 && c.Facts.Partner(reference.organization.ID, reference.partner) == nil {
+			c.Fault(r, "acts as partner %d, who does not exist", reference.partner)
 		}
-		if (p.user != ledger.ID{}) && c.StoredIn(p.organization.ID, ledger.Source{Kind: ledger.User, ID: p.user}) == nil {
+		if (reference.user != ledger.ID{}) && c.StoredIn(reference.organization.ID, ledger.Source{Kind: ledger.User, ID: reference.user}) == nil {
 			c.Fault(r, "was begun by a user who does not exist")
 		}
 	}

@@ -100,8 +100,8 @@ func (r *Report) Broken() bool {
 // WriteTo prints one line for each rule, followed by what the rule did not compare and the
 // first breaches.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
-	counted := &counting{to: out}
-	w := bufio.NewWriter(counted)
+	counter := &counting{to: out}
+	w := bufio.NewWriter(counter)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		_, _ = fmt.Fprintf(w, "rule %d %v %d\n", rule.Number, rule.Outcome, rule.Count) // Flush returns the error
@@ -111,12 +111,12 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 		for _, detail := range rule.Details {
 			_, _ = fmt.Fprintf(w, "  %s\n", detail)
 		}
-		if more := rule.Breaches - uint64(len(rule.Details)); more > 0 {
-			_, _ = fmt.Fprintf(w, "  and %d more\n", more)
+		if remaining := rule.Breaches - uint64(len(rule.Details)); remaining > 0 {
+			_, _ = fmt.Fprintf(w, "  and %d more\n", remaining)
 		}
 	}
 	err := w.Flush()
-	return counted.n, err
+	return counter.n, err
 }
 
 type counting struct {
@@ -139,11 +139,11 @@ func (r *Report) Count(rule int, n uint64) { r.Rules[rule-1].Count += n }
 
 // Breach marks a rule as broken. If there is room for another detail, it adds the detail as one line.
 func (r *Report) Breach(rule int, format string, args ...any) {
-	broken := &r.Rules[rule-1]
-	broken.Outcome = Broken
-	broken.Breaches++
-	if len(broken.Details) < MaxDetails {
-		broken.Details = append(broken.Details, oneLine(fmt.Sprintf(format, args...)))
+	result := &r.Rules[rule-1]
+	result.Outcome = Broken
+	result.Breaches++
+	if len(result.Details) < MaxDetails {
+		result.Details = append(result.Details, oneLine(fmt.Sprintf(format, args...)))
 	}
 }
 

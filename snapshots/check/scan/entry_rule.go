@@ -20,8 +20,8 @@ const (
 
 // Phase returns the phase of the required entry, which may depend on whether the record has a hold; 0
 // if there must be no entry.
-func (c EntryRule) Phase(hasHold bool) ledger.Phase {
-	switch c {
+func (r EntryRule) Phase(hasHold bool) ledger.Phase {
+	switch r {
 	case MayHold, MustHold:
 		return ledger.Pending
 	case MustCapture:

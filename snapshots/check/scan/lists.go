@@ -64,9 +64,9 @@ func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, hi
 	})
 }
 
-// IsListed tells whether each of the record's lists has the row of its creation and, if changes have
-// rows too, the row of its last event.
-func (h *Histories) IsListed(history *History, changes bool) bool {
-	all := uint8(1<<len(h.listsOf(history)) - 1)
-	return history.ListedAtCreation == all && (!changes || history.ListedAtLastEvent == all)
+// IsListed tells whether each of the record's lists has the row of its creation and, if the lists show changes
+// too (listsChanges), the row of its last event.
+func (h *Histories) IsListed(history *History, listsChanges bool) bool {
+	allBits := uint8(1<<len(h.listsOf(history)) - 1)
+	return history.ListedAtCreation == allBits && (!listsChanges || history.ListedAtLastEvent == allBits)
 }

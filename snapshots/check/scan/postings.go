@@ -35,9 +35,9 @@ func OnProvider(postings []ledger.Posting) (money.Amount, ledger.Side) {
 }
 
 // SumOf returns the debits minus the credits of the selected postings.
-func SumOf(postings []ledger.Posting, selected func(*ledger.Posting) bool) (sum money.Signed) {
+func SumOf(postings []ledger.Posting, isSelected func(*ledger.Posting) bool) (sum money.Signed) {
 	for i := range postings {
-		if selected(&postings[i]) {
+		if isSelected(&postings[i]) {
 			sum, _ = sum.Add(Net(&postings[i])) // PostingsFault has checked the range
 		}
 	}

@@ -28,6 +28,6 @@ func (c *Scan) CheckState(r *Record, state string) {
 }
 
 // EventFault reports an event that breaks rule 3.
-func (c *Scan) EventFault(org ledger.ID, e *ledger.Event, what string) {
-	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, Named(e.Source), what)
+func (c *Scan) EventFault(org ledger.ID, e *ledger.Event, text string) {
+	c.Report.Breach(findings.RuleStates, "organization %v: event %d of %s: %s", org, e.Seq, Named(e.Source), text)
 }

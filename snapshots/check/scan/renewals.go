@@ -37,10 +37,10 @@ func (s *Subscriptions) HistoryOf(id ledger.ID) *SubscriptionHistory {
 	if s.Histories == nil {
 		s.Histories = make(map[ledger.ID]*SubscriptionHistory)
 	}
-	l := s.Histories[id]
-	if l == nil {
-		l = new(SubscriptionHistory)
-		s.Histories[id] = l
+	history := s.Histories[id]
+	if history == nil {
+		history = new(SubscriptionHistory)
+		s.Histories[id] = history
 	}
-	return l
+	return history
 }

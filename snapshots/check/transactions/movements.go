@@ -14,7 +14,7 @@ import (
 // arrives after a transaction is closed stays on the suspense account until it is refunded.
 
 // FollowEntry adds an event's entry to the record's history.
-func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) {
+func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Hold) {
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if h.Held != 0 {
@@ -36,13 +36,13 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closed scan.Hold) 
 	case ledger.Settlement: // a settlement has one event in each environment
 		h.EntryHash = uint64(h.NetFingerprint)
 	case ledger.Transaction:
-		c.followMoney(h, e, fingerprint, closed)
+		c.followMoney(h, e, fingerprint, closedHold)
 	}
 }
 
 // followMoney records what a transaction's entry moves, which depends on the event, and checks
 // held ≥ captured ≥ returned on the provider's account.
-func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closed scan.Hold) {
+func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closedHold scan.Hold) {
 	histories := c.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)
 	switch payment.Event(e.Name) {
@@ -54,7 +54,7 @@ func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.F
 			h.Holds = scan.Increment(h.Holds)
 		}
 	case payment.Settle, payment.Capture:
-		if held, _ := scan.OnProvider(closed.Postings); closed.Postings != nil && held.Less(amount) {
+		if heldAmount, _ := scan.OnProvider(closedHold.Postings); closedHold.Postings != nil && heldAmount.Less(amount) {
 			c.EventFault(c.organization.ID, e, "it captures more than was held")
 		}
 		c.noteSettled(h, amount, fingerprint)
@@ -86,14 +86,14 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, fingerprint sc
 // followRefund records a refund's intent or its outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint) {
 	histories := c.organization.Histories
-	money := histories.ProviderMoneyOf(h)
+	moved := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
 		r := scan.Refund{Before: h.Refunds, Fingerprint: fingerprint}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
 		r.Fees = onFees(e.Entry.Postings)
 		r.Dest = onDestination(e.Entry.Postings)
 		h.Refunds = histories.Refunds.Add(r)
-		if all, err := money.Refunded.Add(r.Provider); err != nil || money.Captured.Less(all) {
+		if total, err := moved.Refunded.Add(r.Provider); err != nil || moved.Captured.Less(total) {
 			c.EventFault(c.organization.ID, e, "more is refunded than was captured")
 		}
 		return
@@ -110,18 +110,18 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 		return
 	}
 	r.State = scan.RefundDone
-	c.addTo(&money.Refunded, r.Provider, e)
+	c.addTo(&moved.Refunded, r.Provider, e)
 }
 
 // followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part
 // of the reversed charge that was not refunded before.
 func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
-	reversed, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
+	reversedEvent, _, found, err := c.View.Event(c.organization.ID, e.Entry.Reverses)
 	var original *scan.History
 	if err == nil && found && e.Entry.Reverses < e.Seq {
-		original = c.organization.Histories.Find(reversed.Source)
+		original = c.organization.Histories.Find(reversedEvent.Source)
 	}
-	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversed.Source.Kind != ledger.Transaction {
+	if original == nil || original.Settled != e.Entry.Reverses || original.Marks&scan.ChargeBooked == 0 || reversedEvent.Source.Kind != ledger.Transaction {
 		c.EventFault(c.organization.ID, e, "it reverses what is no charge")
 		return
 	}
@@ -136,8 +136,8 @@ func (c *Check) followReturn(e *ledger.Event, fingerprint scan.Fingerprint) {
 }
 
 // addTo adds to a sum and reports an overflow.
-func (c *Check) addTo(sum *money.Amount, by money.Amount, e *ledger.Event) {
-	total, err := sum.Add(by)
+func (c *Check) addTo(sum *money.Amount, amount money.Amount, e *ledger.Event) {
+	total, err := sum.Add(amount)
 	if err != nil {
 		c.EventFault(c.organization.ID, e, "its amounts are out of range")
 		return

@@ -54,20 +54,20 @@ var continuations = map[payment.Event][]scan.OpenRequest{
 // each request and each outcome has an intent before it.
 func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	name := payment.Event(e.Name)
-	ends, isOutcome := outcomes[name]
+	endedRequests, isOutcome := outcomes[name]
 	if name == payment.Expire && e.From == string(payment.Created) {
 		isOutcome = false // the payer did not come, so there was no request to the provider
 	}
-	waits, isWait := continuations[name]
+	allowedRequests, isContinuation := continuations[name]
 	switch {
-	case isOutcome && !slices.Contains(ends, h.OpenRequest):
+	case isOutcome && !slices.Contains(endedRequests, h.OpenRequest):
 		c.EventFault(c.organization.ID, e, "it has no matching request to the provider")
 	case name == payment.Void && h.OpenRequest == scan.LapseRequest && !payment.Status(e.From).Held():
 		c.EventFault(c.organization.ID, e, "the payer did not act in time, and it is not rejected")
 	case isOutcome:
-	case isWait && waits != nil && !slices.Contains(waits, h.OpenRequest):
+	case isContinuation && allowedRequests != nil && !slices.Contains(allowedRequests, h.OpenRequest):
 		c.EventFault(c.organization.ID, e, "it continues no request to the provider")
-	case !isWait && h.OpenRequest != scan.NoRequest:
+	case !isContinuation && h.OpenRequest != scan.NoRequest:
 		c.EventFault(c.organization.ID, e, "it comes while another operation is under way")
 		h.OpenRequest = scan.NoRequest
 	}

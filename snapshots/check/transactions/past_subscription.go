@@ -17,22 +17,22 @@ func PastSubscriptions(c *scan.Scan, o *scan.Organization, r *subscription.Recor
 		events = append(events, e)
 		return true, c.Interrupted()
 	})
-	was := *r
-	was.Progress = subscription.Progress{}
+	past := *r
+	past.Progress = subscription.Progress{}
 	for _, e := range slices.Backward(events) {
 		switch subscription.Event(e.Name) {
 		case subscription.Renew:
-			was.Number++
+			past.Number++
 		case subscription.Renewed:
-			was.Renewals++
-			was.Failures = 0
+			past.Renewals++
+			past.Failures = 0
 		case subscription.Unpaid:
-			was.Failures++
+			past.Failures++
 		case subscription.WaitForOutcome, subscription.WaitForPartner:
 			continue
 		}
-		was.State = subscription.State(e.To)
-		records = append(records, was)
+		past.State = subscription.State(e.To)
+		records = append(records, past)
 	}
 	if n := len(records); n > 0 {
 		records[n-1] = *r

@@ -47,16 +47,16 @@ func convert(p *payment.Record, part *big.Int) *big.Int {
 	if !isConverted {
 		return part
 	}
-	from, _ := p.Asset.Scale() // the service can't convert assets without a scale, so then the price differs anyway
-	to, _ := p.SettlementAsset.Scale()
-	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(to, from)-min(to, from))), nil)
-	arrives := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
-	if to >= from {
-		arrives.Mul(arrives, new(big.Rat).SetInt(power))
+	sourceScale, _ := p.Asset.Scale() // the service can't convert assets without a scale, so then the price differs anyway
+	targetScale, _ := p.SettlementAsset.Scale()
+	power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(targetScale, sourceScale)-min(targetScale, sourceScale))), nil)
+	value := new(big.Rat).Mul(rate, new(big.Rat).SetInt(part))
+	if targetScale >= sourceScale {
+		value.Mul(value, new(big.Rat).SetInt(power))
 	} else {
-		arrives.Quo(arrives, new(big.Rat).SetInt(power))
+		value.Quo(value, new(big.Rat).SetInt(power))
 	}
-	return new(big.Int).Div(arrives.Num(), arrives.Denom())
+	return new(big.Int).Div(value.Num(), value.Denom())
 }
 
 // refundedFee returns the part of the fee that has been returned after a part of a charge has been
@@ -65,8 +65,8 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	if !p.Fees.Refundable || settled.Sign() == 0 {
 		return new(big.Int)
 	}
-	fraction := new(big.Int).Mul(fee, refunded)
-	return fraction.Div(fraction, settled)
+	part := new(big.Int).Mul(fee, refunded)
+	return part.Div(part, settled)
 }
 
 // crosses tells whether a transaction's entry passes through the exchange position. If the fee takes
@@ -89,12 +89,12 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment at the price costs books. crosses tells whether they pass
+// paymentEntry returns the lines that a payment at the price costs books. If isConverted, the lines pass
 // through the exchange position.
-func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
+func paymentEntry(p *payment.Record, costs price, isConverted bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
 	lines := []scan.Line{scan.Debit(ledger.ProviderReceivable(p.Terminal), p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
-	if !crosses {
+	if !isConverted {
 		return append(lines, scan.Credit(partner, p.Asset, costs.Merchant))
 	}
 	return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
@@ -104,12 +104,12 @@ func paymentEntry(p *payment.Record, costs price, crosses bool) []scan.Line {
 // refundEntry returns the lines of a refund. amount is the refunded part of the transaction's
 // amount, fee the refunded part of its fee, and dest the refunded part in the destination's asset. If
 // the payer paid the fee on top of the amount, the payer gets the fee back.
-func refundEntry(p *payment.Record, crosses bool, amount, fee, dest *big.Int) []scan.Line {
+func refundEntry(p *payment.Record, isConverted bool, amount, fee, dest *big.Int) []scan.Line {
 	refundPrice := price{Fee: fee, AmountWithFee: amount, Merchant: new(big.Int).Sub(amount, fee), Dest: dest}
 	if p.Fees.OnTop {
 		refundPrice.AmountWithFee, refundPrice.Merchant = new(big.Int).Add(amount, fee), amount
 	}
-	return scan.Mirror(paymentEntry(p, refundPrice, crosses))
+	return scan.Mirror(paymentEntry(p, refundPrice, isConverted))
 }
 
 // lateEntry returns the lines of money that moves after its transaction was closed: the amount that the

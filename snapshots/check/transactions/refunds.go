@@ -12,14 +12,14 @@ import (
 // make room.
 
 // checkRefundRecords compares the refunds in the record with those that its events requested.
-func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []refundPart) {
+func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefunds []refundPart) {
 	if p.SettledLate {
 		c.checkLateRefund(r, p)
 		return
 	}
 	recorded := p.Refunds
-	dropped := 0
-	for _, refund := range booked {
+	droppedCount := 0
+	for _, refund := range bookedRefunds {
 		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(refund.fee) == 0 && sameStatus(recorded[0].Status, refund.state) {
 			recorded = recorded[1:]
 			continue
@@ -28,13 +28,13 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, booked []r
 			c.Fault(r, "has refunded %v, and does not name it", refund.amount)
 			return
 		}
-		dropped++
+		droppedCount++
 	}
 	switch {
 	case len(recorded) > 0:
 		c.Fault(r, "names refund %v, and none of its events requested it", recorded[0].ID)
-	case dropped > 0 && len(p.Refunds) < payment.MaxRefunds-1:
-		c.Fault(r, "has dropped %d refunds, and had room for them", dropped)
+	case droppedCount > 0 && len(p.Refunds) < payment.MaxRefunds-1:
+		c.Fault(r, "has dropped %d refunds, and had room for them", droppedCount)
 	}
 	c.checkRefundStatuses(r, p)
 }

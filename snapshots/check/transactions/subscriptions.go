@@ -49,7 +49,7 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 	history := histories.Subscriptions.HistoryOf(p.ID)
 	history.Record = p
 	underWay := p.State.UnderWay()
-	waits := underWay || p.State == subscription.Active || p.State == subscription.PastDue
+	needsTimer := underWay || p.State == subscription.Active || p.State == subscription.PastDue
 	switch {
 	case p.Number != history.Begun || p.Renewals != history.Paid:
 		c.Fault(r, "says %d renewals, %d of them paid; its events say %d and %d", p.Number, p.Renewals, history.Begun, history.Paid)
@@ -57,9 +57,9 @@ func (c *Check) CheckSubscription(r *scan.Record) *subscription.Record {
 		c.Fault(r, "names no transaction of its last renewal, or one without a renewal")
 	case p.State == subscription.PastDue && p.Failures == 0, p.State == subscription.Active && p.Failures != 0:
 		c.Fault(r, "is %q after %d failures", p.State, p.Failures)
-	case waits != (r.Stamp.Due != 0):
+	case needsTimer != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.State, r.Stamp.Due != 0)
-	case waits && !underWay && r.Stamp.Due < p.Next:
+	case needsTimer && !underWay && r.Stamp.Due < p.Next:
 		c.Fault(r, "has a timer before its renewal is due")
 	}
 	first, further := subscription.Lists.Of(p)
@@ -99,8 +99,8 @@ func (c *Check) noteRenewal(r *scan.Record, p *payment.Record) {
 func (c *Check) CheckRenewals() {
 	o := c.organization
 	s := &o.Histories.Subscriptions
-	wrong := func(id ledger.ID, what string) {
-		c.Report.Breach(findings.RuleStates, "organization %v: subscription %v: %s", o.ID, id, what)
+	report := func(id ledger.ID, text string) {
+		c.Report.Breach(findings.RuleStates, "organization %v: subscription %v: %s", o.ID, id, text)
 	}
 	type sums struct{ found, paid uint64 }
 	countedRenewals := make(map[ledger.ID]sums)
@@ -108,16 +108,16 @@ func (c *Check) CheckRenewals() {
 		renewal := &s.Renewals[i]
 		history := s.Histories[renewal.Details.Subscription]
 		if history == nil || history.Record == nil {
-			wrong(renewal.Details.Subscription, "transaction "+renewal.ID.String()+" renews it, and it does not exist")
+			report(renewal.Details.Subscription, "transaction "+renewal.ID.String()+" renews it, and it does not exist")
 			continue
 		}
 		r := history.Record
 		if renewal.Details.Number == 0 || renewal.Details.Number > history.Begun {
-			wrong(r.ID, "transaction "+renewal.ID.String()+" is a renewal that was never begun")
+			report(r.ID, "transaction "+renewal.ID.String()+" is a renewal that was never begun")
 		}
 		if renewal.Amount != r.Amount || renewal.Asset.Currency != r.Asset.Currency || renewal.Asset.Env != r.Asset.Env || renewal.Partner != r.Partner ||
 			renewal.Details.Initial != r.Initial || renewal.Details.Terminal != r.Terminal {
-			wrong(r.ID, "transaction "+renewal.ID.String()+" renews something else")
+			report(r.ID, "transaction "+renewal.ID.String()+" renews something else")
 		}
 		counted := countedRenewals[r.ID]
 		if counted.found++; renewal.Paid {
@@ -130,20 +130,20 @@ func (c *Check) CheckRenewals() {
 			continue // its row is missing, which is reported elsewhere
 		}
 		counted := countedRenewals[id]
-		var open uint64
+		var openRenewals uint64
 		if history.Record.State.UnderWay() {
-			open = 1
+			openRenewals = 1
 		}
 		last, found := s.ByTransaction[history.Record.Last]
 		switch {
-		case counted.found > history.Begun || counted.found+open < history.Begun:
-			wrong(id, strconv.FormatUint(history.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(counted.found, 10)+" are there")
-		case counted.paid < history.Paid || counted.paid > history.Paid+open:
-			wrong(id, strconv.FormatUint(history.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(counted.paid, 10)+" have settled")
-		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.Number), !found && open == 0 && history.Begun > 0:
-			wrong(id, "its last renewal is not the one that it names")
-		case open == 0 && found && !last.Ended:
-			wrong(id, "its last renewal is still under way")
+		case counted.found > history.Begun || counted.found+openRenewals < history.Begun:
+			report(id, strconv.FormatUint(history.Begun, 10)+" renewals were begun, and "+strconv.FormatUint(counted.found, 10)+" are there")
+		case counted.paid < history.Paid || counted.paid > history.Paid+openRenewals:
+			report(id, strconv.FormatUint(history.Paid, 10)+" renewals are paid, and "+strconv.FormatUint(counted.paid, 10)+" have settled")
+		case found && (last.Details.Subscription != id || last.Details.Number != history.Record.Number), !found && openRenewals == 0 && history.Begun > 0:
+			report(id, "its last renewal is not the one that it names")
+		case openRenewals == 0 && found && !last.Ended:
+			report(id, "its last renewal is still under way")
 		}
 	}
 }
@@ -157,8 +157,8 @@ func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 		return false
 	}
 	source, ok := scan.KeyOwner(owner)
-	subscribed, _, cut := strings.Cut(rest, "/")
-	if _, err := uuid.Parse(subscribed); !ok || !cut || err != nil {
+	subscriptionID, _, hasNumber := strings.Cut(rest, "/")
+	if _, err := uuid.Parse(subscriptionID); !ok || !hasNumber || err != nil {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a claim (%c) of an unknown form", o.ID, ledger.ClaimIdempotency)
 		return true
 	}
@@ -182,7 +182,7 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.So
 	if !o.Histories.BelongsToPartner(subscription.All, partner, h) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
 	}
-	const head = 32 + 1 + 16
+	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
 	shows := actors.SubscriptionReply.Has(owner[head:])
 	if shows && c.Keyring != nil {
 		id, err := subscriptionactor.CheckReply(c.Keyring, o.ID, key, owner[head:])

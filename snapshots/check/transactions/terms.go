@@ -84,29 +84,29 @@ func (c *Check) settingsFor(r *scan.Record, id ledger.ID) *directory.Settings {
 // holds at the terminals before the last one.
 func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 	h := r.History
-	sent := refusedAttempts(p)
-	tried := len(sent)
+	refused := refusedAttempts(p)
+	terminals := len(refused)
 	if p.Terminal != (ledger.ID{}) && p.ReversalOf == (ledger.ID{}) {
-		tried++
+		terminals++
 	}
-	if min(tried, scan.MaxCounted) != int(h.Intents[scan.CallCharge]) {
-		c.Fault(r, "names %d terminals, and was sent to %d", tried, h.Intents[scan.CallCharge])
+	if min(terminals, scan.MaxCounted) != int(h.Intents[scan.CallCharge]) {
+		c.Fault(r, "names %d terminals, and was sent to %d", terminals, h.Intents[scan.CallCharge])
 		return
 	}
-	if len(sent) == 0 {
+	if len(refused) == 0 {
 		return
 	}
 	seen := map[ledger.ID]bool{p.Terminal: true}
-	held := r.Organization.Histories.Rerouted[r.Source]
-	for i := range sent {
-		a := &sent[i]
+	heldFingerprints := r.Organization.Histories.Rerouted[r.Source]
+	for i := range refused {
+		a := &refused[i]
 		if seen[a.Terminal] {
 			c.Fault(r, "was sent to terminal %v again", a.Terminal)
 		}
 		seen[a.Terminal] = true
-		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(held) && t.SettlementCurrency == "" {
-			was := atTerminal(p, a.Terminal, t)
-			if held[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(was, priceOf(was, scan.BigAmount(p.Amount)))) {
+		if t := c.settingsFor(r, a.Terminal); t != nil && i < len(heldFingerprints) && t.SettlementCurrency == "" {
+			past := atTerminal(p, a.Terminal, t)
+			if heldFingerprints[i] != r.Organization.Histories.ExpectedFingerprint(chargeEntry(past, priceOf(past, scan.BigAmount(p.Amount)))) {
 				c.Fault(r, "has held other amounts at terminal %v than its terms require", a.Terminal)
 			}
 		}
@@ -115,20 +115,20 @@ func (c *Check) checkRoute(r *scan.Record, p *payment.Record) {
 
 // refusedAttempts returns the attempts at the terminals before the last one.
 func refusedAttempts(p *payment.Record) []payment.Attempt {
-	var sent []payment.Attempt
+	var refused []payment.Attempt
 	for i := range p.Attempts {
-		if o := p.Attempts[i].Outcome; o == payment.AttemptRefused || o == payment.AttemptNotSent {
-			sent = append(sent, p.Attempts[i])
+		if outcome := p.Attempts[i].Outcome; outcome == payment.AttemptRefused || outcome == payment.AttemptNotSent {
+			refused = append(refused, p.Attempts[i])
 		}
 	}
-	return sent
+	return refused
 }
 
 // atTerminal returns a transaction as it was at a terminal that refused it.
 func atTerminal(p *payment.Record, terminal ledger.ID, t *directory.Settings) *payment.Record {
-	was := *p
-	was.Terminal, was.Fees, was.Rate, was.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
-	return &was
+	past := *p
+	past.Terminal, past.Fees, past.Rate, past.SettlementAsset = terminal, feesOf(t), money.Rate{}, money.Asset{}
+	return &past
 }
 
 // checkRefunds compares every refund with the record: the refunded amount, the refunded part of
@@ -142,36 +142,36 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	total.init()
 	var parts []refundPart
 	sound := true
-	faulty := func(format string, args ...any) {
+	report := func(format string, args ...any) {
 		sound = false
 		c.Fault(r, format, args...)
 	}
-	for _, f := range histories.RefundsOf(h) {
-		next := total.add(p, &costs, settled, f)
-		parts = append(parts, refundPart{next.part.amount, next.part.fee, f.State})
+	for _, refund := range histories.RefundsOf(h) {
+		next := total.add(p, &costs, settled, refund)
+		parts = append(parts, refundPart{next.part.amount, next.part.fee, refund.State})
 		switch {
 		case next.wrong != "":
-			faulty("%s", next.wrong)
-		case f.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
-			faulty("returns its money in another way than it came")
+			report("%s", next.wrong)
+		case refund.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
+			report("returns its money in another way than it came")
 		}
-		switch f.State {
+		switch refund.State {
 		case scan.RefundDone:
 			total = next.refundSum
 		case scan.RefundOpen:
 			if o := p.Op; o == nil || scan.BigAmount(o.Amount).Cmp(next.part.amount) != 0 || scan.BigAmount(o.RefundedFee).Cmp(next.part.fee) != 0 {
-				faulty("holds %v for a refund that it does not name", next.part.amount)
+				report("holds %v for a refund that it does not name", next.part.amount)
 			}
 		}
 	}
-	refunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
+	isRefunded := p.Status == payment.Refunded || p.Status == payment.Refunding || p.Status == payment.Reversed
 	switch {
 	case total.amount.Cmp(scan.BigAmount(p.Refunded)) != 0 || total.fee.Cmp(scan.BigAmount(p.RefundedFee)) != 0:
-		faulty("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.RefundedFee, total.amount, total.fee)
-	case p.Status == payment.Refunded && p.Refunded.IsZero(), !refunded && !p.Refunded.IsZero():
-		faulty("is %q, and has refunded %v", p.Status, p.Refunded)
+		report("has refunded %v and %v of its fee, and its entries say %v and %v", p.Refunded, p.RefundedFee, total.amount, total.fee)
+	case p.Status == payment.Refunded && p.Refunded.IsZero(), !isRefunded && !p.Refunded.IsZero():
+		report("is %q, and has refunded %v", p.Status, p.Refunded)
 	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
-		faulty("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
+		report("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
 	}
 	if sound {
 		c.checkRefundRecords(r, p, parts)
@@ -191,8 +191,8 @@ type nextRefund struct {
 }
 
 // add returns the sum after one more refund, whose amounts are those of its entry.
-func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, f *scan.Refund) (next nextRefund) {
-	next.part = refundSum{scan.BigAmount(f.Provider), scan.BigAmount(f.Fees), scan.BigAmount(f.Dest)}
+func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refund *scan.Refund) (next nextRefund) {
+	next.part = refundSum{scan.BigAmount(refund.Provider), scan.BigAmount(refund.Fees), scan.BigAmount(refund.Dest)}
 	if p.Fees.OnTop {
 		next.part.amount.Sub(next.part.amount, next.part.fee)
 	}

@@ -95,7 +95,7 @@ func (c *Check) checkEntries(r *scan.Record, p *payment.Record) {
 	if p.SettledLate != (h.Marks&scan.BookedLate != 0) {
 		c.Fault(r, "says that money came too late: %v, and its events say otherwise", p.SettledLate)
 	}
-	if pays := p.Type == payment.Payment; pays && h.Holds != 0 || !pays && h.Holds != h.Intents[scan.CallCharge] {
+	if isPayment := p.Type == payment.Payment; isPayment && h.Holds != 0 || !isPayment && h.Holds != h.Intents[scan.CallCharge] {
 		c.Fault(r, "was sent to providers %d times, and money was held for %d of them", h.Intents[scan.CallCharge], h.Holds)
 	}
 }
@@ -108,10 +108,10 @@ func priceOnRecord(p *payment.Record) price {
 // checkReturnEntry compares a return's entry with its record: it is a payment's entry with
 // debits and credits swapped. followReturn checks that the return covers what is left of its charge.
 func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
-	recorded := priceOnRecord(p)
-	amount := new(big.Int).Sub(recorded.AmountWithFee, recorded.Fee)
+	recordedPrice := priceOnRecord(p)
+	amount := new(big.Int).Sub(recordedPrice.AmountWithFee, recordedPrice.Fee)
 	if !p.Fees.OnTop {
-		amount = recorded.AmountWithFee
+		amount = recordedPrice.AmountWithFee
 	}
 	if p.Type != payment.Payout || amount.Cmp(scan.BigAmount(p.Amount)) != 0 {
 		c.Fault(r, "is a return, but its amounts do not add up or it is not a payout")
@@ -121,7 +121,7 @@ func (c *Check) checkReturnEntry(r *scan.Record, p *payment.Record) {
 	}
 	histories := r.Organization.Histories
 	entry := scan.Fingerprint(r.History.EntryHash)
-	withoutConversion, withConversion := histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recorded, false))), histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recorded, true)))
+	withoutConversion, withConversion := histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recordedPrice, false))), histories.ExpectedFingerprint(scan.Mirror(paymentEntry(p, recordedPrice, true)))
 	if entry != withoutConversion && (p.Rate.IsZero() || entry != withConversion) {
 		c.Fault(r, "books other amounts than it says")
 	}
@@ -139,14 +139,14 @@ func settledAmount(p *payment.Record) *big.Int {
 // names for CheckReturns.
 func (c *Check) checkReturn(r *scan.Record, p *payment.Record) {
 	histories := r.Organization.Histories
-	none := ledger.ID{}
+	noID := ledger.ID{}
 	switch {
-	case p.ReversalOf != none:
+	case p.ReversalOf != noID:
 		histories.ReturnOf[p.ID] = p.ReversalOf
-	case p.ReturnID != none:
+	case p.ReturnID != noID:
 		histories.Returns[p.ID] = p.ReturnID
 	}
-	if (p.Status == payment.Reversed) != (p.ReturnID != none) || (p.Status == payment.Reversed) != (r.History.Marks&scan.ChargeReturned != 0) {
+	if (p.Status == payment.Reversed) != (p.ReturnID != noID) || (p.Status == payment.Reversed) != (r.History.Marks&scan.ChargeReturned != 0) {
 		c.Fault(r, "is %q, and its return says otherwise", p.Status)
 	}
 }
@@ -171,7 +171,7 @@ func (c *Check) CheckReturns() {
 // forbids.
 func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	h := r.History
-	open := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
+	needsTimer := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
@@ -185,7 +185,7 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 		c.Fault(r, "is %q, and its payer has something to do: %v", p.Status, p.Action != nil)
 	case p.KeepCard && p.Status != payment.ActionRequired && !p.Status.AtProvider():
 		c.Fault(r, "is %q, and its card is kept", p.Status)
-	case open != (r.Stamp.Due != 0):
+	case needsTimer != (r.Stamp.Due != 0):
 		c.Fault(r, "is %q, and it has a timer: %v", p.Status, r.Stamp.Due != 0)
 	}
 }

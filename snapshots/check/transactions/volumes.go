@@ -76,11 +76,11 @@ func (c *Check) checkVolume(r *scan.Record, p *payment.Record, v *payment.Volume
 		return
 	}
 	layout := limit.Kind.Period()
-	from, to := (r.Stamp.Started - scan.InFlight).Time().Format(layout), r.Stamp.Updated.Time().Format(layout)
+	firstWindow, lastWindow := (r.Stamp.Started - scan.InFlight).Time().Format(layout), r.Stamp.Updated.Time().Format(layout)
 	switch {
 	case !limit.Covers(p):
 		c.Fault(r, "counts towards limit %v, which does not bound it", limit.ID)
-	case layout == "" || v.Window < from || v.Window > to || len(v.Window) != len(layout):
+	case layout == "" || v.Window < firstWindow || v.Window > lastWindow || len(v.Window) != len(layout):
 		c.Fault(r, "counts in the window %q of limit %v, and was not routed then", v.Window, limit.ID)
 	case !isSubjectOf(limit.Scope, p, v.Subject):
 		c.Fault(r, "counts towards limit %v for another subject", limit.ID)
