@@ -100,7 +100,7 @@ func (a *archive) asBackupError(err error) error {
 	if errors.As(err, &pathErr) || errors.As(err, &backupErr) || errors.Is(err, context.Canceled) || errors.Is(err, secret.ErrNoSealingKey) {
 		return err
 	}
-	return damaged(a.path, "%v", err)
+	return damageError(a.path, "%v", err)
 }
 
 func (a *archive) readHeader() error {
@@ -132,7 +132,7 @@ func (a *archive) readHeader() error {
 
 // readEnd reads the end frame and the sealed manifest before it.
 func (a *archive) readEnd() error {
-	endStart := a.size - frameHead - endSize
+	endStart := a.size - frameHeadSize - endSize
 	if endStart < a.partsStart {
 		return errCut
 	}
@@ -150,10 +150,10 @@ func (a *archive) readEnd() error {
 	}
 	length := int64(binary.BigEndian.Uint32(body[:]))
 	copy(a.endHash[:], body[4:])
-	if a.manifestStart = endStart - frameHead - length; length > maxManifest || a.manifestStart < a.partsStart {
+	if a.manifestStart = endStart - frameHeadSize - length; length > maxManifest || a.manifestStart < a.partsStart {
 		return errors.New("its manifest does not fit")
 	}
-	r = io.NewSectionReader(a.f, a.manifestStart, frameHead+length)
+	r = io.NewSectionReader(a.f, a.manifestStart, frameHeadSize+length)
 	if size, err = readFrameHead(r, frameManifest, maxManifest); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (a *archive) unseal() ([]byte, error) {
 func (a *archive) readManifest(plaintext []byte) error {
 	a.manifest = new(Manifest)
 	if json.Unmarshal(plaintext, a.manifest) != nil {
-		return damaged(a.path, "its manifest can't be read")
+		return damageError(a.path, "its manifest can't be read")
 	}
 	sealedHeader, err := encodeJSON(&a.manifest.Header)
 	if err != nil {
@@ -201,18 +201,18 @@ func (a *archive) readManifest(plaintext []byte) error {
 		return err
 	}
 	if !bytes.Equal(sealedHeader, plainHeader) {
-		return damaged(a.path, "its header is not the one of its manifest")
+		return damageError(a.path, "its header is not the one of its manifest")
 	}
 	offset := a.partsStart
 	sum := newChecksum()
-	sum.frame(frameHeader, plainHeader)
+	sum.addFrame(frameHeader, plainHeader)
 	for i := range a.manifest.Parts {
 		sum.Write(a.manifest.Parts[i].SHA256)
-		offset += frameHead + int64(a.manifest.Parts[i].Size)
+		offset += frameHeadSize + int64(a.manifest.Parts[i].Size)
 	}
-	sum.frame(frameManifest, a.sealedManifest)
+	sum.addFrame(frameManifest, a.sealedManifest)
 	if offset != a.manifestStart || !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
-		return damaged(a.path, "its parts are not those of its manifest")
+		return damageError(a.path, "its parts are not those of its manifest")
 	}
 	return nil
 }
@@ -221,11 +221,11 @@ func (a *archive) readManifest(plaintext []byte) error {
 func (a *archive) checkWhole(ctx context.Context) error {
 	sum := newChecksum()
 	// The hash covers the header's bytes as they are in the file.
-	body := make([]byte, a.partsStart-int64(len(backupMagic))-frameHead)
-	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHead); err != nil {
+	body := make([]byte, a.partsStart-int64(len(backupMagic))-frameHeadSize)
+	if _, err := a.f.ReadAt(body, int64(len(backupMagic))+frameHeadSize); err != nil {
 		return a.asBackupError(eofAsCut(err))
 	}
-	sum.frame(frameHeader, body)
+	sum.addFrame(frameHeader, body)
 	parts := bufio.NewReaderSize(io.NewSectionReader(a.f, a.partsStart, a.manifestStart-a.partsStart), 1<<20)
 	part := sha256.New()
 	for offset := a.partsStart; offset < a.manifestStart; {
@@ -241,11 +241,11 @@ func (a *archive) checkWhole(ctx context.Context) error {
 			return a.asBackupError(eofAsCut(err))
 		}
 		sum.Write(part.Sum(nil))
-		offset += frameHead + int64(size)
+		offset += frameHeadSize + int64(size)
 	}
-	sum.frame(frameManifest, a.sealedManifest)
+	sum.addFrame(frameManifest, a.sealedManifest)
 	if !bytes.Equal(sum.Sum(nil), a.endHash[:]) {
-		return damaged(a.path, "it does not match its checksum")
+		return damageError(a.path, "it does not match its checksum")
 	}
 	return nil
 }
@@ -272,11 +272,11 @@ func (a *archive) eachPart(fn func(file string, plaintext []byte) error) error {
 			return a.asBackupError(eofAsCut(err))
 		}
 		if hash := sha256.Sum256(sealed); !bytes.Equal(hash[:], p.SHA256) {
-			return damaged(a.path, "part %d does not match its hash", i+1)
+			return damageError(a.path, "part %d does not match its hash", i+1)
 		}
 		plaintext, err := a.keyring.Open(sealed, partContext(a.header.ID, i, p.File))
 		if err != nil {
-			return damaged(a.path, "part %d does not open", i+1)
+			return damageError(a.path, "part %d does not open", i+1)
 		}
 		if err := fn(p.File, plaintext); err != nil {
 			return err

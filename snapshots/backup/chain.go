@@ -84,7 +84,7 @@ func (s *rowSource) next() (bool, error) {
 	}
 	var ok bool
 	if s.part, ok = readRow(s.part, &s.row); !ok {
-		return false, damaged(s.path, "a row is cut short")
+		return false, damageError(s.path, "a row is cut short")
 	}
 	return true, nil
 }

@@ -70,7 +70,7 @@ func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *b
 	fixture.Must(server.T, err)
 	defer b.Close()
 	if claim != nil {
-		b.Claim(claim)
+		b.ChangeHeader(claim)
 	}
 	f, err := os.CreateTemp(dir, "*"+backup.Suffix)
 	fixture.Must(server.T, err)

@@ -33,7 +33,7 @@ const (
 	framePart     = 'p'
 	frameManifest = 'm'
 	frameEnd      = 'e'
-	frameHead     = 1 + 4 // size in bytes of a frame's kind and length
+	frameHeadSize = 1 + 4 // size in bytes of a frame's kind and length
 
 	endSize = 4 + sha256.Size // size in bytes of the body of the end frame
 
@@ -135,7 +135,7 @@ func (e *Error) Error() string { return e.Path + ": " + e.What }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-func damaged(path, format string, args ...any) *Error {
+func damageError(path, format string, args ...any) *Error {
 	return &Error{Path: path, What: "the backup is damaged: " + fmt.Sprintf(format, args...), Cause: ErrDamaged}
 }
 
@@ -152,7 +152,7 @@ func appendFrameHead(dst []byte, kind byte, size int) []byte {
 
 // readFrameHead reads the head of a frame of the given kind. bound is the largest allowed body.
 func readFrameHead(r io.Reader, kind byte, bound int) (size int, err error) {
-	var head [frameHead]byte
+	var head [frameHeadSize]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, eofAsCut(err)
 	}
@@ -179,8 +179,8 @@ type checksum struct{ hash.Hash }
 
 func newChecksum() checksum { return checksum{sha256.New()} }
 
-// frame adds a whole frame: the header's or the manifest's. Of a part only the hash is added.
-func (s checksum) frame(kind byte, body []byte) {
+// addFrame adds a whole frame: the header's or the manifest's. Of a part only the hash is added.
+func (s checksum) addFrame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)
 }

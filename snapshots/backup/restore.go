@@ -118,7 +118,7 @@ func loadStore(ctx context.Context, c chain, dir string, log *slog.Logger) (rows
 	top := &c.top().header
 	if n, hash := l.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
 		l.Abandon()
-		return rows, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+		return rows, damageError(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
 	return rows, l.Finish()
 }
@@ -194,7 +194,7 @@ func compareHeads(j *posting.Journal, a *archive) error {
 		return x.Organization == y.Organization && x.Size == y.Size && bytes.Equal(x.Root, y.Root)
 	})
 	if !headsMatch {
-		return damaged(a.path, "the restored journals do not end where its manifest says")
+		return damageError(a.path, "the restored journals do not end where its manifest says")
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (res
 	}
 	top := &c.top().header
 	if n, hash := rowCheck.LastGroup(); n != top.Group || hex.EncodeToString(hash[:]) != top.GroupHash {
-		return nil, damaged(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
+		return nil, damageError(c.top().path, "its rows end with group %d, and it says %d", n, top.Group)
 	}
 	return result, nil
 }

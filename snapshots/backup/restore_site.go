@@ -73,7 +73,7 @@ func restoreTarget(path string) (string, error) {
 	case !info.IsDir(): // a link to nothing is not a directory either
 		return "", &TargetError{path, ErrNoDirectory}
 	}
-	if err := replaceable(path); err != nil {
+	if err := checkReplaceable(path); err != nil {
 		return "", err
 	}
 	entries, err := os.ReadDir(path)
@@ -86,9 +86,9 @@ func restoreTarget(path string) (string, error) {
 	return path, nil
 }
 
-// replaceable returns a *TargetError if the directory is a mount point, even one of the same disk (a bind
+// checkReplaceable returns a *TargetError if the directory is a mount point, even one of the same disk (a bind
 // mount).
-func replaceable(dir string) error {
+func checkReplaceable(dir string) error {
 	var stat unix.Statx_t
 	if unix.Statx(unix.AT_FDCWD, dir, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BASIC_STATS, &stat) == nil && stat.Attributes_mask&unix.STATX_ATTR_MOUNT_ROOT != 0 {
 		if stat.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0 {
@@ -156,7 +156,7 @@ func (s *site) claim() error {
 	if err := store.Held(s.dir); err != nil {
 		return err
 	}
-	if err := replaceable(s.dir); err != nil {
+	if err := checkReplaceable(s.dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(s.dir)

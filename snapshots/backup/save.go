@@ -32,8 +32,8 @@ func FileName(h *Header) string {
 // File is a backup that is being written. Until Keep is called, its name doesn't look like a backup's
 // name. The file stays locked while it is written.
 type File struct {
-	f    *os.File
-	kept bool
+	f            *os.File
+	hasFinalPath bool
 }
 
 // createAttempts bounds how often CreateFile creates a file again because another process has removed it.
@@ -76,7 +76,7 @@ func (b *File) Keep(path string) error {
 	if err := os.Link(b.f.Name(), path); err != nil {
 		return err
 	}
-	b.kept = true
+	b.hasFinalPath = true
 	if err := os.Remove(b.f.Name()); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (b *File) Keep(path string) error {
 // Close closes the file, and removes it if Keep has not given it a name.
 func (b *File) Close() error {
 	var err error
-	if !b.kept {
+	if !b.hasFinalPath {
 		err = os.Remove(b.f.Name())
 	}
 	return errors.Join(err, b.f.Close())

@@ -30,7 +30,7 @@ type Listed struct {
 	fault   error     // what is wrong with the file's end; nil if nothing is
 }
 
-func (a *archive) listed() Listed {
+func (a *archive) asListed() Listed {
 	return Listed{Path: a.path, Size: a.size, Header: a.header, modTime: a.modTime}
 }
 
@@ -79,7 +79,7 @@ func readListed(path string, keyring Sealer) (l Listed, err error) {
 		return l, err
 	}
 	defer a.close()
-	l = a.listed()
+	l = a.asListed()
 	if err := a.readEnd(); err != nil {
 		l.fault = a.asBackupError(err)
 		return l, nil
@@ -141,7 +141,7 @@ func choose(path string, at time.Time, keyring Sealer) (c choice, err error) {
 		return c, err
 	}
 	defer a.close()
-	c.Listed = a.listed()
+	c.Listed = a.asListed()
 	if a.header.Since != nil {
 		c.folder, err = scanBackups(filepath.Dir(path), nil)
 	}
@@ -201,7 +201,7 @@ func (c *choice) links(ctx context.Context) (links []Listed, err error) {
 		}
 		switch {
 		case len(links) >= maxChain:
-			return nil, damaged(next.Path, "it needs too many other backups")
+			return nil, damageError(next.Path, "it needs too many other backups")
 		case i < 0:
 			missingBase := &Error{Path: next.Path, What: fmt.Sprintf("it needs backup %s of group %d, which is not in the same directory", since.ID, since.Group)}
 			return nil, errors.Join(append([]error{missingBase}, c.unreadable...)...)

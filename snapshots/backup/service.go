@@ -51,8 +51,8 @@ func New(o Options) *Service {
 	return s
 }
 
-// lowDisk is the reason for refusing or stopping a backup when less space is free than commands need.
-const lowDisk = "the disk is nearly full, and a backup keeps the store from giving room back"
+// lowDiskReason is the reason for refusing or stopping a backup when less space is free than commands need.
+const lowDiskReason = "the disk is nearly full, and a backup keeps the store from giving room back"
 
 // Begin begins a backup of everything that is durable now. If since is nil, the backup is full; otherwise
 // it is an increment, and since is its base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
@@ -72,7 +72,7 @@ func (s *Service) Begin(since *Base) (*Backup, error) {
 		return nil, ledger.Refuse(op, ledger.Unavailable, "the server is stopping")
 	case s.options.Journal.LowSpace():
 		s.release()
-		return nil, ledger.Refuse(op, ledger.Unavailable, lowDisk)
+		return nil, ledger.Refuse(op, ledger.Unavailable, lowDiskReason)
 	}
 	return s.begin(since)
 }

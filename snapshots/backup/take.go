@@ -133,7 +133,7 @@ func (b *Backup) Close() {
 func (b *Backup) WriteTo(out io.Writer) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(b.ctx, maxDuration, fmt.Errorf("the backup took more than %v", maxDuration))
 	defer cancel()
-	w := &writer{ctx: ctx, out: &countingWriter{to: out}, service: b.service, sum: newChecksum()}
+	w := &writer{ctx: ctx, out: &countingWriter{out: out}, service: b.service, sum: newChecksum()}
 	w.manifest = Manifest{Header: b.header, Schema: store.Schema}
 	err := w.writeAll(b)
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -160,7 +160,7 @@ func (w *writer) writeAll(b *Backup) error {
 	if err != nil {
 		return err
 	}
-	w.sum.frame(frameHeader, header)
+	w.sum.addFrame(frameHeader, header)
 	if err := w.writeFrame(frameHeader, header); err != nil {
 		return err
 	}
@@ -223,7 +223,7 @@ func (w *writer) writeFile(f openFile) error {
 // writePart seals a part and writes it.
 func (w *writer) writePart(file string, plaintext []byte) error {
 	if w.service.options.Journal.LowSpace() {
-		return errors.New(lowDisk)
+		return errors.New(lowDiskReason)
 	}
 	sealed, err := w.service.options.Keyring.Seal(plaintext, partContext(w.manifest.Header.ID, len(w.manifest.Parts), file))
 	if err != nil {
@@ -245,7 +245,7 @@ func (w *writer) writeEnd() error {
 	if err != nil {
 		return err
 	}
-	w.sum.frame(frameManifest, sealed)
+	w.sum.addFrame(frameManifest, sealed)
 	if err := w.writeFrame(frameManifest, sealed); err != nil {
 		return err
 	}
@@ -298,13 +298,13 @@ func headsOf(v *posting.View) (heads []Head, err error) {
 
 // countingWriter counts the bytes that are written through it.
 type countingWriter struct {
-	to io.Writer
-	n  int64
+	out io.Writer
+	n   int64
 }
 
 // Write implements io.Writer.
 func (w *countingWriter) Write(p []byte) (int, error) {
-	n, err := w.to.Write(p)
+	n, err := w.out.Write(p)
 	w.n += int64(n)
 	return n, err
 }

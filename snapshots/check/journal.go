@@ -81,7 +81,7 @@ func (c *orgCheck) checkJournal() error {
 	j.notices.End()
 	j.checkpoints.End()
 	root, err := j.forest.tree.root()
-	c.Digest.Head(uint64(j.forest.tree.size), root)
+	c.Digest.AddHead(uint64(j.forest.tree.size), root)
 	c.Report.Counts.Events += j.events
 	c.Report.Count(findings.RuleJournal, j.events)
 	return err
@@ -137,7 +137,7 @@ func (j *journal) checkBlock(block *store.BlockRow, tree []byte) error {
 	if err != nil {
 		return err
 	}
-	if j.forest.rootWrong {
+	if j.forest.hasWrongRoot {
 		return nil
 	}
 	if fault := j.forest.compare(block.Root, tree); fault != "" {

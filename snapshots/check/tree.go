@@ -70,10 +70,10 @@ func (t *tree) edge() []store.Subtree {
 
 // forest computes the expected content of the tree rows while blocks are read.
 type forest struct {
-	tree      tree
-	first     uint64          // seq of the first event of the block that is being read
-	crossing  []store.Subtree // complete subtrees that begin before that block and end in it
-	rootWrong bool            // a root was wrong, so later roots are not compared
+	tree         tree
+	first        uint64          // seq of the first event of the block that is being read
+	crossing     []store.Subtree // complete subtrees that begin before that block and end in it
+	hasWrongRoot bool            // a root was wrong, so later roots are not compared
 }
 
 func (f *forest) begin(first uint64) { f.first, f.crossing = first, f.crossing[:0] }
@@ -93,7 +93,7 @@ func (f *forest) compare(root [32]byte, row []byte) string {
 		return err.Error()
 	}
 	if root != want {
-		f.rootWrong = true
+		f.hasWrongRoot = true
 		return "another root than its events give"
 	}
 	if row == nil {

@@ -41,13 +41,13 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 
 // acknowledgements are the responses that clients received, which the store must match.
 type acknowledgements struct {
-	hasAnswers  bool
-	seed        maphash.Seed
-	memberList  map[string]int32 // index in memberLists of the joined names of an object's members
-	memberLists [][]string       // the sorted names of the members of objects
-	states      scan.States
-	creates     map[uint64]*outcome    // creates by organization and txid
-	keys        map[uint64]*keyOutcome // by idempotency key: creates of transactions, and requests of staff members
+	hasAnswers      bool
+	seed            maphash.Seed
+	memberListIndex map[string]int32 // index in memberLists of the joined names of an object's members
+	memberLists     [][]string       // the sorted names of the members of objects
+	states          scan.States
+	createOutcomes  map[uint64]*outcome    // creates by organization and txid
+	keyOutcomes     map[uint64]*keyOutcome // by idempotency key: creates of transactions, and requests of staff members
 
 	transactions       shownRecords[shownTransaction]
 	contracts          shownRecords[shownContract]
@@ -59,7 +59,7 @@ type acknowledgements struct {
 
 func newAcknowledgements() acknowledgements {
 	return acknowledgements{
-		hasAnswers: true, seed: maphash.MakeSeed(), memberList: make(map[string]int32), creates: make(map[uint64]*outcome), keys: make(map[uint64]*keyOutcome),
+		hasAnswers: true, seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32), createOutcomes: make(map[uint64]*outcome), keyOutcomes: make(map[uint64]*keyOutcome),
 		states:       scan.States{Codes: map[string]uint8{"": 0}, Names: []string{""}},
 		transactions: newShownRecords[shownTransaction](ledger.Transaction), contracts: newShownRecords[shownContract](ledger.Contract),
 		subscriptions: newShownRecords[shownSubscription](ledger.Subscription),
@@ -186,8 +186,8 @@ func (c *Check) readOrganizationLine(n uint32, path string, l *responseLine) boo
 	return ok && c.readContract(n, target, l)
 }
 
-// embedded returns the value itself or, if it is a string, the JSON in the string.
-func embedded(v jsontext.Value) []byte {
+// decodeEmbedded returns the value itself or, if it is a string, the JSON in the string.
+func decodeEmbedded(v jsontext.Value) []byte {
 	if v.Kind() != '"' {
 		return v
 	}
@@ -199,7 +199,7 @@ func embedded(v jsontext.Value) []byte {
 }
 
 // data returns the response's member "data", which contains what was asked for; nil if there is none.
-func (l *responseLine) data() jsontext.Value { return parseObject(embedded(l.Response))["data"] }
+func (l *responseLine) data() jsontext.Value { return parseObject(decodeEmbedded(l.Response))["data"] }
 
 // succeeded tells whether a read or a write has succeeded. A POST to a list creates a record, so its status is 201.
 func (l *responseLine) succeeded(list bool) bool {
@@ -255,9 +255,9 @@ func (c *Check) CheckAll() error {
 	return c.checkRates()
 }
 
-// madeInAnyOrganization tells whether any organization has the record, if its response names no
+// existsInAnyOrganization tells whether any organization has the record, if its response names no
 // organization: a client may omit the header if there is only one organization.
-func (c *Check) madeInAnyOrganization(recordName directory.RecordName) bool {
+func (c *Check) existsInAnyOrganization(recordName directory.RecordName) bool {
 	if recordName.Org != (ledger.ID{}) {
 		return false
 	}

@@ -59,7 +59,7 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 // readDirectoryRecord reads the response to a request about the record with the id, or, if the id is empty, to
 // the creation of a record.
 func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *responseLine) bool {
-	s := parseObject(embedded(l.Response))
+	s := parseObject(decodeEmbedded(l.Response))
 	if inner := parseObject(s["data"]); inner != nil {
 		s = inner
 	}
@@ -129,7 +129,7 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 // checkDirectory reports the records that responses show and the store lacks.
 func (c *Check) checkDirectory() {
 	for recordName, responses := range c.answers.directoryResponses {
-		if !c.directory.RecordNames[recordName] && !c.madeInAnyOrganization(recordName) {
+		if !c.directory.RecordNames[recordName] && !c.existsInAnyOrganization(recordName) {
 			for _, index := range responses {
 				c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is lost", c.answers.directoryRecords.At(index).line, scan.KindName(recordName.Kind), recordName.Org)
 			}

@@ -28,10 +28,10 @@ type members struct {
 func (a *acknowledgements) membersOf(s object) members {
 	names := slices.Sorted(maps.Keys(s))
 	key := fmt.Sprintf("%q", names)
-	at, known := a.memberList[key]
+	at, known := a.memberListIndex[key]
 	if !known {
 		at = int32(len(a.memberLists))
-		a.memberList[key], a.memberLists = at, append(a.memberLists, names)
+		a.memberListIndex[key], a.memberLists = at, append(a.memberLists, names)
 	}
 	m := members{at, make([]uint32, len(names))}
 	for i, name := range names {

@@ -12,7 +12,7 @@ import (
 // A new member of an encoder is compared without a change of the checker: a response without the member,
 // or with another value, differs in it.
 func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
-	a := &acknowledgements{seed: maphash.MakeSeed(), memberList: make(map[string]int32)}
+	a := &acknowledgements{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
 	gained := form[:len(form)-1] + `,"gained":1}`
 	of := func(text string) members { return a.membersOf(parseObject([]byte(text))) }

@@ -16,10 +16,10 @@ const ratesPath = "/api/v1/rates"
 
 // shownRate is a rate as one response showed it.
 type shownRate struct {
-	line  uint32
-	org   ledger.ID // the zero id: the line names no organization
-	id    ledger.ID
-	shown members
+	line    uint32
+	org     ledger.ID // the zero id: the line names no organization
+	id      ledger.ID
+	members members
 }
 
 // readRate reads the response to a request that set a rate.
@@ -43,7 +43,7 @@ func (c *Check) checkRates() error {
 		found := false
 		for _, org := range orgs {
 			err := c.eachRate(org, response.id, func(r *directory.Rate) {
-				found = found || response.shown.equal(c.answers.formOf(func(e *schema.Encoder) {
+				found = found || response.members.equal(c.answers.formOf(func(e *schema.Encoder) {
 					e.Buf = directory.Rates.AppendFields(e.Buf, r, schema.Style{})
 				}))
 			})

@@ -42,11 +42,11 @@ type keyedResponse struct {
 
 // readCreate reads the response to a create of a transaction, or a create without a response.
 func (c *Check) readCreate(n uint32, l *responseLine) {
-	a, params := &c.answers, parseObject(parseObject(embedded(l.Body))["params"])
+	a, params := &c.answers, parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	txid := params.text("txid")
 	l.hasTxID = txid != ""
 	if *l.Status == 201 {
-		s := parseObject(embedded(l.Response))
+		s := parseObject(decodeEmbedded(l.Response))
 		if !c.noteTransaction(n, l, s) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response names no transaction", n)
 		}
@@ -60,10 +60,10 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 	request := a.hash(params.text("type"), params.text("amount"), cmp.Or(params.text("currency"), "RUB"), cmp.Or(params.text("env"), "prod"))
 	if l.hasTxID {
 		key := a.hash(l.org.String(), txid)
-		if a.creates[key] == nil {
-			a.creates[key] = &outcome{line: n}
+		if a.createOutcomes[key] == nil {
+			a.createOutcomes[key] = &outcome{line: n}
 		}
-		a.creates[key].add(*l.Status, request)
+		a.createOutcomes[key].add(*l.Status, request)
 	}
 	if l.PartnerID != 0 {
 		c.noteKey(n, l, actors.PartnerKeyScope(l.PartnerID), request)
@@ -79,10 +79,10 @@ func (c *Check) noteKey(n uint32, l *responseLine, scope string, request uint64)
 	}
 	a := &c.answers
 	key := a.hash(l.org.String(), scope, l.IdempotencyKey)
-	if a.keys[key] == nil {
-		a.keys[key] = &keyOutcome{outcome{line: n}, l.org, scope, l.IdempotencyKey}
+	if a.keyOutcomes[key] == nil {
+		a.keyOutcomes[key] = &keyOutcome{outcome{line: n}, l.org, scope, l.IdempotencyKey}
 	}
-	a.keys[key].add(*l.Status, request)
+	a.keyOutcomes[key].add(*l.Status, request)
 	return true
 }
 
@@ -105,7 +105,7 @@ func (o *outcome) add(status int, request uint64) {
 
 // compareCreate compares a stored transaction with the creates that have its txid.
 func (c *Check) compareCreate(r *scan.Record, p *payment.Record) {
-	if o := c.answers.creates[c.answers.hash(r.Organization.ID.String(), p.TxID)]; o != nil {
+	if o := c.answers.createOutcomes[c.answers.hash(r.Organization.ID.String(), p.TxID)]; o != nil {
 		c.compareRequest(o, p)
 	}
 }
@@ -126,7 +126,7 @@ func (c *Check) compareRequest(o *outcome, p *payment.Record) {
 // record. If a request got no response, its key may name only what was requested.
 func (c *Check) checkKeys() {
 	a := &c.answers
-	for _, o := range a.keys {
+	for _, o := range a.keyOutcomes {
 		record, found := c.claimedBy(o.line, o.org, o.scope, o.key)
 		switch {
 		case !found || o.succeeded:

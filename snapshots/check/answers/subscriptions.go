@@ -23,9 +23,9 @@ const subscriptionsPath = "/api/v1/subscriptions"
 
 // shownSubscription is a subscription as one response showed it.
 type shownSubscription struct {
-	line    uint32
-	last    ledger.ID // the transaction of the last renewal; zero: none
-	members members
+	line            uint32
+	lastTransaction ledger.ID // the transaction of the last renewal; zero: none
+	members         members
 }
 
 // readSubscriptions reads a response about subscriptions; rest follows subscriptionsPath.
@@ -89,12 +89,12 @@ func (c *Check) compareSubscriptions() {
 // subscriptionDiffers names the fields in which a response differs from the past form of the subscription that
 // is most like it; none if it is equal to one of the past forms.
 func (c *Check) subscriptionDiffers(o *scan.Organization, pastRecords []subscription.Record, shown *shownSubscription) (names []string) {
-	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.last].Details
+	a, renewal := &c.answers, o.Histories.Subscriptions.ByTransaction[shown.lastTransaction].Details
 	for i, past := range pastRecords {
 		var excluded []string
 		if i < len(pastRecords)-1 {
 			if renewal.Subscription == past.ID && renewal.Number == past.Number {
-				past.Last = shown.last
+				past.Last = shown.lastTransaction
 			}
 			if _, isWaiting := past.NextRenewal(); isWaiting {
 				excluded = []string{"next_renewal_at"}

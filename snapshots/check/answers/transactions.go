@@ -75,7 +75,7 @@ func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 	case 404:
 		return endsWithID && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
 	case 200, 201:
-		s := parseObject(embedded(l.Response))
+		s := parseObject(decodeEmbedded(l.Response))
 		known := c.noteTransaction(n, l, s)
 		if endsWithID && s.text("id") != id.String() && (known || !isUpdate) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", n, id)
@@ -90,7 +90,7 @@ func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 
 // asksForRefund tells whether the line is a request for a refund.
 func (l *responseLine) asksForRefund() bool {
-	params := parseObject(parseObject(embedded(l.Body))["params"])
+	params := parseObject(parseObject(decodeEmbedded(l.Body))["params"])
 	return l.Method == "PUT" && params.text("type") == "refund"
 }
 

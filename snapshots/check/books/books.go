@@ -42,7 +42,7 @@ type Books struct {
 	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too
 
 	key, row []byte
-	line     func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
+	onLine   func(ledger.Account, *store.Line) // if not nil, it is called with every recomputed line
 }
 
 // account is the state of one account after the entries so far.
@@ -178,8 +178,8 @@ func (b *Books) addLine(accountID ledger.Account, a *account, e *ledger.Event, i
 		b.key = store.KeyShifted(b.key[:0], ledger.ID{}, accountID, e.Entry.Effective, e.Seq, index)
 		b.shifted[shiftedKey(b.key, b.row)] = e.Seq
 	}
-	if b.line != nil {
-		b.line(accountID, &l)
+	if b.onLine != nil {
+		b.onLine(accountID, &l)
 	}
 }
 

@@ -31,7 +31,7 @@ type bufferedLines struct {
 func (c *Check) CheckBuffers() error {
 	o := c.organization
 	c.bufferedChunks = make(map[string][]bufferedLines)
-	d := &bufferReader{Check: c, sharded: make(map[uint64]bool), times: make(map[uint64]span)}
+	d := &bufferReader{Check: c, sharded: make(map[uint64]bool), groupSpans: make(map[uint64]span)}
 	if err := c.Rows(o, posting.PageBuffers, d.readRow); err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ type span struct{ first, last ledger.Micros }
 // bufferReader reads one organization's page buffers.
 type bufferReader struct {
 	*Check
-	at      store.BufferKey // key of the row that was read last
-	head    []byte          // head of the chunk that was read last in the current shard and group; nil: none
-	page    span            // booked times of the lines read so far for that chunk's page, in the current shard and group
-	sharded map[uint64]bool // the groups that have rows in shards
-	times   map[uint64]span // the booked times of each group's lines
+	position   store.BufferKey // key of the row that was read last
+	head       []byte          // head of the chunk that was read last in the current shard and group; nil: none
+	pageSpan   span            // booked times of the lines read so far for that chunk's page, in the current shard and group
+	sharded    map[uint64]bool // the groups that have rows in shards
+	groupSpans map[uint64]span // the booked times of each group's lines
 }
 
 func (d *bufferReader) readRow(key, row []byte) error {
@@ -62,15 +62,15 @@ func (d *bufferReader) readRow(key, row []byte) error {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row with an unknown key", org)
 		return nil
 	}
-	next := d.at
+	next := d.position
 	next.Part++
 	if k != next {
-		d.head, d.page = nil, span{}
+		d.head, d.pageSpan = nil, span{}
 		if k.Part != 0 {
 			d.Report.Breach(findings.RuleJournal, "organization %v: part %d of group %d's page buffer does not follow another", org, k.Part, k.Group)
 		}
 	}
-	d.at = k
+	d.position = k
 	if k.Group == 0 || k.Group > d.LastGroup {
 		d.Report.Breach(findings.RuleJournal, "organization %v: a page buffer row of group %d, and group %d was the last", org, k.Group, d.LastGroup)
 	}
@@ -91,38 +91,38 @@ func (d *bufferReader) checkChunk(head, lines []byte) error {
 		return err
 	}
 	rule := ruleOf(prefix)
-	if d.at.Shard != store.Unsharded && d.at.Shard != store.Shard(head) {
+	if d.position.Shard != store.Unsharded && d.position.Shard != store.Shard(head) {
 		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s in shard %d, where no reader looks for it",
-			d.organization.ID, d.at.Group, NameOfPages(prefix), d.at.Shard)
+			d.organization.ID, d.position.Group, NameOfPages(prefix), d.position.Shard)
 	}
 	sameHead := bytes.Equal(head, d.head)
-	if first > last || sameHead && first <= d.page.last || !sameHead && first < d.page.first {
-		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.at.Group, NameOfPages(prefix))
+	if first > last || sameHead && first <= d.pageSpan.last || !sameHead && first < d.pageSpan.first {
+		d.Report.Breach(rule, "organization %v: group %d's page buffer has %s out of the order of booking", d.organization.ID, d.position.Group, NameOfPages(prefix))
 	}
 	if !sameHead {
-		d.head, d.page.first = head, first
+		d.head, d.pageSpan.first = head, first
 	}
-	d.page.last = last
+	d.pageSpan.last = last
 	d.extend(first, last)
-	d.bufferedChunks[string(prefix)] = append(d.bufferedChunks[string(prefix)], bufferedLines{d.at.Group, lines})
+	d.bufferedChunks[string(prefix)] = append(d.bufferedChunks[string(prefix)], bufferedLines{d.position.Group, lines})
 	return nil
 }
 
 // extend records the booked times of more lines of the group.
 func (d *bufferReader) extend(first, last ledger.Micros) {
-	groupSpan, known := d.times[d.at.Group]
+	groupSpan, known := d.groupSpans[d.position.Group]
 	if !known {
 		groupSpan = span{first, last}
 	}
-	d.times[d.at.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
+	d.groupSpans[d.position.Group] = span{min(groupSpan.first, first), max(groupSpan.last, last)}
 }
 
 // compareGroups checks that the lines in a group's buffer rows were booked after those of all
 // earlier groups.
 func (d *bufferReader) compareGroups() {
 	var previous uint64
-	for _, group := range slices.Sorted(maps.Keys(d.times)) {
-		if previous != 0 && d.times[group].first <= d.times[previous].last {
+	for _, group := range slices.Sorted(maps.Keys(d.groupSpans)) {
+		if previous != 0 && d.groupSpans[group].first <= d.groupSpans[previous].last {
 			d.Report.Breach(findings.RuleJournal, "organization %v: the page buffer of group %d has lines that were booked before those of group %d", d.organization.ID, group, previous)
 		}
 		previous = group

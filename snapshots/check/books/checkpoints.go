@@ -24,16 +24,16 @@ import (
 // comparison fails, a second reading with all accounts in memory finds and names the fault.
 type Checkpoints struct {
 	*Check
-	books         *Books
-	moved         map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
-	mismatch      bool                      // a comparison has failed
-	next          func() (scan.KV, bool)
-	Stop          func()
-	head          store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
-	row           []byte               // the next head as it is stored
-	comparedHeads map[uint64]int       // the compared heads, with their numbers of parts
-	lastHead      store.CheckpointHead // the last head that was compared
-	order         []orderedAccount     // all accounts, ordered by their keys
+	books          *Books
+	movedTotals    map[string]*ledger.Totals // totals posted since the last head to accounts that belong to one contract, by key
+	mismatch       bool                      // a comparison has failed
+	next           func() (scan.KV, bool)
+	Stop           func()
+	head           store.CheckpointHead // the head of the next checkpoint; seq 0: there is no further one
+	row            []byte               // the next head as it is stored
+	comparedHeads  map[uint64]int       // the compared heads, with their numbers of parts
+	lastHead       store.CheckpointHead // the last head that was compared
+	sortedAccounts []orderedAccount     // all accounts, ordered by their keys
 }
 
 // orderedAccount is an account with the key by which checkpoints order it.
@@ -47,7 +47,7 @@ type orderedAccount struct {
 func (c *Check) ReadCheckpoints() *Checkpoints { return c.newCheckpoints(c.books) }
 
 func (c *Check) newCheckpoints(b *Books) *Checkpoints {
-	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), moved: make(map[string]*ledger.Totals)}
+	p := &Checkpoints{Check: c, books: b, comparedHeads: make(map[uint64]int), movedTotals: make(map[string]*ledger.Totals)}
 	p.next, p.Stop = iter.Pull(func(yield func(scan.KV) bool) {
 		err := c.View.KVsAscending(c.organization.ID, store.CheckpointHeads(), nil, func(key, row []byte) (bool, error) {
 			return yield(scan.KV{Key: key, Row: row}), c.Interrupted()
@@ -108,7 +108,7 @@ func (p *Checkpoints) Follow(e *ledger.Event) {
 			p.Report.Count(findings.RuleTotals, 1)
 		}
 		p.comparedHeads[p.head.Seq], p.lastHead = len(p.head.Parts), p.head
-		clear(p.moved)
+		clear(p.movedTotals)
 		p.advance()
 	}
 }
@@ -136,16 +136,16 @@ func (p *Checkpoints) compare() {
 	}
 }
 
-// ordered returns all accounts so far, ordered by key.
-func (p *Checkpoints) ordered() []orderedAccount {
-	if accounts := p.books.accounts; len(p.order) != len(accounts) {
-		p.order = p.order[:0]
+// accountsInOrder returns all accounts so far, ordered by key.
+func (p *Checkpoints) accountsInOrder() []orderedAccount {
+	if accounts := p.books.accounts; len(p.sortedAccounts) != len(accounts) {
+		p.sortedAccounts = p.sortedAccounts[:0]
 		for accountID, account := range accounts {
-			p.order = append(p.order, orderedAccount{string(store.AccountKey(nil, accountID)), accountID, account})
+			p.sortedAccounts = append(p.sortedAccounts, orderedAccount{string(store.AccountKey(nil, accountID)), accountID, account})
 		}
-		slices.SortFunc(p.order, func(a, b orderedAccount) int { return cmp.Compare(a.key, b.key) })
+		slices.SortFunc(p.sortedAccounts, func(a, b orderedAccount) int { return cmp.Compare(a.key, b.key) })
 	}
-	return p.order
+	return p.sortedAccounts
 }
 
 // comparePart compares one part of a checkpoint.

@@ -11,7 +11,7 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// noteMoved adds an event's postings to p.moved, if they are on accounts that belong to one contract and
+// noteMoved adds an event's postings to p.movedTotals, if they are on accounts that belong to one contract and
 // if another checkpoint follows.
 func (p *Checkpoints) noteMoved(e *ledger.Event) {
 	if p.books.contractAccounts == nil || p.head.Seq == 0 || e.Entry == nil {
@@ -23,10 +23,10 @@ func (p *Checkpoints) noteMoved(e *ledger.Event) {
 			continue
 		}
 		key := string(store.AccountKey(nil, ledger.Account{Path: posting.Account, Asset: posting.Asset}))
-		t := p.moved[key]
+		t := p.movedTotals[key]
 		if t == nil {
 			t = new(ledger.Totals)
-			p.moved[key] = t
+			p.movedTotals[key] = t
 		}
 		if t.Post(posting.Side, posting.Amount) != nil {
 			p.mismatch = true
@@ -40,7 +40,7 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 		nextOfContract, stop := iter.Pull2(p.contractTotals())
 		defer stop()
 		key, t, more := nextOfContract()
-		for _, a := range p.ordered() {
+		for _, a := range p.accountsInOrder() {
 			for ; more && key < a.key; key, t, more = nextOfContract() {
 				if !yield(key, t) {
 					return
@@ -62,16 +62,16 @@ func (p *Checkpoints) totals() iter.Seq2[string, *ledger.Totals] {
 // checkpoint plus the postings since then.
 func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 	return func(yield func(string, *ledger.Totals) bool) {
-		keys := slices.SortedFunc(maps.Keys(p.moved), cmp.Compare)
+		keys := slices.SortedFunc(maps.Keys(p.movedTotals), cmp.Compare)
 		next := 0
 		for key, t := range p.previousContractTotals() {
 			for ; next < len(keys) && keys[next] < key; next++ {
-				if !yield(keys[next], p.moved[keys[next]]) {
+				if !yield(keys[next], p.movedTotals[keys[next]]) {
 					return
 				}
 			}
 			if next < len(keys) && keys[next] == key {
-				m := p.moved[key]
+				m := p.movedTotals[key]
 				if t.Post(ledger.Debit, m.DebitsPosted) != nil || t.Post(ledger.Credit, m.CreditsPosted) != nil {
 					p.mismatch = true
 				}
@@ -82,7 +82,7 @@ func (p *Checkpoints) contractTotals() iter.Seq2[string, *ledger.Totals] {
 			}
 		}
 		for ; next < len(keys); next++ {
-			if !yield(keys[next], p.moved[keys[next]]) {
+			if !yield(keys[next], p.movedTotals[keys[next]]) {
 				return
 			}
 		}

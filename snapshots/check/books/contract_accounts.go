@@ -22,14 +22,14 @@ import (
 // memory. It sums the hashes of their lines from the journal and from the pages. The hashes leave out
 // the running totals.
 type contractAccounts struct {
-	seed      maphash.Seed
-	journaled lineSum // from the journal
-	paged     lineSum // from the pages
-	wrong     bool    // a line's running totals do not follow from the line before
-	accounts  uint64  // the number of accounts with pages
-	sums      map[money.Asset]*ledger.Totals
-	shifted   map[uint64]ledger.Date  // the lines that a row by effective date must repeat: hash of the line → effective date
-	known     func(id ledger.ID) bool // tells whether a contract has events
+	seed       maphash.Seed
+	journalSum lineSum // from the journal
+	pageSum    lineSum // from the pages
+	mismatch   bool    // a line's running totals do not follow from the line before
+	accounts   uint64  // the number of accounts with pages
+	sums       map[money.Asset]*ledger.Totals
+	shifted    map[uint64]ledger.Date  // the lines that a row by effective date must repeat: hash of the line → effective date
+	hasEvents  func(id ledger.ID) bool // tells whether a contract has events
 
 	row, reencoded []byte // buffers
 }
@@ -39,7 +39,7 @@ type lineSum struct{ lines, sum uint64 }
 
 func newContractAccounts(h *scan.Histories) *contractAccounts {
 	hasEvents := func(id ledger.ID) bool { return h.Find(ledger.Source{Kind: ledger.Contract, ID: id}) != nil }
-	return &contractAccounts{known: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
+	return &contractAccounts{hasEvents: hasEvents, seed: maphash.MakeSeed(), sums: make(map[money.Asset]*ledger.Totals), shifted: make(map[uint64]ledger.Date)}
 }
 
 // covers tells whether the account belongs to a contract: the event's own contract or another contract
@@ -47,11 +47,11 @@ func newContractAccounts(h *scan.Histories) *contractAccounts {
 // returns false and makes the check book everything again.
 func (b *contractAccounts) covers(e *ledger.Event, path ledger.Path) bool {
 	id, ofContract := scan.OwnerContract(path)
-	if !ofContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.known(id) {
+	if !ofContract || e.Source != (ledger.Source{Kind: ledger.Contract, ID: id}) && !b.hasEvents(id) {
 		return false
 	}
 	if e.Entry.Phase != ledger.Posted {
-		b.wrong = true
+		b.mismatch = true
 		return false
 	}
 	return true
@@ -78,8 +78,8 @@ func (b *contractAccounts) hash(accountID ledger.Account, l *store.Line) uint64 
 func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index int, p *ledger.Posting) (inRange bool) {
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount}
 	h := b.hash(accountID, &l)
-	b.journaled.lines++
-	b.journaled.sum += h
+	b.journalSum.lines++
+	b.journalSum.sum += h
 	if e.Entry.Effective != e.Booked.Date() {
 		b.shifted[h] = e.Entry.Effective
 	}
@@ -90,7 +90,7 @@ func (b *contractAccounts) post(accountID ledger.Account, e *ledger.Event, index
 }
 
 // agrees tells whether the pages have exactly the lines that the journal gives.
-func (b *contractAccounts) agrees() bool { return b.journaled == b.paged && !b.wrong }
+func (b *contractAccounts) agrees() bool { return b.journalSum == b.pageSum && !b.mismatch }
 
 // contractLines reads the lines of an account that belongs to one contract from the account's pages.
 type contractLines struct {
@@ -110,12 +110,12 @@ func (o *contractLines) add(lines []byte) {
 	reencoded := accounts.reencoded[:0]
 	err := store.DecodePage(lines, func(l *store.Line) (bool, error) {
 		if o.totals.Post(l.Side, l.Amount) != nil || o.totals != l.Totals || l.Seq < o.seq || l.Seq == o.seq && l.Index <= o.index {
-			accounts.wrong = true
+			accounts.mismatch = true
 		}
 		o.seq, o.index = l.Seq, l.Index
 		h := accounts.hash(o.accountID, l)
-		accounts.paged.lines++
-		accounts.paged.sum += h
+		accounts.pageSum.lines++
+		accounts.pageSum.sum += h
 		start := len(reencoded)
 		reencoded = store.EncodeLine(reencoded, l)
 		if effective, shifted := accounts.shifted[h]; shifted {
@@ -126,7 +126,7 @@ func (o *contractLines) add(lines []byte) {
 	})
 	accounts.reencoded = reencoded
 	if err != nil || !bytes.Equal(reencoded, lines) {
-		accounts.wrong = true
+		accounts.mismatch = true
 	}
 }
 
@@ -145,9 +145,9 @@ func (p *pageReader) recount() error {
 		return err
 	}
 	c.Report.Counts.Accounts -= p.books.contractAccounts.accounts // they are now in accounts and counted there
-	p.books.shifted, p.books.contractAccounts = rebooked.shifted, &contractAccounts{known: p.books.contractAccounts.known}
+	p.books.shifted, p.books.contractAccounts = rebooked.shifted, &contractAccounts{hasEvents: p.books.contractAccounts.hasEvents}
 	for accountID, a := range rebooked.accounts {
-		if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.contractAccounts.known(id) {
+		if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.contractAccounts.hasEvents(id) {
 			p.books.accounts[accountID] = a
 		}
 	}

@@ -21,11 +21,11 @@ import (
 // Months recomputes the hashes of an organization's closed months from its entries.
 type Months struct {
 	*Check
-	closed     []period.Month // according to their records, in order
-	next       int            // index in closed of the first month whose closing event was not read yet
-	last       period.Month   // the last month whose closing event was read; 0: none
-	firstMonth period.Month   // month of the first event
-	effects    map[ledger.Account]*effects
+	closedMonths []period.Month // according to their records, in order
+	next         int            // index in closedMonths of the first month whose closing event was not read yet
+	lastClosed   period.Month   // the last month whose closing event was read; 0: none
+	firstMonth   period.Month   // month of the first event
+	effects      map[ledger.Account]*effects
 }
 
 // effects are what the entries read so far have changed on one account: settled is the effect up to the
@@ -37,7 +37,7 @@ type effects struct {
 
 // monthEffect is what the entries that take effect in one month have changed.
 type monthEffect struct {
-	month int // index in Months.closed
+	month int // index in Months.closedMonths
 	effect
 }
 
@@ -49,7 +49,7 @@ func (c *Check) ReadMonths() *Months {
 	m := &Months{Check: c, effects: make(map[ledger.Account]*effects)}
 	err := c.View.Records(c.organization.ID, ledger.Period, func(id ledger.ID, _ posting.Record) (bool, error) {
 		if month, ok := period.FromID(id); ok { // a row with another id is reported by the check of records
-			m.closed = append(m.closed, month)
+			m.closedMonths = append(m.closedMonths, month)
 		}
 		return true, nil
 	})
@@ -61,7 +61,7 @@ func (c *Check) ReadMonths() *Months {
 
 // Follow applies an event; closedHold is the hold that the event's entry closes.
 func (m *Months) Follow(e *ledger.Event, closedHold scan.Hold) {
-	if len(m.closed) == 0 {
+	if len(m.closedMonths) == 0 {
 		return
 	}
 	if m.firstMonth == 0 {
@@ -78,12 +78,12 @@ func (m *Months) Follow(e *ledger.Event, closedHold scan.Hold) {
 // book adds an entry to the effects of the month in which it takes effect, if a later event closes that
 // month.
 func (m *Months) book(entry *ledger.Entry, closedHold scan.Hold, e *ledger.Event) {
-	if m.last != 0 && entry.Effective <= m.last.Last() {
+	if m.lastClosed != 0 && entry.Effective <= m.lastClosed.Last() {
 		m.Report.Breach(findings.RuleTotals, "organization %v: event %d takes effect on %v, and %v was closed before",
-			m.organization.ID, e.Seq, entry.Effective, m.last)
+			m.organization.ID, e.Seq, entry.Effective, m.lastClosed)
 	}
-	month, _ := slices.BinarySearchFunc(m.closed, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
-	if month = max(month, m.next); month >= len(m.closed) {
+	month, _ := slices.BinarySearchFunc(m.closedMonths, entry.Effective, func(c period.Month, day ledger.Date) int { return cmp.Compare(c.Last(), day) })
+	if month = max(month, m.next); month >= len(m.closedMonths) {
 		return
 	}
 	if entry.Phase == ledger.Capture {
@@ -136,8 +136,8 @@ func (m *Months) checkClosing(e *ledger.Event) {
 		return // the check of transitions reports it as a step that no machine has
 	}
 	expected := m.firstMonth
-	if m.last != 0 {
-		expected = m.last + 1
+	if m.lastClosed != 0 {
+		expected = m.lastClosed + 1
 	}
 	if month != expected {
 		m.EventFault(m.organization.ID, e, "it closes "+month.String()+" where "+expected.String()+" is to be closed")
@@ -145,8 +145,8 @@ func (m *Months) checkClosing(e *ledger.Event) {
 	if e.Booked < month.End() {
 		m.EventFault(m.organization.ID, e, "it closes a month that has not ended")
 	}
-	m.last = max(m.last, month)
-	for m.next < len(m.closed) && m.closed[m.next] <= month {
+	m.lastClosed = max(m.lastClosed, month)
+	for m.next < len(m.closedMonths) && m.closedMonths[m.next] <= month {
 		m.addClosedMonth(m.next)
 		m.next++
 	}
@@ -177,12 +177,12 @@ func (m *Months) addClosedMonth(month int) {
 // that all the same, because the month's hash then differs.
 func (f *effect) add(month *effect) {
 	for _, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-		for _, s := range [...]struct{ to, of *ledger.Totals }{{&f.added, &month.added}, {&f.removed, &month.removed}} {
-			posted, pending := s.of.DebitsPosted, s.of.DebitsPending
+		for _, s := range [...]struct{ sum, addend *ledger.Totals }{{&f.added, &month.added}, {&f.removed, &month.removed}} {
+			posted, pending := s.addend.DebitsPosted, s.addend.DebitsPending
 			if side == ledger.Credit {
-				posted, pending = s.of.CreditsPosted, s.of.CreditsPending
+				posted, pending = s.addend.CreditsPosted, s.addend.CreditsPending
 			}
-			_, _ = s.to.Post(side, posted), s.to.Hold(side, pending)
+			_, _ = s.sum.Post(side, posted), s.sum.Hold(side, pending)
 		}
 	}
 }

@@ -126,7 +126,7 @@ func (p *pageReader) readPage(key, row []byte) error {
 func (p *pageReader) begin(accountID ledger.Account, prefix []byte) {
 	p.accountID, p.prefix, p.ownLines = accountID, prefix, nil
 	p.stream.Reset()
-	if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil && p.books.contractAccounts.known(id) {
+	if id, ofContract := scan.OwnerContract(accountID.Path); ofContract && p.books.accounts[accountID] == nil && p.books.contractAccounts.hasEvents(id) {
 		p.ownLines = &contractLines{accountID: accountID, books: p.books}
 		p.books.contractAccounts.accounts++
 	}
@@ -184,8 +184,8 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 		watched[accountID] = s
 	}
 	rebooked := newBooks()
-	rebooked.line = func(accountID ledger.Account, want *store.Line) {
-		if s := watched[accountID]; s != nil && !s.found {
+	rebooked.onLine = func(accountID ledger.Account, want *store.Line) {
+		if s := watched[accountID]; s != nil && !s.reported {
 			s.compare(c.Report, o.ID, accountID, want)
 		}
 	}
@@ -196,7 +196,7 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 		return true, c.Interrupted()
 	})
 	for accountID, s := range watched {
-		if s.found {
+		if s.reported {
 			continue
 		}
 		if l, more := s.next(); more {
@@ -210,9 +210,9 @@ func (c *Check) explain(wrongAccounts []ledger.Account) error {
 
 // storedLines reads one account's lines along with the journal.
 type storedLines struct {
-	next  func() (store.Line, bool)
-	stop  func()
-	found bool // the wrong line has been found
+	next     func() (store.Line, bool)
+	stop     func()
+	reported bool // the first wrong line has been reported
 }
 
 // compare reads the next line and reports how it differs.
@@ -225,16 +225,16 @@ func (s *storedLines) compare(report *findings.Report, org ledger.ID, accountID 
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d belongs to no event", org, accountID.Path, accountID.Asset, got.Seq)
 	case got.Totals != want.Totals:
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: after event %d the totals are %s, and its postings give %s",
-			org, accountID.Path, accountID.Asset, got.Seq, show(got.Totals), show(want.Totals))
+			org, accountID.Path, accountID.Asset, got.Seq, formatTotals(got.Totals), formatTotals(want.Totals))
 	case got != *want:
 		report.Breach(findings.RuleTotals, "organization %v: account %s %v: the line of event %d is not its posting", org, accountID.Path, accountID.Asset, got.Seq)
 	default:
 		return
 	}
-	s.found = true
+	s.reported = true
 }
 
-func show(t ledger.Totals) string {
+func formatTotals(t ledger.Totals) string {
 	return t.DebitsPosted.String() + "/" + t.CreditsPosted.String() + " (" + t.DebitsPending.String() + "/" + t.CreditsPending.String() + " pending)"
 }
 
@@ -290,7 +290,7 @@ func (c *Check) CheckBalances() error {
 	}
 	for asset, sum := range sums {
 		if sum.DebitsPosted != sum.CreditsPosted || sum.DebitsPending != sum.CreditsPending {
-			c.Report.Breach(findings.RuleTotals, "organization %v: in %v debits and credits are %s", o.ID, asset, show(*sum))
+			c.Report.Breach(findings.RuleTotals, "organization %v: in %v debits and credits are %s", o.ID, asset, formatTotals(*sum))
 		}
 	}
 	for _, accountID := range slices.SortedFunc(maps.Keys(c.books.accounts), scan.ByPath) {
@@ -304,12 +304,12 @@ func (c *Check) CheckBalances() error {
 // addTotals adds totals to a sum and tells whether the sum stayed in its range.
 func addTotals(sum, totals *ledger.Totals) bool {
 	inRange := true
-	for _, side := range [...]struct{ to, from *money.Amount }{
+	for _, side := range [...]struct{ sum, addend *money.Amount }{
 		{&sum.DebitsPosted, &totals.DebitsPosted}, {&sum.CreditsPosted, &totals.CreditsPosted},
 		{&sum.DebitsPending, &totals.DebitsPending}, {&sum.CreditsPending, &totals.CreditsPending},
 	} {
-		total, err := side.to.Add(*side.from)
-		*side.to, inRange = total, inRange && err == nil
+		total, err := side.sum.Add(*side.addend)
+		*side.sum, inRange = total, inRange && err == nil
 	}
 	return inRange
 }

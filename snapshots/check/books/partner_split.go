@@ -34,7 +34,7 @@ type partnerSplit struct {
 	asset           money.Asset
 	available, owed money.Signed   // the debits of the two accounts; negative: credits
 	paths           [2]ledger.Path // of the available account, and of the account of what is owed
-	found           bool
+	hasPartner      bool           // a posting is on one of the two accounts
 }
 
 // splitOf reads the split from an entry's postings.
@@ -48,7 +48,7 @@ func splitOf(postings []ledger.Posting) (s partnerSplit) {
 				continue
 			}
 		}
-		s.found, s.asset = true, p.Asset
+		s.hasPartner, s.asset = true, p.Asset
 		s.paths = [2]ledger.Path{ledger.Path(scan.AvailablePrefix + number + scan.AvailableSuffix), ledger.Path(scan.OwedPrefix + number + scan.OwedSuffix)}
 		if owed {
 			s.owed, _ = s.owed.Add(scan.Net(p)) // PostingsFault has checked the range
@@ -68,7 +68,7 @@ func (b *Books) splitFault(e *ledger.Event) string {
 		return ""
 	}
 	s := splitOf(e.Entry.Postings)
-	if !s.found {
+	if !s.hasPartner {
 		return ""
 	}
 	total, err := s.available.Add(s.owed)

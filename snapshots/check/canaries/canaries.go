@@ -94,11 +94,11 @@ const stemBytes = 4
 // compared only with places of the text whose hash is in the bit set. Strings shorter than stemBytes are
 // searched one by one.
 type search struct {
-	bits    [1 << 16 / 64]uint64
-	stems   map[uint32][]canary
-	short   []canary
-	longest int
-	chunk   int // bytes read at a time
+	bits          [1 << 16 / 64]uint64
+	stems         map[uint32][]canary
+	shortCanaries []canary
+	longest       int
+	chunk         int // bytes read at a time
 }
 
 type canary struct {
@@ -115,7 +115,7 @@ func newSearch(lines []string) *search {
 		case len(text) == 0:
 			continue
 		case len(text) < stemBytes:
-			s.short = append(s.short, c)
+			s.shortCanaries = append(s.shortCanaries, c)
 		default:
 			head := binary.LittleEndian.Uint32(text)
 			s.stems[head] = append(s.stems[head], c)
@@ -177,7 +177,7 @@ func (s *search) read(ctx context.Context, f io.Reader, onFound func(canary int,
 
 // scan finds canaries that begin in text[:end]. They may end after that part, but within text.
 func (s *search) scan(text []byte, end int, onFound func(canary, position int)) {
-	for _, c := range s.short {
+	for _, c := range s.shortCanaries {
 		for i := 0; i < end; {
 			n := bytes.Index(text[i:], c.text)
 			if n < 0 || i+n >= end {

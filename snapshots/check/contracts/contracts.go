@@ -144,7 +144,7 @@ type Lifecycle struct {
 	asset         uint32           // hash of the asset that the contract has moved; 0: none
 	payload       uint64           // hash of the record
 	Shared        scan.Fingerprint // of the contract's entries on the accounts of control totals
-	own           scan.Fingerprint // of the contract's entries on its own accounts
+	ownSum        scan.Fingerprint // of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
 	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones; 0 at the end of a sound check
 	recordVariant variantSet       // the record's variant

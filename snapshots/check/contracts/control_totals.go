@@ -20,7 +20,7 @@ import (
 // one action.
 type countedLines struct {
 	account ledger.Path
-	by      contract.Action
+	action  contract.Action
 }
 
 func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Account, t.By} }
@@ -28,10 +28,10 @@ func linesOf(t *contract.ControlTotal) countedLines { return countedLines{t.Acco
 // path returns the path under which fingerprints have the lines: lines of one action are on a
 // pseudo-account of their own.
 func (k countedLines) path() ledger.Path {
-	if k.by == "" {
+	if k.action == "" {
 		return k.account
 	}
-	return k.account + ":" + ledger.Path(k.by)
+	return k.account + ":" + ledger.Path(k.action)
 }
 
 // countedByAny are the lines that control totals of any product count. An event does not name its

@@ -84,7 +84,7 @@ func (c *Check) checkHoldings(r *scan.Record, p *contract.Record, l *Lifecycle) 
 		}
 	}
 	o := r.Organization
-	if l.own.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
+	if l.ownSum.Plus(c.foreignEntries[r.Source.ID]) != o.Histories.ExpectedFingerprint(lines) {
 		c.explainHoldings(r, p, holdings)
 	}
 }
@@ -167,7 +167,7 @@ func (c *Check) FollowOwnAccounts(e *ledger.Event) {
 		case !ofContract:
 		case e.Source.Kind == ledger.Contract && e.Source.ID == id:
 			l := c.LifecycleOf(o.Histories.FindOrAdd(e.Source))
-			l.own = l.own.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
+			l.ownSum = l.ownSum.Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1]))
 		case e.Entry.Phase == ledger.Posted || e.Entry.Phase == ledger.Capture:
 			if sum := c.foreignEntries[id].Plus(o.Histories.Fingerprint(e.Entry.Postings[i : i+1])); sum != 0 {
 				c.foreignEntries[id] = sum

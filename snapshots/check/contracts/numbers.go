@@ -22,7 +22,7 @@ import (
 
 // numberSet is the set of the contract numbers with one prefix.
 type numberSet struct {
-	has      []uint64 // one bit for each number
+	bits     []uint64 // one bit for each number
 	distinct uint64
 	largest  uint64
 }
@@ -30,13 +30,13 @@ type numberSet struct {
 // add adds a number; false if another contract has it.
 func (n *numberSet) add(number uint64) bool {
 	word, bit := number/64, uint64(1)<<(number%64)
-	for uint64(len(n.has)) <= word {
-		n.has = append(n.has, 0)
+	for uint64(len(n.bits)) <= word {
+		n.bits = append(n.bits, 0)
 	}
-	if n.has[word]&bit != 0 {
+	if n.bits[word]&bit != 0 {
 		return false
 	}
-	n.has[word] |= bit
+	n.bits[word] |= bit
 	n.distinct++
 	n.largest = max(n.largest, number)
 	return true

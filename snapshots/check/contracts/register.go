@@ -275,7 +275,7 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 	distributions := columnNamed(p.Product.Columns, "profit_distributions")
 	rows, _ := distributions.Value(p.Values).([]schema.Row)
 	for _, row := range rows {
-		lastPerCertificate = plainAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
+		lastPerCertificate = columnAmount(columnNamed(distributions.Of, "per_certificate").Value(row))
 		perCertificate.Add(perCertificate, lastPerCertificate)
 	}
 	for _, h := range p.Register.Holders {
@@ -305,8 +305,8 @@ func (c *Check) checkPaid(r *scan.Record, p *contract.Record, fromEvents *regist
 	}
 }
 
-// plainAmount returns the amount in a column; zero if the column has none.
-func plainAmount(value any) *big.Int {
+// columnAmount returns the amount in a column; zero if the column has none.
+func columnAmount(value any) *big.Int {
 	if sum, ok := value.(interface{ String() string }); ok {
 		if n, valid := new(big.Int).SetString(sum.String(), 10); valid {
 			return n
@@ -317,7 +317,7 @@ func plainAmount(value any) *big.Int {
 
 // amountOf returns a record's column that is an amount.
 func amountOf(p *contract.Record, name string) *big.Int {
-	return plainAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
+	return columnAmount(columnNamed(p.Product.Columns, name).Value(p.Values))
 }
 
 // CountRow counts a key-value row if it belongs to a register; false if it is of another kind. The

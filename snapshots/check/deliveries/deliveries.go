@@ -47,18 +47,18 @@ type OtherRows interface {
 // CheckRows checks the delivery state of each notice. Notices, marks and stored deliveries have
 // the same order, so CheckRows reads them side by side. The rows of waiting and given-up
 // deliveries are ordered by destination, so only sums of their hashes are compared.
-func (c *Check) CheckRows(others OtherRows) error {
+func (c *Check) CheckRows(otherRows OtherRows) error {
 	d := &deliveryReader{
-		Check: c, others: others, seed: maphash.MakeSeed(), marked: make(map[notifier.ID]notifier.Mark),
+		Check: c, otherRows: otherRows, seed: maphash.MakeSeed(), pageMarks: make(map[notifier.ID]notifier.Mark),
 		oldest: c.removedBefore(), cursor: c.readInstant(notifier.CursorRow),
 	}
 	var stopMarks, stopStored func()
 	d.nextMarks, stopMarks = iter.Pull(c.KVs(c.organization.ID, notifier.MarksRows))
 	defer stopMarks()
-	d.nextKept, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
+	d.nextStored, stopStored = iter.Pull(c.KVs(c.organization.ID, notifier.KeptRows))
 	defer stopStored()
 	d.advanceMarks()
-	d.advanceKept()
+	d.advanceStored()
 	if err := c.Rows(c.organization, posting.KVs, d.readRow); err != nil {
 		return err
 	}
@@ -68,16 +68,16 @@ func (c *Check) CheckRows(others OtherRows) error {
 // deliveryReader reads the delivery state of one organization.
 type deliveryReader struct {
 	*Check
-	others   OtherRows
-	oldest   ledger.Micros // retention may have removed deliveries that were booked earlier
-	cursor   ledger.Micros // the first time of the page that the notifier's cursor names
-	atCursor bool          // the page of the cursor has been read
+	otherRows     OtherRows
+	oldest        ledger.Micros // retention may have removed deliveries that were booked earlier
+	cursor        ledger.Micros // the first time of the page that the notifier's cursor names
+	reachedCursor bool          // the page of the cursor has been read
 
-	nextMarks, nextKept func() (scan.KV, bool)
-	marks               scan.KV                       // the next row of marks; without a key if there is none
-	markedPage          ledger.Micros                 // the page to which these marks belong
-	kept                *notifier.Kept                // the next stored delivery; nil: none
-	marked              map[notifier.ID]notifier.Mark // the marks of the page being read
+	nextMarks, nextStored func() (scan.KV, bool)
+	marks                 scan.KV                       // the next row of marks; without a key if there is none
+	marksPage             ledger.Micros                 // the page to which these marks belong
+	stored                *notifier.Kept                // the next stored delivery; nil: none
+	pageMarks             map[notifier.ID]notifier.Mark // the marks of the page being read
 
 	seed                           maphash.Seed
 	requiredWaiting, storedWaiting scan.Multiset // the rows of waiting and given-up deliveries: required and stored ones
@@ -107,7 +107,7 @@ func (d *deliveryReader) readRow(key, row []byte) error {
 		d.breach("a KV without a key")
 		return nil
 	}
-	if d.others.CountRow(key) {
+	if d.otherRows.CountRow(key) {
 		return nil
 	}
 	var err error
@@ -141,10 +141,10 @@ func (d *deliveryReader) readPage(key, row []byte) error {
 	if !ok {
 		return nil // reported when the notices were read along with the events
 	}
-	d.atCursor = d.atCursor || first == d.cursor
+	d.reachedCursor = d.reachedCursor || first == d.cursor
 	d.gatherMarks(first)
 	_, _ = readNotices(key, row, func(n *store.Notice) { d.checkNotice(first, n) }) // its errors were reported then too
-	for _, id := range sortedMarks(d.marked) {
+	for _, id := range sortedMarks(d.pageMarks) {
 		d.fault(id, "was acknowledged and is no notice of its page")
 	}
 	return nil
@@ -161,14 +161,14 @@ func sortedMarks(marked map[notifier.ID]notifier.Mark) (ids []notifier.ID) {
 // checkNotice checks the delivery of one notice.
 func (d *deliveryReader) checkNotice(page ledger.Micros, n *store.Notice) {
 	id := notifier.ID{Booked: n.Booked, Channel: posting.Channel(n.Channel)}
-	d.passKept(id)
-	mark, isMarked := d.marked[id]
-	delete(d.marked, id)
+	d.passStored(id)
+	mark, isMarked := d.pageMarks[id]
+	delete(d.pageMarks, id)
 	var stored *notifier.Kept
-	if d.kept != nil && d.kept.ID == id {
-		stored = d.kept
+	if d.stored != nil && d.stored.ID == id {
+		stored = d.stored
 		d.compareWithNotice(stored, page, n)
-		d.advanceKept()
+		d.advanceStored()
 	}
 	switch {
 	case isMarked && stored != nil && !requestedAgain(stored, &mark):
@@ -219,13 +219,13 @@ func (d *deliveryReader) destinationOf(destination ledger.ID) (number int64, env
 // gatherMarks reads the marks of a page of notices. Marks of a page that does not exist are a fault,
 // unless retention may have removed the page.
 func (d *deliveryReader) gatherMarks(page ledger.Micros) {
-	clear(d.marked)
-	for d.marks.Key != nil && d.markedPage <= page {
-		if d.markedPage < page && d.markedPage >= d.oldest {
+	clear(d.pageMarks)
+	for d.marks.Key != nil && d.marksPage <= page {
+		if d.marksPage < page && d.marksPage >= d.oldest {
 			d.breach("deliveries are marked on a page of notices that does not exist")
 		}
 		err := notifier.ReadMarks(d.marks.Key, d.marks.Row, func(m notifier.Mark) {
-			if d.markedPage == page {
+			if d.marksPage == page {
 				d.addMark(&m)
 			}
 		})
@@ -237,13 +237,13 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 }
 
 func (d *deliveryReader) addMark(m *notifier.Mark) {
-	if _, twice := d.marked[m.ID]; twice {
+	if _, twice := d.pageMarks[m.ID]; twice {
 		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {
 		d.fault(m.ID, "was acknowledged by a response that is no acknowledgement")
 	}
-	d.marked[m.ID] = *m
+	d.pageMarks[m.ID] = *m
 }
 
 // advanceMarks reads the next row of marks.
@@ -256,17 +256,17 @@ func (d *deliveryReader) advanceMarks() {
 			return
 		}
 		var err error
-		if d.markedPage, err = notifier.PageOfMarks(d.marks.Key); err == nil {
+		if d.marksPage, err = notifier.PageOfMarks(d.marks.Key); err == nil {
 			return
 		}
 		d.reportUnreadable(err)
 	}
 }
 
-// advanceKept reads the next delivery that has a row of its own.
-func (d *deliveryReader) advanceKept() {
-	for d.kept = nil; d.kept == nil; {
-		row, more := d.nextKept()
+// advanceStored reads the next delivery that has a row of its own.
+func (d *deliveryReader) advanceStored() {
+	for d.stored = nil; d.stored == nil; {
+		row, more := d.nextStored()
 		if !more || row.Err != nil {
 			d.reportUnreadable(row.Err)
 			return
@@ -276,7 +276,7 @@ func (d *deliveryReader) advanceKept() {
 			d.reportUnreadable(err)
 			continue
 		}
-		d.kept = &stored
+		d.stored = &stored
 		d.checkState(&stored)
 	}
 }
@@ -288,12 +288,12 @@ func (d *deliveryReader) reportUnreadable(err error) {
 	}
 }
 
-// passKept reads the stored deliveries that precede a notice: messages to operators, and
+// passStored reads the stored deliveries that precede a notice: messages to operators, and
 // deliveries whose page retention has removed.
-func (d *deliveryReader) passKept(notice notifier.ID) {
-	for d.kept != nil && compareIDs(d.kept.ID, notice) < 0 {
-		d.checkWithoutNotice(d.kept)
-		d.advanceKept()
+func (d *deliveryReader) passStored(notice notifier.ID) {
+	for d.stored != nil && compareIDs(d.stored.ID, notice) < 0 {
+		d.checkWithoutNotice(d.stored)
+		d.advanceStored()
 	}
 }
 
@@ -347,13 +347,13 @@ func (d *deliveryReader) compareWithNotice(k *notifier.Kept, page ledger.Micros,
 
 // end reads the marks and deliveries after the last page and compares the sums.
 func (d *deliveryReader) end() error {
-	d.others.EndRows()
+	d.otherRows.EndRows()
 	d.gatherMarks(1<<63 - 1)
-	for d.kept != nil {
-		d.checkWithoutNotice(d.kept)
-		d.advanceKept()
+	for d.stored != nil {
+		d.checkWithoutNotice(d.stored)
+		d.advanceStored()
 	}
-	if d.cursor != 0 && !d.atCursor {
+	if d.cursor != 0 && !d.reachedCursor {
 		d.breach("the cursor of notices points to none of their pages")
 	}
 	if d.requiredWaiting == d.storedWaiting && d.requiredPosted == d.storedPosted {

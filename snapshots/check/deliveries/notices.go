@@ -27,13 +27,13 @@ import (
 // booking.
 type Notices struct {
 	*Check
-	next   func() (scan.KV, bool)
-	Stop   func()
-	page   []store.Notice // the bodies alias a row and are valid until the next page is read
-	index  int            // index of the next notice
-	last   notifier.ID    // the notice that was read last
-	oldest ledger.Micros  // retention may have removed notices that were booked earlier
-	hashed []byte         // the hashed form of the current event's notices
+	next       func() (scan.KV, bool)
+	Stop       func()
+	page       []store.Notice // the bodies alias a row and are valid until the next page is read
+	index      int            // index of the next notice
+	last       notifier.ID    // the notice that was read last
+	oldest     ledger.Micros  // retention may have removed notices that were booked earlier
+	hashedForm []byte         // the hashed form of the current event's notices
 }
 
 // ReadNotices starts reading the organization's notices. The caller must call Stop.
@@ -125,7 +125,7 @@ func (n *Notices) Follow(e *ledger.Event) {
 			n.reportOrphan(notice)
 		} else {
 			n.compareNotice(notice, e)
-			n.hashed = notice.AppendHashed(n.hashed)
+			n.hashedForm = notice.AppendHashed(n.hashedForm)
 			hasWebhook = hasWebhook || posting.Channel(notice.Channel) == posting.Webhook
 			hasStream = hasStream || posting.Channel(notice.Channel) == posting.Stream
 		}
@@ -297,10 +297,10 @@ func (c *Check) CheckSubscription(r *scan.Record, p *subscription.Record) {
 // removed some or all notices of an old event.
 func (n *Notices) compareStored(e *ledger.Event) {
 	got := ledger.Hash{}
-	if len(n.hashed) > 0 {
-		got = store.HashNotices(n.hashed)
+	if len(n.hashedForm) > 0 {
+		got = store.HashNotices(n.hashedForm)
 	}
-	n.hashed = n.hashed[:0]
+	n.hashedForm = n.hashedForm[:0]
 	if got != e.Stored.Notices && e.Booked >= n.oldest {
 		n.Report.Breach(findings.RuleNotified, "organization %v: the notices of event %d of %s are not those that were stored with it", n.organization.ID, e.Seq, scan.Named(e.Source))
 	}

@@ -88,14 +88,14 @@ func (d *Facts) merchantTerminalHadAddress(r *scan.Record, p *payment.Record) bo
 		case t.env != p.Asset.Env.String():
 		case !t.UnchangedSince(r):
 			return false
-		case t.active && (first == nil || t.before(first)):
+		case t.active && (first == nil || t.precedes(first)):
 			first = t
 		}
 	}
 	return first != nil && first.hasAddress
 }
 
-// before tells whether the terminal precedes another one: by priority, then by id.
-func (t *MerchantTerminal) before(other *MerchantTerminal) bool {
+// precedes tells whether the terminal precedes another one: by priority, then by id.
+func (t *MerchantTerminal) precedes(other *MerchantTerminal) bool {
 	return cmp.Or(cmp.Compare(t.priority, other.priority), bytes.Compare(t.id[:], other.id[:])) < 0
 }

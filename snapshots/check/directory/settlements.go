@@ -29,9 +29,9 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	for _, line := range p.Lines {
 		envs[line.Asset.Env] = true
 		if p.WithProvider() {
-			lines = append(lines, c.fromProvider(r, p, line.Asset, line.Amount)...)
+			lines = append(lines, c.providerLines(r, p, line.Asset, line.Amount)...)
 		} else {
-			lines = append(lines, withBank(p, line.Asset, line.Amount)...)
+			lines = append(lines, bankLines(p, line.Asset, line.Amount)...)
 		}
 	}
 	histories := r.Organization.Histories
@@ -50,8 +50,8 @@ func (c *Check) checkSettlement(r *scan.Record, p *directory.Settlement) {
 	histories.ExpectLists(r.History, first, further...)
 }
 
-// withBank returns the lines of a payment between the institution's bank account and a partner's account.
-func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
+// bankLines returns the lines of a payment between the institution's bank account and a partner's account.
+func bankLines(p *directory.Settlement, asset money.Asset, amount money.Amount) []scan.Line {
 	lines := []scan.Line{scan.Debit(ledger.Bank, asset, scan.BigAmount(amount)), scan.Credit(ledger.PartnerAvailable(p.Partner), asset, scan.BigAmount(amount))}
 	if p.Outgoing {
 		return scan.Mirror(lines)
@@ -59,8 +59,8 @@ func withBank(p *directory.Settlement, asset money.Asset, amount money.Amount) [
 	return lines
 }
 
-// fromProvider returns the lines of a payment from a provider, which has deducted its fee.
-func (c *Check) fromProvider(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
+// providerLines returns the lines of a payment from a provider, which has deducted its fee.
+func (c *Check) providerLines(r *scan.Record, p *directory.Settlement, asset money.Asset, gross money.Amount) []scan.Line {
 	fee := p.Fee
 	c.providerSettlements = append(c.providerSettlements, providerSettlement{r.Organization.ID, r.Source.ID, p.Terminal, p.Partner, asset.Env})
 	return []scan.Line{

@@ -100,7 +100,7 @@ func (r *Report) Broken() bool {
 // WriteTo prints one line for each rule, followed by what the rule did not compare and the
 // first breaches.
 func (r *Report) WriteTo(out io.Writer) (int64, error) {
-	counter := &counting{to: out}
+	counter := &countingWriter{out: out}
 	w := bufio.NewWriter(counter)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
@@ -119,14 +119,14 @@ func (r *Report) WriteTo(out io.Writer) (int64, error) {
 	return counter.n, err
 }
 
-type counting struct {
-	to io.Writer
-	n  int64
+type countingWriter struct {
+	out io.Writer
+	n   int64
 }
 
 // Write implements io.Writer.
-func (c *counting) Write(b []byte) (int, error) {
-	n, err := c.to.Write(b)
+func (c *countingWriter) Write(b []byte) (int, error) {
+	n, err := c.out.Write(b)
 	c.n += int64(n)
 	return n, err
 }

@@ -24,14 +24,14 @@ func newDigest() *Digest { return &Digest{hash: sha256.New()} }
 // Begin starts the part of an organization.
 func (d *Digest) Begin(org ledger.ID) { d.hash.Write(append([]byte{'o'}, org[:]...)) }
 
-func (d *Digest) section(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }
+func (d *Digest) beginSection(s posting.RowKind) { d.hash.Write([]byte{'s', byte(s)}) }
 
-// Head adds the head of the organization's journal.
-func (d *Digest) Head(size uint64, root [32]byte) {
+// AddHead adds the head of the organization's journal.
+func (d *Digest) AddHead(size uint64, root [32]byte) {
 	d.hash.Write(append(binary.BigEndian.AppendUint64([]byte{'h'}, size), root[:]...))
 }
 
-func (d *Digest) row(key, row []byte) {
+func (d *Digest) addRow(key, row []byte) {
 	d.buffer = binary.AppendUvarint(append(d.buffer[:0], 'r'), uint64(len(key)))
 	d.buffer = binary.AppendUvarint(append(d.buffer, key...), uint64(len(row)))
 	d.buffer = append(d.buffer, row...)

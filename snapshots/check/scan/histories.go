@@ -65,7 +65,7 @@ type ProviderMoney struct{ Captured, Refunded money.Amount }
 
 // Refund is one attempt to return money, according to its entry.
 type Refund struct {
-	Before               int32 // index of the previous refund; -1: this is the first
+	Previous             int32 // index of the previous refund; -1: this is the first
 	State                RefundState
 	Fingerprint          Fingerprint
 	Provider, Fees, Dest money.Amount // moved at the provider, on the fees account and, if converted, in the other asset
@@ -148,7 +148,7 @@ func (h *Histories) ProviderMoneyOf(history *History) *ProviderMoney {
 
 // RefundsOf returns a transaction's refunds, in order.
 func (h *Histories) RefundsOf(history *History) (list []*Refund) {
-	for at := history.Refunds; at >= 0; at = h.Refunds.At(at).Before {
+	for at := history.Refunds; at >= 0; at = h.Refunds.At(at).Previous {
 		list = append(list, h.Refunds.At(at))
 	}
 	slices.Reverse(list)

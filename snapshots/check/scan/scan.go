@@ -68,12 +68,12 @@ func (c *Scan) ReadSection(rule int, scan func() error) error {
 	return c.Ctx.Err()
 }
 
-// everyNth says how often Interrupted checks the context: once in so many calls.
-const everyNth = 4096
+// callsPerContextCheck says how often Interrupted checks the context: once in so many calls.
+const callsPerContextCheck = 4096
 
-// Interrupted returns the context's error, but checks the context only once in everyNth calls.
+// Interrupted returns the context's error, but checks the context only once in callsPerContextCheck calls.
 func (c *Scan) Interrupted() error {
-	if c.interruptions++; c.interruptions%everyNth == 0 {
+	if c.interruptions++; c.interruptions%callsPerContextCheck == 0 {
 		return c.Ctx.Err()
 	}
 	return nil
@@ -82,7 +82,7 @@ func (c *Scan) Interrupted() error {
 // Rows adds a section to the digest and calls fn with each row. It skips checkpoints, which are read
 // along with the journal.
 func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte) error) error {
-	c.Digest.section(s)
+	c.Digest.beginSection(s)
 	return c.View.Rows(o.ID, s, func(key, row []byte) (bool, error) {
 		if err := c.Interrupted(); err != nil {
 			return false, err
@@ -90,7 +90,7 @@ func (c *Scan) Rows(o *Organization, s posting.RowKind, fn func(key, row []byte)
 		if s == posting.KVs && store.IsCheckpoint(store.KVKey(key)) {
 			return true, nil
 		}
-		c.Digest.row(key, row)
+		c.Digest.addRow(key, row)
 		return true, fn(key, row)
 	})
 }

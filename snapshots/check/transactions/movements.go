@@ -88,10 +88,10 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 	histories := c.organization.Histories
 	moved := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
-		r := scan.Refund{Before: h.Refunds, Fingerprint: fingerprint}
+		r := scan.Refund{Previous: h.Refunds, Fingerprint: fingerprint}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
-		r.Fees = onFees(e.Entry.Postings)
-		r.Dest = onDestination(e.Entry.Postings)
+		r.Fees = feesAmount(e.Entry.Postings)
+		r.Dest = destinationAmount(e.Entry.Postings)
 		h.Refunds = histories.Refunds.Add(r)
 		if total, err := moved.Refunded.Add(r.Provider); err != nil || moved.Captured.Less(total) {
 			c.EventFault(c.organization.ID, e, "more is refunded than was captured")
@@ -145,14 +145,14 @@ func (c *Check) addTo(sum *money.Amount, amount money.Amount, e *ledger.Event) {
 	*sum = total
 }
 
-// onFees returns the amount that an entry moves on the fees account.
-func onFees(postings []ledger.Posting) money.Amount {
+// feesAmount returns the amount that an entry moves on the fees account.
+func feesAmount(postings []ledger.Posting) money.Amount {
 	return scan.SumOf(postings, func(p *ledger.Posting) bool { return p.Account == ledger.Fees }).Abs
 }
 
-// onDestination returns the amount that an entry moves between the exchange position and an
+// destinationAmount returns the amount that an entry moves between the exchange position and an
 // asset other than the provider's; zero if nothing is converted.
-func onDestination(postings []ledger.Posting) money.Amount {
+func destinationAmount(postings []ledger.Posting) money.Amount {
 	var source money.Asset
 	for i := range postings {
 		if strings.HasPrefix(string(postings[i].Account), scan.ProviderPrefix) {

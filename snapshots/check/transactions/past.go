@@ -25,7 +25,7 @@ type Past struct {
 // the store does not determine what they were.
 var notStored = []struct {
 	members []string
-	when    func(p *Past) bool
+	applies func(p *Past) bool
 }{
 	// The address of the payer's page contains a token, and most callers do not get the address.
 	{[]string{"widget_url"}, func(p *Past) bool { return p.Status == payment.Created && p.Stored.Hosted }},
@@ -71,7 +71,7 @@ var notStored = []struct {
 // NotStored returns the members that are not compared with the response.
 func (p *Past) NotStored() (names []string) {
 	for _, exception := range notStored {
-		if exception.when(p) {
+		if exception.applies(p) {
 			names = append(names, exception.members...)
 		}
 	}

@@ -150,8 +150,8 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 		next := total.add(p, &costs, settled, refund)
 		parts = append(parts, refundPart{next.part.amount, next.part.fee, refund.State})
 		switch {
-		case next.wrong != "":
-			report("%s", next.wrong)
+		case next.fault != "":
+			report("%s", next.fault)
 		case refund.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
 			report("returns its money in another way than it came")
 		}
@@ -187,7 +187,7 @@ func (t *refundSum) init() { t.amount, t.fee, t.dest = new(big.Int), new(big.Int
 type nextRefund struct {
 	refundSum
 	part  refundSum
-	wrong string // what is wrong with the refund; empty: nothing
+	fault string // what is wrong with the refund; empty: nothing
 }
 
 // add returns the sum after one more refund, whose amounts are those of its entry.
@@ -205,9 +205,9 @@ func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refun
 	}
 	switch {
 	case next.fee.Cmp(refundedFee(p, costs.Fee, next.amount, settled)) != 0:
-		next.wrong = "returns another part of its fee than its refunds make"
+		next.fault = "returns another part of its fee than its refunds make"
 	case crosses(p, costs.Merchant) && next.dest.Cmp(convert(p, partnerPart)) != 0:
-		next.wrong = "converts another part back than its refunds make"
+		next.fault = "converts another part back than its refunds make"
 	}
 	return next
 }
