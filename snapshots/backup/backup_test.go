@@ -83,9 +83,9 @@ func TestRestoredStoreEqualsTheBackedUpStore(t *testing.T) {
 		server := fixture.Start(t, w)
 		backups := t.TempDir()
 		saved := saveBackup(server, backups)
-		n, _ := server.Journal.LastGroup()
-		if saved.Header.Group != n || saved.Header.Kind() != "full" {
-			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, n)
+		lastGroup, _ := server.Journal.LastGroup()
+		if saved.Header.Group != lastGroup || saved.Header.Kind() != "full" {
+			t.Errorf("the backup is %s, of group %d, and the store has %d", saved.Header.Kind(), saved.Header.Group, lastGroup)
 		}
 		server.Close()
 		dir, result := restoreTo(t, saved.Path, "", fixture.Keyring(t, w.Dir))
@@ -163,9 +163,9 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	restored := *w
 	restored.Dir = dir
 	server = openAt(t, &restored, saved.Header.TakenAt)
-	made := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
-	if made.Status != payment.Charged {
-		t.Errorf("a payment after the restore is %v", made.Status)
+	paid := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 4_200, "after the restore")
+	if paid.Status != payment.Charged {
+		t.Errorf("a payment after the restore is %v", paid.Status)
 	}
 	next := saveBackup(server, backups)
 	if next.Header.Since == nil || next.Header.Since.ID != saved.Header.ID || next.Header.Group <= saved.Header.Group {
@@ -173,8 +173,8 @@ func TestServerContinuesOnARestoredStore(t *testing.T) {
 	}
 	server.Close()
 	want := digestOf(t, dir)
-	again, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
-	if digestOf(t, again) != want {
+	secondDir, _ := restoreTo(t, next.Path, "", fixture.Keyring(t, w.Dir))
+	if digestOf(t, secondDir) != want {
 		t.Error("the second restore means something else")
 	}
 }
@@ -302,12 +302,12 @@ func backUpChainOf(t testing.TB, layout int) (dir string, full, increment backup
 // the restore leaves no files behind.
 func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string) {
 	t.Helper()
-	place := t.TempDir()
-	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	parent := t.TempDir()
+	_, err := backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(parent, "data"), Keyring: keys, Log: fixture.NoLog})
 	if err == nil || !strings.Contains(err.Error(), wantText) {
 		t.Errorf("a restore says %v, want something with %q", err, wantText)
 	}
-	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)
 	}
 	if _, err := backup.Verify(t.Context(), from, time.Time{}, keys); err == nil || !strings.Contains(err.Error(), wantText) {
@@ -317,16 +317,16 @@ func wantRefused(t *testing.T, from string, keys backup.Sealer, wantText string)
 
 func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 	dir, full, increment, keys := backUpChain(t)
-	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	otherKeys, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
-	wantRefused(t, full.Path, other, "made with another keyring")
-	wantRefused(t, dir, other, "made with another keyring")
+	wantRefused(t, full.Path, otherKeys, "made with another keyring")
+	wantRefused(t, dir, otherKeys, "made with another keyring")
 
-	ofOtherStore, _, _, _ := backUpChainOf(t, fixture.Paged)
-	moved := filepath.Join(ofOtherStore, filepath.Base(increment.Path))
-	fixture.Must(t, os.Link(increment.Path, moved))
-	wantRefused(t, moved, keys, "needs backup "+full.Header.ID)
-	wantRefused(t, ofOtherStore, keys, "backups of several stores")
+	otherDir, _, _, _ := backUpChainOf(t, fixture.Paged)
+	foreignIncrement := filepath.Join(otherDir, filepath.Base(increment.Path))
+	fixture.Must(t, os.Link(increment.Path, foreignIncrement))
+	wantRefused(t, foreignIncrement, keys, "needs backup "+full.Header.ID)
+	wantRefused(t, otherDir, keys, "backups of several stores")
 	fixture.Must(t, os.Rename(full.Path, filepath.Join(t.TempDir(), "away")))
 	wantRefused(t, increment.Path, keys, "which is not in the same directory")
 	wantRefused(t, t.TempDir(), keys, "there is no backup in it")
@@ -334,13 +334,13 @@ func TestBackupWithOtherKeysOrOfAnotherChainIsRefused(t *testing.T) {
 
 func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
-	place := filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.MkdirAll(filepath.Join(place, "something"), 0o700))
-	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
+	target := filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.MkdirAll(filepath.Join(target, "something"), 0o700))
+	cfg := backup.RestoreConfig{From: dir, Data: target, Keyring: keys, Log: fixture.NoLog}
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, backup.ErrNotEmpty) {
 		t.Errorf("a restore over something: %v", err)
 	}
-	fixture.Must(t, os.Remove(filepath.Join(place, "something")))
+	fixture.Must(t, os.Remove(filepath.Join(target, "something")))
 	if _, err := backup.Restore(t.Context(), cfg); err != nil {
 		t.Errorf("a restore into an empty directory: %v", err)
 	}
@@ -354,18 +354,18 @@ func TestRestoreNeedsAnEmptyDirectory(t *testing.T) {
 // still running.
 func TestNextRestoreReplacesAnUnfinishedOne(t *testing.T) {
 	dir, _, _, keys := backUpChain(t)
-	place := filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.MkdirAll(filepath.Join(place+backup.Restoring, "store.new"), 0o700))
-	fixture.Must(t, os.WriteFile(filepath.Join(place+backup.Restoring, store.UnfinishedName), nil, 0o600))
-	cfg := backup.RestoreConfig{From: dir, Data: place, Keyring: keys, Log: fixture.NoLog}
-	unlock := lock(t, place+backup.Restoring)
+	target := filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.MkdirAll(filepath.Join(target+backup.Restoring, "store.new"), 0o700))
+	fixture.Must(t, os.WriteFile(filepath.Join(target+backup.Restoring, store.UnfinishedName), nil, 0o600))
+	cfg := backup.RestoreConfig{From: dir, Data: target, Keyring: keys, Log: fixture.NoLog}
+	unlock := lock(t, target+backup.Restoring)
 	if _, err := backup.Restore(t.Context(), cfg); !errors.Is(err, store.ErrLocked) {
 		t.Errorf("a restore beside another: %v", err)
 	}
 	unlock()
 	_, err := backup.Restore(t.Context(), cfg)
 	fixture.Must(t, err)
-	if _, err := os.Stat(place + backup.Restoring); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(target + backup.Restoring); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the place of work is still there: %v", err)
 	}
 }
@@ -390,13 +390,13 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	server := fixture.Start(t, w)
 	backups := backupService(server)
 	dir := t.TempDir()
-	_, fullOfOther, _, _ := backUpChainOf(t, fixture.Paged)
-	ofOtherStore := filepath.Join(dir, filepath.Base(fullOfOther.Path))
-	fixture.Must(t, os.Link(fullOfOther.Path, ofOtherStore))
+	_, foreignBackup, _, _ := backUpChainOf(t, fixture.Paged)
+	foreignPath := filepath.Join(dir, filepath.Base(foreignBackup.Path))
+	fixture.Must(t, os.Link(foreignBackup.Path, foreignPath))
 	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)
 	fixture.Must(t, os.WriteFile(spoiled, []byte("no backup"), 0o600))
 	var saved []string
-	take := func() {
+	takeBackup := func() {
 		t.Helper()
 		server.Advance(time.Second)
 		s, err := backups.Save(dir)
@@ -404,9 +404,9 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		saved = append(saved, s.Path)
 	}
 	for range 30 { // 24 backups of one chain, then 6 of the next chain
-		take()
+		takeBackup()
 	}
-	left := func() (n []int) {
+	remaining := func() (n []int) {
 		for i, path := range saved {
 			if _, err := os.Stat(path); err == nil {
 				n = append(n, i)
@@ -415,22 +415,22 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		return n
 	}
 	for _, step := range []struct {
-		keep int
-		left []int
+		keep      int
+		remaining []int
 	}{
-		{8, upTo(0, 30)}, // two of the 8 are in the first chain and need all backups before them
-		{6, upTo(24, 30)},
-		{1, upTo(24, 30)},
+		{8, intRange(0, 30)}, // two of the 8 are in the first chain and need all backups before them
+		{6, intRange(24, 30)},
+		{1, intRange(24, 30)},
 	} {
 		_, err := backups.Prune(dir, step.keep)
 		fixture.Must(t, err)
-		if got := left(); !slices.Equal(got, step.left) {
-			t.Errorf("keeping %d left %v, want %v", step.keep, got, step.left)
+		if got := remaining(); !slices.Equal(got, step.remaining) {
+			t.Errorf("keeping %d left %v, want %v", step.keep, got, step.remaining)
 		}
 	}
 	backups.Close()
 	server.Close()
-	for _, path := range []string{ofOtherStore, spoiled} {
+	for _, path := range []string{foreignPath, spoiled} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}
@@ -438,9 +438,9 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	restoreTo(t, saved[len(saved)-1], "", fixture.Keyring(t, w.Dir))
 }
 
-// upTo returns the numbers from the first to the one before the last.
-func upTo(from, to int) (n []int) {
-	for i := from; i < to; i++ {
+// intRange returns the numbers from first to end-1.
+func intRange(first, end int) (n []int) {
+	for i := first; i < end; i++ {
 		n = append(n, i)
 	}
 	return n
@@ -448,21 +448,21 @@ func upTo(from, to int) (n []int) {
 
 // A restore removes from the simulator's log exactly the calls that were made after the backup began.
 func TestRestoreRemovesLaterCallsFromTheSimulatorLog(t *testing.T) {
-	w, copied := fixture.Copy(t), fixture.Copy(t)
-	log := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
-	want, err := os.ReadFile(log(w))
+	w, laterStore := fixture.Copy(t), fixture.Copy(t)
+	logPath := func(w *fixture.Store) string { return filepath.Join(w.Dir, "simulator.log") }
+	want, err := os.ReadFile(logPath(w))
 	fixture.Must(t, err)
-	server := fixture.Start(t, copied)
+	server := fixture.Start(t, laterStore)
 	server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 1_000, "later")
 	server.Create(w.SecondDemo, payment.Payment, "4000000000000002", 1_000, "later")
 	server.Advance(time.Hour) // the server asks the provider about the payments that wait for it, and books them
 	server.Close()
-	grown, err := os.ReadFile(log(copied))
+	laterLog, err := os.ReadFile(logPath(laterStore))
 	fixture.Must(t, err)
-	if !bytes.HasPrefix(grown, want) || len(grown) == len(want) {
+	if !bytes.HasPrefix(laterLog, want) || len(laterLog) == len(want) {
 		t.Fatal("the later log is not the earlier one and more")
 	}
-	fixture.Must(t, os.WriteFile(log(w), append(grown, `{"torn":`...), 0o600))
+	fixture.Must(t, os.WriteFile(logPath(w), append(laterLog, `{"torn":`...), 0o600))
 	j := fixture.OpenJournal(t, w, fixedClock{}, nil)
 	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
 	saved, err := backups.Save(t.TempDir())

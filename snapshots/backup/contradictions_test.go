@@ -25,18 +25,18 @@ import (
 // sealer is a backup.Sealer that changes the plaintext before sealing it, or the sealed bytes afterwards.
 type sealer struct {
 	backup.Sealer
-	before func(plaintext, context []byte) []byte // nil: the plaintext is not changed
-	after  func(sealed, context []byte) []byte    // nil: the sealed bytes are not changed
+	changePlaintext func(plaintext, context []byte) []byte // nil: the plaintext is not changed
+	changeSealed    func(sealed, context []byte) []byte    // nil: the sealed bytes are not changed
 }
 
 // Seal implements backup.Sealer.
 func (s sealer) Seal(plaintext, context []byte) ([]byte, error) {
-	if s.before != nil {
-		plaintext = s.before(plaintext, context)
+	if s.changePlaintext != nil {
+		plaintext = s.changePlaintext(plaintext, context)
 	}
 	sealed, err := s.Sealer.Seal(plaintext, context)
-	if s.after != nil {
-		sealed = s.after(sealed, context)
+	if s.changeSealed != nil {
+		sealed = s.changeSealed(sealed, context)
 	}
 	return sealed, err
 }
@@ -48,7 +48,7 @@ func isManifestContext(context []byte) bool {
 
 // changingManifest returns a sealer that changes the manifest before sealing it.
 func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Manifest)) backup.Sealer {
-	return sealer{Sealer: keys, before: func(plaintext, context []byte) []byte {
+	return sealer{Sealer: keys, changePlaintext: func(plaintext, context []byte) []byte {
 		if !isManifestContext(context) {
 			return plaintext
 		}
@@ -63,14 +63,14 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 
 // writeBackup writes a backup to a file, sealed with keys. claim changes the backup's header first; nil: the
 // header stays as it is.
-func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, claim func(*backup.Header)) string {
+func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, changeHeader func(*backup.Header)) string {
 	server.T.Helper()
 	service := backup.New(backup.Options{Journal: server.Journal, Keyring: keys, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
 	b, err := service.Begin(base)
 	fixture.Must(server.T, err)
 	defer b.Close()
-	if claim != nil {
-		b.ChangeHeader(claim)
+	if changeHeader != nil {
+		b.ChangeHeader(changeHeader)
 	}
 	f, err := os.CreateTemp(dir, "*"+backup.Suffix)
 	fixture.Must(server.T, err)
@@ -92,22 +92,22 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 		"journals do not end where its":      func(m *backup.Manifest) { m.Heads[0].Organization = "3d560634-e283-41f4-8987-8974726a90a5" },
 	} {
 		path := writeBackup(server, t.TempDir(), changingManifest(t, keys, change), nil, nil)
-		if place, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
+		if parent, err := tryRestore(t, path, keys); err == nil || !strings.Contains(err.Error(), wantText) {
 			t.Errorf("a restore says %v, want something with %q", err, wantText)
-		} else if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+		} else if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
 			t.Errorf("the restore left %v, %v", entries, err)
 		}
 	}
-	for _, claim := range []func(*backup.Header){
+	for _, changeHeader := range []func(*backup.Header){
 		func(b *backup.Header) { b.Group++ },
 		func(b *backup.Header) { b.GroupHash = strings.Repeat("0", 64) },
 	} {
-		wantRefused(t, writeBackup(server, t.TempDir(), keys, nil, claim), keys, "its rows end with group")
+		wantRefused(t, writeBackup(server, t.TempDir(), keys, nil, changeHeader), keys, "its rows end with group")
 	}
-	newer := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
-	wantRefused(t, writeBackup(server, t.TempDir(), newer, nil, nil), keys, store.ErrNewerSchema.Error())
-	older := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
-	wantRefused(t, writeBackup(server, t.TempDir(), older, nil, nil), keys, store.ErrOlderSchema.Error())
+	newerSchema := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema++ })
+	wantRefused(t, writeBackup(server, t.TempDir(), newerSchema, nil, nil), keys, store.ErrNewerSchema.Error())
+	olderSchema := changingManifest(t, keys, func(m *backup.Manifest) { m.Schema-- })
+	wantRefused(t, writeBackup(server, t.TempDir(), olderSchema, nil, nil), keys, store.ErrOlderSchema.Error())
 	otherHeader := changingManifest(t, keys, func(m *backup.Manifest) { m.Header.TakenAt = m.Header.TakenAt.Add(time.Second) })
 	wantRefused(t, writeBackup(server, t.TempDir(), otherHeader, nil, nil), keys, "its header is not the one of its manifest")
 	path := writeBackup(server, t.TempDir(), keys, nil, func(b *backup.Header) { b.Version++ })
@@ -115,11 +115,11 @@ func TestBackupWhoseManifestContradictsItsRowsIsNotRestored(t *testing.T) {
 }
 
 // tryRestore restores into a new directory, which it returns.
-func tryRestore(t *testing.T, from string, keys backup.Sealer) (place string, err error) {
+func tryRestore(t *testing.T, from string, keys backup.Sealer) (parent string, err error) {
 	t.Helper()
-	place = t.TempDir()
-	_, err = backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
-	return place, err
+	parent = t.TempDir()
+	_, err = backup.Restore(t.Context(), backup.RestoreConfig{From: from, Data: filepath.Join(parent, "data"), Keyring: keys, Log: fixture.NoLog})
+	return parent, err
 }
 
 // An increment has only the rows that were written after one group. It is not restored if the backup that it
@@ -152,12 +152,12 @@ func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 	if _, err := backup.Verify(t.Context(), saved.Path, time.Time{}, keys); err != nil {
 		t.Errorf("a whole backup: %v", err)
 	}
-	place := t.TempDir()
-	result, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(place, "data"), Keyring: keys, Log: fixture.NoLog})
+	parent := t.TempDir()
+	result, err := backup.Restore(t.Context(), backup.RestoreConfig{From: saved.Path, Data: filepath.Join(parent, "data"), Keyring: keys, Log: fixture.NoLog})
 	if err == nil || !strings.Contains(err.Error(), "the checker found the restored store broken") || result == nil || !result.Report.Broken() {
 		t.Errorf("a restore of a broken store: %+v, %v", result, err)
 	}
-	if entries, err := os.ReadDir(place); err != nil || len(entries) > 0 {
+	if entries, err := os.ReadDir(parent); err != nil || len(entries) > 0 {
 		t.Errorf("the restore left %v, %v", entries, err)
 	}
 }
@@ -166,11 +166,11 @@ func TestBackupOfABrokenStoreIsNotRestored(t *testing.T) {
 // end.
 func TestReadingABackupWithWrongKeysCanBeInterrupted(t *testing.T) {
 	_, full, _, _ := backUpChain(t)
-	other, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
+	otherKeys, err := secret.CreateKeyring(filepath.Join(t.TempDir(), "keyring"), rand.Reader)
 	fixture.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := backup.Verify(ctx, full.Path, time.Time{}, other); !errors.Is(err, context.Canceled) {
+	if _, err := backup.Verify(ctx, full.Path, time.Time{}, otherKeys); !errors.Is(err, context.Canceled) {
 		t.Errorf("an interrupted verification: %v", err)
 	}
 }
@@ -180,13 +180,13 @@ func TestBackupThatCannotBeReadBackGetsNoName(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	defer server.Close()
 	dir := t.TempDir()
-	spoils := sealer{Sealer: fixture.Keyring(t, server.Dir), after: func(sealed, context []byte) []byte {
+	spoilingSealer := sealer{Sealer: fixture.Keyring(t, server.Dir), changeSealed: func(sealed, context []byte) []byte {
 		if !isManifestContext(context) {
 			sealed[len(sealed)/2] ^= 1
 		}
 		return sealed
 	}}
-	backups := backup.New(backup.Options{Journal: server.Journal, Keyring: spoils, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: server.Journal, Keyring: spoilingSealer, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})
 	if _, err := backups.Save(dir); err == nil || !strings.Contains(err.Error(), "the backup is damaged: part 1 does not open") {
 		t.Errorf("a backup that was spoiled: %v", err)
 	}

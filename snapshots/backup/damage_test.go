@@ -43,17 +43,17 @@ func TestFlippedBitAnywhereInABackupIsDetected(t *testing.T) {
 	random := fixture.Rand(t)
 	dir := t.TempDir()
 	for index, l := range chain {
-		places := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
-		for at := int64(0); at < l.Size; at += 1 + random.Int64N(l.Size/40) {
-			places = append(places, at)
+		offsets := []int64{0, 8, 9, 13, 20, l.Size - 1, l.Size - 32, l.Size - 36, l.Size - 41}
+		for offset := int64(0); offset < l.Size; offset += 1 + random.Int64N(l.Size/40) {
+			offsets = append(offsets, offset)
 		}
-		for _, at := range places {
-			alterBackup(t, dir, chain, index, func(b []byte) []byte { b[at] ^= 1 << random.IntN(8); return b })
+		for _, offset := range offsets {
+			alterBackup(t, dir, chain, index, func(b []byte) []byte { b[offset] ^= 1 << random.IntN(8); return b })
 			if _, err := backup.Verify(t.Context(), filepath.Join(dir, filepath.Base(increment.Path)), time.Time{}, keys); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found", index, offset, l.Size)
 			}
 			if _, err := backup.CheckTransfer(t.Context(), filepath.Join(dir, filepath.Base(l.Path))); err == nil {
-				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, at, l.Size)
+				t.Errorf("backup %d: a bit flipped at %d of %d is not found without keys", index, offset, l.Size)
 			}
 		}
 	}
@@ -101,10 +101,10 @@ func TestKilledBackupLeavesNoFileWithABackupName(t *testing.T) {
 		t.Errorf("one that is being written was removed: %v", err)
 	}
 	fixture.Must(t, f.Close())
-	left := filepath.Join(dir, ".mizan-123.unfinished")
-	fixture.Must(t, os.WriteFile(left, []byte("mizanBK1"), 0o600))
+	unfinished := filepath.Join(dir, ".mizan-123.unfinished")
+	fixture.Must(t, os.WriteFile(unfinished, []byte("mizanBK1"), 0o600))
 	fixture.Must(t, backup.RemoveUnfinished(dir))
-	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(unfinished); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("what a kill left is still there: %v", err)
 	}
 	saved := saveBackup(server, dir)

@@ -42,10 +42,10 @@ func TestBackupMayHaveAnyFileName(t *testing.T) {
 func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	server := fixture.Start(t, fixture.Copy(t))
 	backups, dir := backupService(server), t.TempDir()
-	kept := filepath.Join(dir, "before the migration")
+	renamedPath := filepath.Join(dir, "before the migration")
 	first, err := backups.Save(dir)
 	fixture.Must(t, err)
-	fixture.Must(t, os.Rename(first.Path, kept))
+	fixture.Must(t, os.Rename(first.Path, renamedPath))
 	server.Advance(time.Second)
 	last, err := backups.Save(dir)
 	fixture.Must(t, err)
@@ -56,7 +56,7 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 	fixture.Must(t, err)
 	backups.Close()
 	server.Close()
-	if _, err := os.Stat(kept); err != nil {
+	if _, err := os.Stat(renamedPath); err != nil {
 		t.Errorf("the backup with a name of its own: %v", err)
 	}
 	if _, err := backup.Verify(t.Context(), last.Path, time.Time{}, fixture.Keyring(t, server.Dir)); err != nil {
@@ -67,12 +67,12 @@ func TestPruneKeepsBackupsWithOtherNames(t *testing.T) {
 // A backup of an empty store may be in one directory with the backups of any store. Backups of two stores
 // that are not empty are refused.
 func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
-	one, _, _, keys := backUpChainOf(t, fixture.Buffered)
-	two, _, _, _ := backUpChainOf(t, fixture.Paged)
-	empty := t.TempDir()
-	j, err := posting.Open(posting.Options{Store: fixture.Options(empty), Clock: fixedClock{}, Log: fixture.NoLog})
+	firstDir, _, _, keys := backUpChainOf(t, fixture.Buffered)
+	secondDir, _, _, _ := backUpChainOf(t, fixture.Paged)
+	emptyStore := t.TempDir()
+	j, err := posting.Open(posting.Options{Store: fixture.Options(emptyStore), Clock: fixedClock{}, Log: fixture.NoLog})
 	fixture.Must(t, err)
-	backups := backup.New(backup.Options{Journal: j, Keyring: keys, Clock: earlierClock{}, Data: empty, Log: fixture.NoLog})
+	backups := backup.New(backup.Options{Journal: j, Keyring: keys, Clock: earlierClock{}, Data: emptyStore, Log: fixture.NoLog})
 	dir := t.TempDir()
 	saved, err := backups.Save(dir)
 	fixture.Must(t, err)
@@ -81,13 +81,13 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 	if saved.Header.Group != 0 || saved.Header.Store != "" {
 		t.Fatalf("a backup of nothing is %+v", saved.Header)
 	}
-	for _, from := range []string{one, two} {
+	for _, from := range []string{firstDir, secondDir} {
 		files, err := os.ReadDir(from)
 		fixture.Must(t, err)
 		for _, f := range files {
 			fixture.Must(t, os.Link(filepath.Join(from, f.Name()), filepath.Join(dir, f.Name())))
 		}
-		if from == two {
+		if from == secondDir {
 			break
 		}
 		if result, err := backup.Verify(t.Context(), dir, time.Time{}, keys); err != nil || result.Used != 2 {
@@ -95,8 +95,8 @@ func TestDirectoryWithBackupsOfSeveralStoresIsRefused(t *testing.T) {
 		}
 	}
 	wantRefused(t, dir, keys, "backups of several stores")
-	empty, _ = restoreTo(t, saved.Path, "", keys)
-	if digestOf(t, empty) == [32]byte{} {
+	emptyStore, _ = restoreTo(t, saved.Path, "", keys)
+	if digestOf(t, emptyStore) == [32]byte{} {
 		t.Error("a store without groups is restored as nothing")
 	}
 }
@@ -249,8 +249,8 @@ func TestScheduleTakesAndPrunesBackups(t *testing.T) {
 // A restore follows a link to its target, and removes nothing that it has not created.
 func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 	from, _, _, keys := backUpChain(t)
-	place := t.TempDir()
-	disk, data := filepath.Join(place, "disk"), filepath.Join(place, "data")
+	parent := t.TempDir()
+	disk, data := filepath.Join(parent, "disk"), filepath.Join(parent, "data")
 	fixture.Must(t, os.MkdirAll(filepath.Join(disk, "mizan"), 0o700))
 	fixture.Must(t, os.Symlink(filepath.Join(disk, "mizan"), data))
 	cfg := backup.RestoreConfig{From: from, Data: data, Keyring: keys, Log: fixture.NoLog}
@@ -260,9 +260,9 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 		t.Errorf("nothing is where the link leads: %v", err)
 	}
 
-	precious := filepath.Join(place, "precious")
+	precious := filepath.Join(parent, "precious")
 	fixture.Must(t, os.MkdirAll(filepath.Join(precious, "something"), 0o700))
-	cfg.Data = filepath.Join(place, "other")
+	cfg.Data = filepath.Join(parent, "other")
 	fixture.Must(t, os.Symlink(precious, cfg.Data+backup.Restoring))
 	if _, err := backup.Restore(t.Context(), cfg); err == nil {
 		t.Error("a restore was at work where a link leads")
@@ -286,15 +286,15 @@ func TestRestoreIntoAMountPointIsRefused(t *testing.T) {
 func TestFilesBesideTheStoreAreRestored(t *testing.T) {
 	w := fixture.Copy(t)
 	server := fixture.Start(t, w)
-	clock, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
-	fixture.Must(t, os.WriteFile(clock, []byte("one"), 0o600))
+	clockPath, keys := filepath.Join(w.Dir, "clock"), fixture.Keyring(t, w.Dir)
+	fixture.Must(t, os.WriteFile(clockPath, []byte("one"), 0o600))
 	dir := t.TempDir()
 	full := saveBackup(server, dir)
-	fixture.Must(t, os.WriteFile(clock, []byte("another"), 0o600))
+	fixture.Must(t, os.WriteFile(clockPath, []byte("another"), 0o600))
 	base := full.Header.Base()
 	b, err := backupService(server).Begin(&base)
 	fixture.Must(t, err)
-	f, err := os.OpenFile(clock, os.O_APPEND|os.O_WRONLY, 0)
+	f, err := os.OpenFile(clockPath, os.O_APPEND|os.O_WRONLY, 0)
 	fixture.Must(t, err)
 	_, err = f.WriteString(", and more")
 	fixture.Must(t, errors.Join(err, f.Close()))

@@ -74,12 +74,12 @@ func TestUnfinishedRestoreCannotBeOpened(t *testing.T) {
 
 // A target that can't become a data directory is refused before anything is read.
 func TestRestoreToAnUnusableTargetIsRefusedAtOnce(t *testing.T) {
-	place := t.TempDir()
-	file, link := filepath.Join(place, "file"), filepath.Join(place, "link")
+	parent := t.TempDir()
+	file, link := filepath.Join(parent, "file"), filepath.Join(parent, "link")
 	fixture.Must(t, os.WriteFile(file, nil, 0o600))
-	fixture.Must(t, os.Symlink(filepath.Join(place, "absent"), link))
-	for _, data := range []string{file, link, filepath.Join(file, "data"), filepath.Join(place, "none", "data"), "/proc"} {
-		cfg := backup.RestoreConfig{From: filepath.Join(place, "no backup"), Data: data, Log: fixture.NoLog}
+	fixture.Must(t, os.Symlink(filepath.Join(parent, "absent"), link))
+	for _, data := range []string{file, link, filepath.Join(file, "data"), filepath.Join(parent, "none", "data"), "/proc"} {
+		cfg := backup.RestoreConfig{From: filepath.Join(parent, "no backup"), Data: data, Log: fixture.NoLog}
 		var target *backup.TargetError
 		if _, err := backup.Restore(t.Context(), cfg); !errors.As(err, &target) {
 			t.Errorf("%s: %v, want a *TargetError", data, err)

@@ -44,7 +44,7 @@ func verifyBackup(t testing.TB, from string, keys backup.Sealer) (*backup.Restor
 // Before a schedule takes an increment, it reads all backups that the increment needs. If one of them has
 // been damaged, the schedule takes a full backup instead.
 func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
-	for name, damaged := range map[string]int{"the newest backup": 1, "its base": 0} {
+	for name, damagedIndex := range map[string]int{"the newest backup": 1, "its base": 0} {
 		t.Run(name, func(t *testing.T) {
 			server := fixture.Start(t, fixture.Copy(t))
 			dir := t.TempDir()
@@ -52,15 +52,15 @@ func TestScheduleTakesAFullBackupAfterADamagedOne(t *testing.T) {
 			if chain[1].Header.Since == nil {
 				t.Fatal("the second backup is no increment")
 			}
-			flipBit(t, chain[damaged].Path)
+			flipBit(t, chain[damagedIndex].Path)
 			server.Advance(time.Second)
 			next := saveBackup(server, dir)
 			if next.Header.Since != nil {
 				t.Errorf("the next backup rests on %+v", next.Header.Since)
 			}
 			server.Advance(time.Second)
-			if again := saveBackup(server, dir); again.Header.Since == nil || again.Header.Since.ID != next.Header.ID {
-				t.Errorf("the one after it is %+v, want an increment to it", again.Header)
+			if increment := saveBackup(server, dir); increment.Header.Since == nil || increment.Header.Since.ID != next.Header.ID {
+				t.Errorf("the one after it is %+v, want an increment to it", increment.Header)
 			}
 			server.Close()
 			_, err := verifyBackup(t, dir, fixture.Keyring(t, server.Dir))
@@ -99,9 +99,9 @@ func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 func TestTruncatedBackupMattersOnlyIfNeeded(t *testing.T) {
 	dir, _, increment, keys := backUpChain(t)
 	server := openAt(t, fixture.Copy(t), increment.Header.TakenAt.Add(time.Hour))
-	other := saveBackup(server, t.TempDir())
+	laterBackup := saveBackup(server, t.TempDir())
 	server.Close()
-	content, err := os.ReadFile(other.Path)
+	content, err := os.ReadFile(laterBackup.Path)
 	fixture.Must(t, err)
 	newest := filepath.Join(dir, "newest.backup")
 	fixture.Must(t, os.WriteFile(newest, firstHalf(content), 0o600))
@@ -188,11 +188,11 @@ func TestPipeIsNotABackup(t *testing.T) {
 		server.Advance(time.Second)
 		service := backupService(server)
 		_, err := service.SaveAndPrune(dir, 10)
-		if _, named := backup.ReadBase(ctx, pipe, nil); !errors.Is(named, backup.ErrChoice) {
-			err = errors.Join(err, errors.New("a pipe is taken for a backup"), named)
+		if _, pipeErr := backup.ReadBase(ctx, pipe, nil); !errors.Is(pipeErr, backup.ErrChoice) {
+			err = errors.Join(err, errors.New("a pipe is taken for a backup"), pipeErr)
 		}
-		_, read := backup.ReadBase(ctx, dir, nil)
-		ended <- errors.Join(err, read)
+		_, dirErr := backup.ReadBase(ctx, dir, nil)
+		ended <- errors.Join(err, dirErr)
 	}()
 	select {
 	case err := <-ended:

@@ -22,17 +22,17 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	w = fixture.Copy(t)
 	server := fixture.Start(t, w)
 	defer server.Close()
-	with := func(key string) (actors.Key, func(any) directoryactor.Answer) {
+	keyed := func(key string) (actors.Key, func(any) directoryactor.Answer) {
 		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
 			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
 		}
 	}
-	key, answer := with("make")
+	key, answer := keyed("make")
 	o, err := server.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, answer = with("change")
+	key, answer = keyed("change")
 	name := "Changed"
 	if _, err := server.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 	for name, c := range map[string]struct {
 		broken   []int
 		wantText string
-		corrupt  func(w *fixture.Store, made ledger.ID, p *fixture.Corrupter)
+		corrupt  func(w *fixture.Store, organization ledger.ID, p *fixture.Corrupter)
 	}{
 		"no fault":                  {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
@@ -59,21 +59,21 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 			p.Group.Delete(claim("admin/make"))
 			addClaim(p, w, "admin/other")
 		}},
-		"a key that made a partner of another organization": {[]int{4}, "", func(_ *fixture.Store, made ledger.ID, p *fixture.Corrupter) {
+		"a key that made a partner of another organization": {[]int{4}, "", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
 			_, rows := p.Rows(claim("admin/change"))
-			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(made)], made[:]...))
+			p.Group.Set(claim("admin/change"), append(rows[0][:len(rows[0])-len(organization)], organization[:]...))
 		}},
 		"an answer that is gone": {[]int{3, 4}, "", func(w *fixture.Store, _ ledger.ID, p *fixture.Corrupter) {
 			p.Group.Delete(store.KeyRecord(nil, w.FirstDemo.Org, adminReplySource("admin/change")))
 		}},
-		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, made ledger.ID, p *fixture.Corrupter) {
-			p.Record(made, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
+		"an answer that can't be read": {[]int{3}, "can't be read", func(_ *fixture.Store, organization ledger.ID, p *fixture.Corrupter) {
+			p.ChangeRecord(organization, adminReplySource("admin/make"), func(_ *store.Envelope, _ []byte) []byte { return []byte{9} })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, made := storeWithAdminKeys(t)
+			w, organization := storeWithAdminKeys(t)
 			if c.corrupt != nil {
-				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, made, p) })
+				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, organization, p) })
 			}
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, c.broken...)

@@ -38,81 +38,81 @@ func (a *shownAdminRecord) line(org ledger.ID, data string) string {
 
 // createShownRecords creates records of every kind that responses show in the first organization, with values in all
 // columns.
-func createShownRecords(t *testing.T, w *fixture.Store) (all map[string]*shownAdminRecord) {
+func createShownRecords(t *testing.T, w *fixture.Store) (records map[string]*shownAdminRecord) {
 	t.Helper()
 	server := fixture.Start(t, w)
 	defer server.Close()
 	ctx, org := t.Context(), w.FirstDemo.Org
-	all = make(map[string]*shownAdminRecord)
-	created := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
+	records = make(map[string]*shownAdminRecord)
+	add := func(name string, kind ledger.Kind, id ledger.ID, path string, record any, err error) {
 		t.Helper()
 		fixture.Must(t, err)
-		all[name] = &shownAdminRecord{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
+		records[name] = &shownAdminRecord{ledger.Source{Kind: kind, ID: id}, record, "POST", "/api/v1/" + path, 201}
 	}
 	o, err := server.Directory.CreateOrganization(ctx, directory.Organization{
 		Name: "Bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE"},
 	})
 	fixture.Must(t, err)
-	created("organization", ledger.Organization, o.ID, "organizations", o, nil)
+	add("organization", ledger.Organization, o.ID, "organizations", o, nil)
 
 	partner, err := server.Directory.CreatePartner(ctx, org, directory.Partner{
 		Name: "Shop", Login: "shop", Email: "a@shop.example", Lang: "ru", NotifyURL: "https://shop.example/hook", Secret: "s", Active: true,
 		Sources: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Overdraft: []directory.Overdraft{{Asset: fixture.USD, Amount: money.FromUint64(5)}},
 	}, []byte(goodPass))
 	fixture.Must(t, err)
-	created("partner", ledger.Partner, partner.ID, "partners", partner, nil)
+	add("partner", ledger.Partner, partner.ID, "partners", partner, nil)
 
 	terminal, err := server.Directory.CreateTerminal(ctx, org, directory.Terminal{
 		Partner: partner.Number, Name: "till", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true, MerchantAdapter: "own",
 		ProviderParams: []byte(`{"priority":3,"api_key":"hidden"}`), MerchantParams: []byte(`{"emails_to_notify":["a@shop.example"],"secret":"hidden"}`),
 	})
 	fixture.Must(t, err)
-	created("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
+	add("terminal", ledger.Terminal, terminal.ID, "terminal", terminal, nil)
 
 	key, err := server.Directory.CreateAPIKey(ctx, org, directory.APIKey{
 		Partner: partner.Number, Name: "till", Expires: ledger.MicrosOf(fixture.StartTime.AddDate(1, 0, 0)),
 	})
 	fixture.Must(t, err)
-	created("key", ledger.APIKey, key.ID, "api_keys", key, nil)
+	add("key", ledger.APIKey, key.ID, "api_keys", key, nil)
 
 	user, err := server.Directory.CreateUser(ctx, org, directory.User{
 		Login: "teller", Name: "C", Email: "c@shop.example", Roles: directory.Roles{directory.PartnerRole}, Partner: partner.Number, Active: true,
 	}, []byte(goodPass))
 	fixture.Must(t, err)
-	created("user", ledger.User, user.ID, "users", user, nil)
+	add("user", ledger.User, user.ID, "users", user, nil)
 
-	sum, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
+	volumeLimit, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
 		Partner: partner.Number, Terminal: terminal.ID, Kind: directory.DailyVolume, Type: directory.PaymentTerminal, Scope: directory.ScopeCard,
 		Asset: money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, MaxAmount: money.FromUint64(7), Active: true,
 	})
 	fixture.Must(t, err)
-	created("sum", ledger.Limit, sum.ID, "limits", sum, nil)
-	velocity, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
+	add("sum", ledger.Limit, volumeLimit.ID, "limits", volumeLimit, nil)
+	velocityLimit, err := server.Directory.CreateLimit(ctx, org, directory.Limit{
 		Partner: partner.Number, Kind: directory.Velocity, Scope: directory.ScopeIP, Asset: money.Asset{Env: money.Prod}, MaxCount: 5, Window: time.Hour, Active: true,
 	})
 	fixture.Must(t, err)
-	created("velocity", ledger.Limit, velocity.ID, "limits", velocity, nil)
+	add("velocity", ledger.Limit, velocityLimit.ID, "limits", velocityLimit, nil)
 
-	card, err := server.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
+	blockedCard, err := server.Directory.CreateBlock(ctx, org, directory.BlockDraft{Kind: directory.BlockCard, Value: strings.Repeat("a", directory.CardFingerprintLength), Masked: "424242******4242"})
 	fixture.Must(t, err)
-	created("card", ledger.Block, card.ID, "blocklist", card, nil)
+	add("card", ledger.Block, blockedCard.ID, "blocklist", blockedCard, nil)
 
-	out := directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(500), Reference: "out"}
-	bank, _, err := server.Directory.SettlePartner(ctx, org, w.FirstDemo.Partner, true, out)
+	outgoing := directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(500), Reference: "out"}
+	withBank, _, err := server.Directory.SettlePartner(ctx, org, w.FirstDemo.Partner, true, outgoing)
 	fixture.Must(t, err)
-	created("settlement with a bank", ledger.Settlement, bank.ID, fmt.Sprintf("partners/%d/settlements", w.FirstDemo.Partner), bank, nil)
+	add("settlement with a bank", ledger.Settlement, withBank.ID, fmt.Sprintf("partners/%d/settlements", w.FirstDemo.Partner), withBank, nil)
 	network := money.Network("tron")
-	week := directory.SettlementDraft{Currency: "USDT", Network: &network, Env: money.Prod, Amount: money.FromUint64(900), Reference: "week"}
-	collected, _, err := server.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), week)
+	weekly := directory.SettlementDraft{Currency: "USDT", Network: &network, Env: money.Prod, Amount: money.FromUint64(900), Reference: "week"}
+	withProvider, _, err := server.Directory.SettleProvider(ctx, org, w.ChargedPayment.Terminal, money.FromUint64(7), weekly)
 	fixture.Must(t, err)
-	created("settlement with a provider", ledger.Settlement, collected.ID, "terminal/"+w.ChargedPayment.Terminal.String()+"/settlements", collected, nil)
+	add("settlement with a provider", ledger.Settlement, withProvider.ID, "terminal/"+w.ChargedPayment.Terminal.String()+"/settlements", withProvider, nil)
 	opening := openingBalance(t, server, org)
-	all["opening balance"] = &shownAdminRecord{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
+	records["opening balance"] = &shownAdminRecord{ledger.Source{Kind: ledger.Settlement, ID: opening.ID}, opening, "GET", "/api/v1/settlements/" + opening.ID.String(), 200}
 
 	rate, err := server.Directory.PutRate(ctx, org, directory.Rate{From: "USD", To: "RUB", Value: parseRate(t, "90")})
 	fixture.Must(t, err)
-	all["rate"] = &shownAdminRecord{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
-	return all
+	records["rate"] = &shownAdminRecord{ledger.Source{Kind: ledger.Rate, ID: rate.ID}, rate, "PUT", "/api/v1/rates", 200}
+	return records
 }
 
 // openingBalance returns the opening balance of the sandbox's partner, which is in several assets.
@@ -138,20 +138,20 @@ func openingBalance(t *testing.T, server *fixture.Server, org ledger.ID) (openin
 }
 
 // differentValue returns a value that no record of the test has in the column, as responses show it.
-func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) string {
+func differentValue(t *testing.T, column *schema.Column, value json.RawMessage) string {
 	t.Helper()
 	switch {
-	case c.Kind == schema.KindBool:
+	case column.Kind == schema.KindBool:
 		return map[string]string{"true": "false", "false": "true"}[string(value)]
-	case c.Kind == schema.KindInteger || c.Kind == schema.KindSeq:
+	case column.Kind == schema.KindInteger || column.Kind == schema.KindSeq:
 		return "99999"
-	case c.Kind == schema.KindInstant:
+	case column.Kind == schema.KindInstant:
 		return `"2001-01-01T00:00:00.000000+00:00"`
-	case c.Kind == schema.KindID:
+	case column.Kind == schema.KindID:
 		return fmt.Sprintf("%q", uuid.New())
-	case c.Shape() == schema.TextList:
+	case column.Shape() == schema.TextList:
 		return `["99999"]`
-	case c.Shape() == schema.Document:
+	case column.Shape() == schema.Document:
 		return `{"a":99999}`
 	}
 	return `"99999"`
@@ -162,14 +162,14 @@ func differentValue(t *testing.T, c *schema.Column, value json.RawMessage) strin
 func (a *shownAdminRecord) alteredLines(t *testing.T, org ledger.ID) (columns []*schema.Column, lines []string) {
 	t.Helper()
 	var members map[string]json.RawMessage
-	fixture.Must(t, json.Unmarshal([]byte(fixture.Shown(a.source.Kind, a.record)), &members))
+	fixture.Must(t, json.Unmarshal([]byte(fixture.ShowRecord(a.source.Kind, a.record)), &members))
 	for _, c := range directory.Types[a.source.Kind].Shown() {
 		if _, shown := members[c.Name]; !shown || c.Secret || c.AbsentWhenNew {
 			continue
 		}
-		other := maps.Clone(members)
-		other[c.Name] = json.RawMessage(differentValue(t, c, members[c.Name]))
-		data, err := json.Marshal(other)
+		altered := maps.Clone(members)
+		altered[c.Name] = json.RawMessage(differentValue(t, c, members[c.Name]))
+		data, err := json.Marshal(altered)
 		fixture.Must(t, err)
 		columns, lines = append(columns, c), append(lines, a.line(org, string(data)))
 	}
@@ -189,7 +189,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
 	var sound []string
 	for _, a := range records {
-		sound = append(sound, a.line(org, fixture.Shown(a.source.Kind, a.record)))
+		sound = append(sound, a.line(org, fixture.ShowRecord(a.source.Kind, a.record)))
 	}
 	compared := make(map[*schema.Column]bool)
 	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
@@ -312,7 +312,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantReported(t, f.record, f.broken, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
-				p.Column(w.FirstDemo.Org, s, f.column, f.value)
+				p.ChangeColumn(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
 	}
@@ -326,7 +326,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			wantReported(t, f.record, []int{1, 3}, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
-				p.Record(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
+				p.ChangeRecord(w.FirstDemo.Org, s, func(e *store.Envelope, payload []byte) []byte {
 					f.change(e)
 					return payload
 				})
@@ -341,7 +341,7 @@ func wantReported(t *testing.T, record string, broken []int, wantText string, ch
 	w := fixture.Copy(t)
 	a := createShownRecords(t, w)[record]
 	w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w, a.source) })
-	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.Shown(a.source.Kind, a.record)))})
+	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.ShowRecord(a.source.Kind, a.record)))})
 	fixture.WantBroken(t, report, broken...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
 		if !strings.HasSuffix(detail, wantText) {

@@ -29,8 +29,8 @@ func eventsOf(t testing.TB, w *fixture.Store, org ledger.ID, id ledger.ID) (list
 		return true, nil
 	})
 	v.Close()
-	if closed := j.Close(); err != nil || closed != nil {
-		t.Fatal(err, closed)
+	if closeErr := j.Close(); err != nil || closeErr != nil {
+		t.Fatal(err, closeErr)
 	}
 	return list
 }
@@ -50,10 +50,10 @@ func enteredAt(t testing.TB, w *fixture.Store, r *payment.Record, status payment
 // Each field of a response is compared, even if the transaction now has another status than the response shows.
 func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 	w := fixture.Copy(t)
-	was := *w.ReversedPayment
-	was.Status, was.Failure, was.ReturnID, was.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
-	open := *w.ChargedPayment
-	open.Status, open.Finished, open.RRN = payment.Charging, 0, ""
+	chargedBefore := *w.ReversedPayment
+	chargedBefore.Status, chargedBefore.Failure, chargedBefore.ReturnID, chargedBefore.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
+	charging := *w.ChargedPayment
+	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
 	const instant = `"2026-09-03T10:15:31.000000+00:00"`
 	fields := map[string]string{ // field → a wrong value
 		"txid": `"order-l"`, "type": `"transfer"`, "error_description": `"card_expired"`, "amount": `"1"`, "amount_with_fee": `"2"`,
@@ -62,8 +62,8 @@ func TestEveryFieldOfAResponseIsCompared(t *testing.T) {
 		"error_code": `"expired_card"`, "payment_method": `{"type":"sbp"}`, "customer": `{"q":1}`,
 	}
 	for name, r := range map[string]*payment.Record{
-		"charged": w.ChargedPayment, "rejected": w.DeclinedPayment, "reversed": w.ReversedPayment, "charged before it was reversed": &was,
-		"charging before it was charged": &open,
+		"charged": w.ChargedPayment, "rejected": w.DeclinedPayment, "reversed": w.ReversedPayment, "charged before it was reversed": &chargedBefore,
+		"charging before it was charged": &charging,
 	} {
 		line := func(shown string) string { return fixture.CreateLine(w.FirstDemo.Org, 201, r, shown) }
 		lines := make(map[string]string)
@@ -105,12 +105,12 @@ func TestResponsesAreComparedAsJSON(t *testing.T) {
 
 func TestResponseMustShowTheRequestedRecord(t *testing.T) {
 	w := fixture.Copy(t)
-	get := func(id ledger.ID, shown string) string {
+	getLine := func(id ledger.ID, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, id, w.FirstDemo.Org, shown)
 	}
 	for name, line := range map[string]string{
-		"another transaction": get(w.DeclinedPayment.ID, w.Show(w.ChargedPayment)),
-		"nothing":             get(w.ChargedPayment.ID, `{}`),
+		"another transaction": getLine(w.DeclinedPayment.ID, w.Show(w.ChargedPayment)),
+		"nothing":             getLine(w.ChargedPayment.ID, `{}`),
 		"another txid":        fixture.CreateLine(w.FirstDemo.Org, 201, w.DeclinedPayment, w.Show(w.ChargedPayment)),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,23 +121,23 @@ func TestResponseMustShowTheRequestedRecord(t *testing.T) {
 
 func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 	w := fixture.Copy(t)
-	from := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
-	known := fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
-	unknown := func(org, id ledger.ID) string {
+	asPartner := func(partner, line string) string { return strings.Replace(line, `{`, `{"partner_id":`+partner+`,`, 1) }
+	shownLine := fixture.CreateLine(w.FirstDemo.Org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))
+	notFoundLine := func(org, id ledger.ID) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":404,"response":{"error":"not_found"}}`, id, org)
 	}
-	denied := unknown(w.FirstDemo.Org, w.ChargedPayment.ID)
+	deniedLine := notFoundLine(w.FirstDemo.Org, w.ChargedPayment.ID)
 	for _, c := range []struct {
 		name  string
 		lines []string
 		holds bool
 	}{
-		{"shown, then unknown", []string{known, denied}, false},
-		{"shown to a partner, then unknown to it", []string{from("1", known), from("1", denied)}, false},
-		{"unknown, then shown", []string{denied, known}, true},
-		{"unknown to another organization", []string{known, unknown(w.SecondDemo.Org, w.ChargedPayment.ID)}, true},
-		{"unknown to another partner", []string{from("1", known), from("3", denied)}, true},
-		{"another transaction", []string{known, unknown(w.FirstDemo.Org, uuid.New())}, true},
+		{"shown, then unknown", []string{shownLine, deniedLine}, false},
+		{"shown to a partner, then unknown to it", []string{asPartner("1", shownLine), asPartner("1", deniedLine)}, false},
+		{"unknown, then shown", []string{deniedLine, shownLine}, true},
+		{"unknown to another organization", []string{shownLine, notFoundLine(w.SecondDemo.Org, w.ChargedPayment.ID)}, true},
+		{"unknown to another partner", []string{asPartner("1", shownLine), asPartner("3", deniedLine)}, true},
+		{"another transaction", []string{shownLine, notFoundLine(w.FirstDemo.Org, uuid.New())}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -156,8 +156,8 @@ func balancesAfter(t testing.TB, w *fixture.Store, org ledger.ID, e *ledger.Even
 	v := j.View()
 	after, err := v.TotalsAfter(org, []ledger.Event{*e}, func(ledger.Path) bool { return true })
 	v.Close()
-	if closed := j.Close(); err != nil || closed != nil {
-		t.Fatal(err, closed)
+	if closeErr := j.Close(); err != nil || closeErr != nil {
+		t.Fatal(err, closeErr)
 	}
 	balances := make(map[ledger.Path]money.Signed)
 	for i, p := range e.Entry.Postings {
@@ -184,51 +184,51 @@ func showEntry(e *ledger.Event, postings []ledger.Posting, balances map[ledger.P
 func TestEntriesAreComparedWithTheJournal(t *testing.T) {
 	w := fixture.Copy(t)
 	org := w.FirstDemo.Org
-	var settled, routed, returned ledger.Event
+	var settleEvent, routeEvent, returnEvent ledger.Event
 	for _, e := range eventsOf(t, w, org, w.ChargedPayment.ID) {
 		if e.Entry != nil {
-			settled = e
+			settleEvent = e
 		} else {
-			routed = e
+			routeEvent = e
 		}
 	}
 	for _, e := range eventsOf(t, w, org, w.ReversedPayment.ReturnID) {
-		returned = e
+		returnEvent = e
 	}
-	if settled.Seq == 0 || routed.Seq == 0 || returned.Entry == nil || returned.Entry.Reverses == 0 {
+	if settleEvent.Seq == 0 || routeEvent.Seq == 0 || returnEvent.Entry == nil || returnEvent.Entry.Reverses == 0 {
 		t.Fatal("the events are not there")
 	}
-	var ofPartner, ofOthers []ledger.Posting
-	for _, p := range settled.Entry.Postings {
+	var partnerPostings, otherPostings []ledger.Posting
+	for _, p := range settleEvent.Entry.Postings {
 		if strings.HasPrefix(string(p.Account), "L:partner:") {
-			ofPartner = append(ofPartner, p)
+			partnerPostings = append(partnerPostings, p)
 		} else {
-			ofOthers = append(ofOthers, p)
+			otherPostings = append(otherPostings, p)
 		}
 	}
-	get := func(seq uint64, shown string) string {
+	getLine := func(seq uint64, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/entries/%d","organization_id":%q,"status":200,"response":%s}`, seq, org, shown)
 	}
-	balances := balancesAfter(t, w, org, &settled)
-	all := showEntry(&settled, settled.Entry.Postings, balances)
-	wrong := map[string]string{
-		"another partner's view": get(settled.Seq, showEntry(&settled, ofOthers, balances)), "no postings": get(settled.Seq, showEntry(&settled, nil, balances)),
-		"a lost entry": get(1<<40, all), "an event without an entry": get(routed.Seq, all), "another entry": get(returned.Seq, all),
-		"nothing": get(settled.Seq, `{}`),
+	balances := balancesAfter(t, w, org, &settleEvent)
+	wholeEntry := showEntry(&settleEvent, settleEvent.Entry.Postings, balances)
+	wrongLines := map[string]string{
+		"another partner's view": getLine(settleEvent.Seq, showEntry(&settleEvent, otherPostings, balances)), "no postings": getLine(settleEvent.Seq, showEntry(&settleEvent, nil, balances)),
+		"a lost entry": getLine(1<<40, wholeEntry), "an event without an entry": getLine(routeEvent.Seq, wholeEntry), "another entry": getLine(returnEvent.Seq, wholeEntry),
+		"nothing": getLine(settleEvent.Seq, `{}`),
 	}
 	for _, field := range []string{"seq", "source", "event", "phase", "booked_at", "effective_date", "reverses", "account", "side", "amount", "currency", "network", "env", "balance"} {
-		wrong["another "+field] = get(settled.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(all, `"`+field+`":"7"`))
+		wrongLines["another "+field] = getLine(settleEvent.Seq, regexp.MustCompile(`"`+field+`":("[^"]*"|\d+|null)`).ReplaceAllString(wholeEntry, `"`+field+`":"7"`))
 	}
-	right := []string{get(settled.Seq, all), get(settled.Seq, showEntry(&settled, ofPartner, balances)), get(returned.Seq, showEntry(&returned, returned.Entry.Postings, balancesAfter(t, w, org, &returned)))}
-	right = append(right, fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/events","organization_id":%q,"status":200,"response":{}}`, org),
+	soundLines := []string{getLine(settleEvent.Seq, wholeEntry), getLine(settleEvent.Seq, showEntry(&settleEvent, partnerPostings, balances)), getLine(returnEvent.Seq, showEntry(&returnEvent, returnEvent.Entry.Postings, balancesAfter(t, w, org, &returnEvent)))}
+	soundLines = append(soundLines, fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/events","organization_id":%q,"status":200,"response":{}}`, org),
 		fmt.Sprintf(`{"method":"GET","path":"/api/v1/ledger/accounts/I:fees","organization_id":%q,"status":200,"response":{}}`, org))
-	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, right...)})
+	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, soundLines...)})
 	fixture.WantBroken(t, report)
 	if report.Rules[0].Count != 3 || report.Counts.SkippedAnswers != 2 {
 		t.Errorf("%d answers compared and %d skipped, want 3 and 2", report.Rules[0].Count, report.Counts.SkippedAnswers)
 	}
 	w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
-		for name, line := range wrong {
+		for name, line := range wrongLines {
 			t.Run(name, func(t *testing.T) {
 				fixture.WantBroken(t, checkStore(check.Inputs{Answers: fixture.WriteLines(t, line)}), 1)
 			})

@@ -69,26 +69,26 @@ func (m *moments) addForm(name string) { m.forms[name] = m.responseForm("ru") }
 // exceptions are listed here.
 func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 	const (
-		page    = "simple_auth_redirect_url widget_url"
-		action  = "additional_params_for_auth auth_params availble_destinations expires_at simple_auth_redirect_url"
-		reasons = "error_code error_description"
+		pageMembers   = "simple_auth_redirect_url widget_url"
+		actionMembers = "additional_params_for_auth auth_params availble_destinations expires_at simple_auth_redirect_url"
+		reasonMembers = "error_code error_description"
 	)
 	excepted := map[string]string{ // transaction and moment → members that are not compared, written by hand
-		"charge: created":             "network scale " + page,
-		"charge: action_required":     action,
+		"charge: created":             "network scale " + pageMembers,
+		"charge: action_required":     actionMembers,
 		"hold: payment_suspended":     "hold_expires_at rrn",
-		"hold again: refused capture": "hold_expires_at rrn " + reasons,
+		"hold again: refused capture": "hold_expires_at rrn " + reasonMembers,
 		"acting: action_required":     "simple_auth_redirect_url",
-		"refused: rejected":           reasons,
+		"refused: rejected":           reasonMembers,
 	}
 	w := fixture.Copy(t)
-	made := make(map[string]*moments)
+	transactions := make(map[string]*moments)
 	runScenario(t, w, func(s *scenarios) {
-		of := func(name string, l *scenario) *moments {
-			made[name] = &moments{l, make(map[string][]byte)}
-			return made[name]
+		track := func(name string, l *scenario) *moments {
+			transactions[name] = &moments{l, make(map[string][]byte)}
+			return transactions[name]
 		}
-		priced := func() *payment.Terms {
+		pricedTerms := func() *payment.Terms {
 			return withRate(terms(payment.Fees{Bps: 100, OnTop: true}), "0.9")
 		}
 		request := s.request(payment.Payment, 300)
@@ -96,10 +96,10 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		hosted := request
 		hosted.Method, hosted.CardBIN, hosted.CardLast4 = "", "", ""
 
-		charge := of("charge", &scenario{scenarios: s})
-		charge.write(s.at.Host(uuid.New(), w.FirstDemo.Partner, hosted))
+		charge := track("charge", &scenario{scenarios: s})
+		charge.write(s.decider.Host(uuid.New(), w.FirstDemo.Partner, hosted))
 		charge.addForm("created")
-		charge.write(s.at.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, priced()))
+		charge.write(s.decider.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, pricedTerms()))
 		charge.addForm("authorizing")
 		charge.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
@@ -121,29 +121,29 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		charge.reverse()
 		charge.addForm("reversed")
 
-		hold := of("hold", s.hold(payment.Payment, 500, priced()))
+		hold := track("hold", s.hold(payment.Payment, 500, pricedTerms()))
 		hold.addForm("payment_suspended")
 		hold.commit(400)
 		hold.answerOperation(payment.VerdictCharged)
 		hold.addForm("captured")
 
-		again := of("hold again", s.hold(payment.Payment, 500, priced()))
-		again.commit(400)
-		again.answerOperation(payment.VerdictRefused)
-		again.addForm("refused capture")
-		again.commit(300)
-		again.answerOperation(payment.VerdictCharged)
+		secondHold := track("hold again", s.hold(payment.Payment, 500, pricedTerms()))
+		secondHold.commit(400)
+		secondHold.answerOperation(payment.VerdictRefused)
+		secondHold.addForm("refused capture")
+		secondHold.commit(300)
+		secondHold.answerOperation(payment.VerdictCharged)
 
-		acting := of("acting", s.create(request, priced()))
+		acting := track("acting", s.create(request, pricedTerms()))
 		acting.answer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{
 			Type: "redirect", URL: "https://acs/", Material: []byte(`{"a":1}`), Destinations: []payment.Destination{{ID: "b"}}, ExpiresAt: ledger.MicrosOf(fixture.StartTime.Add(time.Minute)),
 		}})
 		acting.addForm("action_required")
 
-		refused := of("refused", s.create(request, priced()))
+		refused := track("refused", s.create(request, pricedTerms()))
 		refused.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		refused.addForm("rejected")
-		d, ok := s.at.DecideCorrection(refused.record, payment.Failure{Code: payment.ProcessingError})
+		d, ok := s.decider.DecideCorrection(refused.record, payment.Failure{Code: payment.ProcessingError})
 		if !ok {
 			t.Fatal("it is not corrected")
 		}
@@ -151,7 +151,7 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		refused.addForm("failed")
 	})
 	w.RunChecks(t, func(checkStore func(check.Inputs) *findings.Report) {
-		for name, m := range made {
+		for name, m := range transactions {
 			for instant, form := range m.forms {
 				t.Run(name+": "+instant, func(t *testing.T) {
 					breaches := func(lines ...string) uint64 {
@@ -178,14 +178,14 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 // excepted members.
 func alteredLines(t *testing.T, org, id ledger.ID, form []byte, excepted []string) (found, missed []string) {
 	t.Helper()
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(form, &all); err != nil {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(form, &members); err != nil {
 		t.Fatal(err)
 	}
-	for member := range all {
-		other := maps.Clone(all)
-		other[member] = json.RawMessage(`"another"`)
-		text, err := json.Marshal(other)
+	for member := range members {
+		altered := maps.Clone(members)
+		altered[member] = json.RawMessage(`"another"`)
+		text, err := json.Marshal(altered)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,7 +228,7 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	if err := json.Unmarshal(second, &shown); err != nil {
 		t.Fatal(err)
 	}
-	dropped, kept := shown.Refunds[0].ID, shown.Refunds[1].ID
+	droppedID, keptID := shown.Refunds[0].ID, shown.Refunds[1].ID
 	line := func(form []byte, pairs ...string) string {
 		return lineShowing(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
 	}
@@ -239,8 +239,8 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 	}{
 		{"the dropped refund alone", []string{line(first)}, true},
 		{"the dropped refund and a kept one", []string{line(first), line(second)}, true},
-		{"a kept refund under another name", []string{line(second, kept, uuid.NewString())}, false},
-		{"another refund in place of the dropped one", []string{line(first), line(second, dropped, uuid.NewString())}, false},
+		{"a kept refund under another name", []string{line(second, keptID, uuid.NewString())}, false},
+		{"another refund in place of the dropped one", []string{line(first), line(second, droppedID, uuid.NewString())}, false},
 		{"another sum than no refund makes", []string{line(first, `"refunded_amount":"0"`, `"refunded_amount":"1"`)}, false},
 		{"a dropped refund that succeeded", []string{line(first, `"status":"failed","error_code":"refund_refused","msg":"no"`, `"status":"succeeded","error_code":"refund_refused","msg":"no"`)}, false},
 	} {
@@ -257,7 +257,7 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 // A line that names a partner and shows a transaction of another partner breaks rule 1.
 func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 	w := fixture.Copy(t)
-	from := func(partner int64) string {
+	lineForPartner := func(partner int64) string {
 		return strings.Replace(lineShowing(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
 	}
 	for _, c := range []struct {
@@ -265,9 +265,9 @@ func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 		lines []string
 		holds bool
 	}{
-		{"its partner", []string{from(w.ChargedPayment.Partner)}, true},
-		{"another partner", []string{from(w.ChargedPayment.Partner + 1)}, false},
-		{"its partner, then another", []string{from(w.ChargedPayment.Partner), from(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner", []string{lineForPartner(w.ChargedPayment.Partner)}, true},
+		{"another partner", []string{lineForPartner(w.ChargedPayment.Partner + 1)}, false},
+		{"its partner, then another", []string{lineForPartner(w.ChargedPayment.Partner), lineForPartner(w.ChargedPayment.Partner + 1)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int

@@ -17,10 +17,10 @@ import (
 
 // inStatus returns a copy of a transaction in another status; change makes the rest of it fit.
 func inStatus(r *payment.Record, status payment.Status, change func(*payment.Record)) *payment.Record {
-	was := *r
-	was.Status = status
-	change(&was)
-	return &was
+	changed := *r
+	changed.Status = status
+	change(&changed)
+	return &changed
 }
 
 // withField replaces a field of a response; an empty value removes it.
@@ -55,104 +55,104 @@ func withoutFirstRefund(t *testing.T, shown string) string { return replaceRefun
 func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
-	get := func(r *payment.Record, shown string) string {
+	getLine := func(r *payment.Record, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v","organization_id":%q,"status":200,"response":%s}`, r.ID, org, shown)
 	}
-	put := func(r *payment.Record, kind, shown string) string {
+	putLine := func(r *payment.Record, kind, shown string) string {
 		return fixture.UpdateLine("PUT", "", org, r.ID, `{"params":{"type":"`+kind+`"}}`, shown)
 	}
-	post := func(path string, r *payment.Record, shown string) string {
+	postLine := func(path string, r *payment.Record, shown string) string {
 		return fixture.UpdateLine("POST", path, org, r.ID, `{}`, shown)
 	}
-	denied := func(line string) string {
+	notFound := func(line string) string {
 		return strings.Replace(line, `"status":200,"response":`, `"status":404,"response":`, 1)
 	}
-	held := inStatus(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
+	beforeCapture := inStatus(m.Captured, payment.PaymentHeld, func(r *payment.Record) {
 		r.Fee, r.AmountWithFee, r.Merchant, r.Dest = money.FromUint64(20), money.FromUint64(2_020), money.Signed{Abs: money.FromUint64(2_000)}, money.FromUint64(2_000)
 		r.Captured, r.Refunded, r.Refunds, r.Finished, r.RRN = money.Amount{}, money.Amount{}, nil, 0, ""
 	})
-	charged := inStatus(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
-	once := w.Show(inStatus(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
-	waiting := inStatus(m.HostedPaid, payment.Created, func(r *payment.Record) {
+	beforeRefund := inStatus(m.Refunded, payment.Charged, func(r *payment.Record) { r.Refunded, r.Refunds = money.Amount{}, nil })
+	afterFirstRefund := w.Show(inStatus(m.Refunded, payment.Refunded, func(r *payment.Record) { r.Refunds, r.Refunded = r.Refunds[:1], r.Refunds[0].Amount }))
+	whileWaiting := inStatus(m.HostedPaid, payment.Created, func(r *payment.Record) {
 		r.Terminal, r.Route, r.Finished, r.RRN, r.Hosted, r.Method, r.CardBIN = ledger.ID{}, "", 0, "", true, "", ""
 		r.AmountWithFee, r.Dest, r.Merchant = r.Amount, r.Amount, money.Signed{Abs: r.Amount}
 	})
 	authorizing := inStatus(m.Rerouted, payment.Authorizing, func(r *payment.Record) { r.Finished, r.RRN = 0, "" })
-	wasCharged := inStatus(m.Returned, payment.Charged, func(r *payment.Record) {
+	beforeReturn := inStatus(m.Returned, payment.Charged, func(r *payment.Record) {
 		r.Failure, r.ReturnID, r.Refunded, r.Refunds, r.Finished = payment.Failure{}, ledger.ID{}, money.Amount{}, nil, enteredAt(t, w, m.Returned, payment.Charged)
 	})
-	short := func(r *payment.Record, shown string) string { return fixture.CreateLine(org, 201, r, shown) }
-	speaking := func(lang string) string {
+	createLine := func(r *payment.Record, shown string) string { return fixture.CreateLine(org, 201, r, shown) }
+	withLanguage := func(lang string) string {
 		return strings.Replace(w.Show(w.DeclinedPayment), string(w.DeclinedPayment.MerchantMeta), strings.TrimSuffix(string(w.DeclinedPayment.MerchantMeta), "}")+`,"lang":"`+lang+`"}`, 1)
 	}
-	inRussian := speaking("ru")
+	inRussian := withLanguage("ru")
 	for _, c := range []struct {
 		name  string
 		lines []string
 		holds bool
 	}{
-		{"a refund", []string{put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
-		{"a refund before the last", []string{put(m.Refunded, "refund", once), put(m.Refunded, "refund", w.Show(m.Refunded))}, true},
-		{"a refund with an unknown id", []string{put(m.Captured, "refund", withField(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund", []string{putLine(m.Refunded, "refund", w.Show(m.Refunded))}, true},
+		{"a refund before the last", []string{putLine(m.Refunded, "refund", afterFirstRefund), putLine(m.Refunded, "refund", w.Show(m.Refunded))}, true},
+		{"a refund with an unknown id", []string{putLine(m.Captured, "refund", withField(w.Show(m.Captured), "refund_id", `"`+uuid.NewString()+`"`))}, false},
 		{"a third refund of two", []string{
-			put(m.Refunded, "refund", once), put(m.Refunded, "refund", withField(once, "refund_id", `"`+uuid.NewString()+`"`)), get(m.Refunded, w.Show(m.Refunded)),
+			putLine(m.Refunded, "refund", afterFirstRefund), putLine(m.Refunded, "refund", withField(afterFirstRefund, "refund_id", `"`+uuid.NewString()+`"`)), getLine(m.Refunded, w.Show(m.Refunded)),
 		}, false},
-		{"a refund of a charge that has none", []string{put(w.ChargedPayment, "refund", withField(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
-		{"a refund without its id", []string{put(m.Refunded, "refund", withField(w.Show(m.Refunded), "refund_id", ""))}, false},
-		{"a cancellation without a refund", []string{put(m.Voided, "cancel", w.Show(m.Voided))}, true},
-		{"more refunded than there is", []string{get(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
-		{"less refunded than there is", []string{get(m.Refunded, once)}, true},
-		{"another sum than its refunds make", []string{get(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"333"`))}, false},
-		{"a refund of another fee", []string{get(m.Refunded, strings.Replace(w.Show(m.Refunded), `"fee_amount":"`, `"fee_amount":"9`, 1))}, false},
-		{"a refund that failed", []string{get(m.RefundRefused, w.Show(m.RefundRefused))}, true},
-		{"a refund that failed and was answered as done", []string{get(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
-		{"a refund at another time", []string{get(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"created":"2`, `"created":"3`, 1))}, false},
-		{"another error_code", []string{get(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_code", `"insufficient_funds"`))}, false},
-		{"a success with an error_code", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "error_code", `"card_declined"`))}, false},
-		{"another way of paying", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
-		{"another customer", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
-		{"a charge before its refund", []string{get(m.Refunded, w.Show(charged))}, true},
-		{"a charge before its refund and its return", []string{get(m.Returned, w.Show(wasCharged))}, true},
-		{"a hold before a part of it was captured", []string{get(m.Captured, w.Show(held))}, true},
-		{"a hold of another amount", []string{get(m.Captured, withField(w.Show(held), "amount_with_fee", `"1515"`))}, false},
-		{"a capture", []string{post("commit/", m.Captured, w.Show(m.Captured))}, true},
-		{"a capture of another part", []string{post("commit/", m.Captured, withField(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
-		{"a capture that never happened", []string{post("commit/", m.Held, w.Show(inStatus(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
-		{"an answer about another transaction", []string{post("commit/", m.Held, w.Show(m.Captured))}, false},
-		{"an answer about no transaction", []string{post("continue/", m.Held, `{}`)}, true},
-		{"a reading of no transaction", []string{get(m.Held, `{}`)}, false},
-		{"a commit of a known transaction that is answered as unknown", []string{get(m.Held, w.Show(m.Held)), denied(post("commit/", m.Held, `{}`))}, false},
-		{"a refund of a known transaction that is answered as unknown", []string{get(m.Held, w.Show(m.Held)), denied(put(m.Held, "refund", `{}`))}, false},
-		{"a short answer", []string{short(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, true},
-		{"a short answer of another amount", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "amount", `"1"`))}, false},
-		{"a short answer in a status that it never had", []string{short(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "status", `"charged"`))}, false},
+		{"a refund of a charge that has none", []string{putLine(w.ChargedPayment, "refund", withField(w.Show(w.ChargedPayment), "refund_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a refund without its id", []string{putLine(m.Refunded, "refund", withField(w.Show(m.Refunded), "refund_id", ""))}, false},
+		{"a cancellation without a refund", []string{putLine(m.Voided, "cancel", w.Show(m.Voided))}, true},
+		{"more refunded than there is", []string{getLine(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"668"`))}, false},
+		{"less refunded than there is", []string{getLine(m.Refunded, afterFirstRefund)}, true},
+		{"another sum than its refunds make", []string{getLine(m.Refunded, withField(w.Show(m.Refunded), "refunded_amount", `"333"`))}, false},
+		{"a refund of another fee", []string{getLine(m.Refunded, strings.Replace(w.Show(m.Refunded), `"fee_amount":"`, `"fee_amount":"9`, 1))}, false},
+		{"a refund that failed", []string{getLine(m.RefundRefused, w.Show(m.RefundRefused))}, true},
+		{"a refund that failed and was answered as done", []string{getLine(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"status":"failed"`, `"status":"succeeded"`, 1))}, false},
+		{"a refund at another time", []string{getLine(m.RefundRefused, strings.Replace(w.Show(m.RefundRefused), `"created":"2`, `"created":"3`, 1))}, false},
+		{"another error_code", []string{getLine(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_code", `"insufficient_funds"`))}, false},
+		{"a success with an error_code", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "error_code", `"card_declined"`))}, false},
+		{"another way of paying", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "payment_method", `{"type":"sbp"}`))}, false},
+		{"another customer", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "customer", `{"email":"x"}`))}, false},
+		{"a charge before its refund", []string{getLine(m.Refunded, w.Show(beforeRefund))}, true},
+		{"a charge before its refund and its return", []string{getLine(m.Returned, w.Show(beforeReturn))}, true},
+		{"a hold before a part of it was captured", []string{getLine(m.Captured, w.Show(beforeCapture))}, true},
+		{"a hold of another amount", []string{getLine(m.Captured, withField(w.Show(beforeCapture), "amount_with_fee", `"1515"`))}, false},
+		{"a capture", []string{postLine("commit/", m.Captured, w.Show(m.Captured))}, true},
+		{"a capture of another part", []string{postLine("commit/", m.Captured, withField(w.Show(m.Captured), "captured_amount", `"1501"`))}, false},
+		{"a capture that never happened", []string{postLine("commit/", m.Held, w.Show(inStatus(m.Held, payment.Charged, func(*payment.Record) {})))}, false},
+		{"an answer about another transaction", []string{postLine("commit/", m.Held, w.Show(m.Captured))}, false},
+		{"an answer about no transaction", []string{postLine("continue/", m.Held, `{}`)}, true},
+		{"a reading of no transaction", []string{getLine(m.Held, `{}`)}, false},
+		{"a commit of a known transaction that is answered as unknown", []string{getLine(m.Held, w.Show(m.Held)), notFound(postLine("commit/", m.Held, `{}`))}, false},
+		{"a refund of a known transaction that is answered as unknown", []string{getLine(m.Held, w.Show(m.Held)), notFound(putLine(m.Held, "refund", `{}`))}, false},
+		{"a short answer", []string{createLine(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, true},
+		{"a short answer of another amount", []string{createLine(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "amount", `"1"`))}, false},
+		{"a short answer in a status that it never had", []string{createLine(m.HostedUnpaid, withField(w.ShowShort(m.HostedUnpaid), "status", `"charged"`))}, false},
 		{"a short answer about a transaction that is not hosted", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.ShowShort(w.ChargedPayment))}, false},
 		{"a short answer to a repeated txid", []string{fixture.CreateLine(org, 201, m.HostedPaid, w.ShowShort(m.HostedPaid))}, true},
-		{"a short reading", []string{get(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, false},
-		{"a hosted transaction while it waited", []string{get(m.HostedPaid, w.Show(waiting))}, true},
-		{"a hosted transaction that had a route while it waited", []string{get(m.HostedPaid, withField(w.Show(waiting), "route", `"simulator"`))}, false},
-		{"a transaction at a terminal before its last", []string{get(m.Rerouted, withField(w.Show(authorizing), "amount_dest", `"1"`))}, true},
-		{"a conversion", []string{get(m.Converted, w.Show(m.Converted))}, true},
-		{"a conversion at another rate", []string{get(m.Converted, withField(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
-		{"a conversion into another currency", []string{get(m.Converted, withField(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
-		{"a reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Карта отклонена."`))}, true},
-		{"another reason in Russian", []string{get(w.DeclinedPayment, withField(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
-		{"a reason in another language than the answer's", []string{get(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
-		{"an unknown language", []string{get(w.DeclinedPayment, speaking("xx"))}, false},
-		{"a hold that ends at another time", []string{get(m.Held, withField(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
-		{"a hold with a reason", []string{get(m.Captured, withField(w.Show(held), "error_code", `"card_declined"`))}, false},
-		{"a hold with the end of the hold after its capture", []string{get(m.Captured, withField(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
-		{"an action after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
-		{"material to sign after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
-		{"a page for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
-		{"another address for the payer after the end", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
-		{"a field that no transaction has", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
-		{"refunds in another order", []string{get(m.Refunded, refundsReversed(t, w.Show(m.Refunded)))}, false},
-		{"a missing first refund", []string{get(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
-		{"the service's own language", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
-		{"metadata that nobody sent", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
-		{"two answers that contradict each other", []string{get(w.ChargedPayment, w.Show(w.ChargedPayment)), get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
-		{"an unknown link", []string{get(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
+		{"a short reading", []string{getLine(m.HostedUnpaid, w.ShowShort(m.HostedUnpaid))}, false},
+		{"a hosted transaction while it waited", []string{getLine(m.HostedPaid, w.Show(whileWaiting))}, true},
+		{"a hosted transaction that had a route while it waited", []string{getLine(m.HostedPaid, withField(w.Show(whileWaiting), "route", `"simulator"`))}, false},
+		{"a transaction at a terminal before its last", []string{getLine(m.Rerouted, withField(w.Show(authorizing), "amount_dest", `"1"`))}, true},
+		{"a conversion", []string{getLine(m.Converted, w.Show(m.Converted))}, true},
+		{"a conversion at another rate", []string{getLine(m.Converted, withField(w.Show(m.Converted), "currency_rate", `"1.3334"`))}, false},
+		{"a conversion into another currency", []string{getLine(m.Converted, withField(w.Show(m.Converted), "currency_dest", `"GBP"`))}, false},
+		{"a reason in Russian", []string{getLine(w.DeclinedPayment, withField(inRussian, "error_description", `"Карта отклонена."`))}, true},
+		{"another reason in Russian", []string{getLine(w.DeclinedPayment, withField(inRussian, "error_description", `"Операция отменена до зачисления."`))}, false},
+		{"a reason in another language than the answer's", []string{getLine(w.DeclinedPayment, withField(w.Show(w.DeclinedPayment), "error_description", `"Карта отклонена."`))}, false},
+		{"an unknown language", []string{getLine(w.DeclinedPayment, withLanguage("xx"))}, false},
+		{"a hold that ends at another time", []string{getLine(m.Held, withField(w.Show(m.Held), "hold_expires_at", fixture.Instant(m.Held.HoldUntil+1)))}, false},
+		{"a hold with a reason", []string{getLine(m.Captured, withField(w.Show(beforeCapture), "error_code", `"card_declined"`))}, false},
+		{"a hold with the end of the hold after its capture", []string{getLine(m.Captured, withField(w.Show(m.Captured), "hold_expires_at", fixture.Instant(1)))}, false},
+		{"an action after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "auth_params", `{"type":"none"}`))}, false},
+		{"material to sign after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "additional_params_for_auth", `{"a":1}`))}, false},
+		{"a page for the payer after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "widget_url", `"https://mizan.example/page"`))}, false},
+		{"another address for the payer after the end", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "simple_auth_redirect_url", `"https://mizan.example/page"`))}, false},
+		{"a field that no transaction has", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "colour", `"red"`))}, false},
+		{"refunds in another order", []string{getLine(m.Refunded, refundsReversed(t, w.Show(m.Refunded)))}, false},
+		{"a missing first refund", []string{getLine(m.Refunded, withoutFirstRefund(t, w.Show(m.Refunded)))}, false},
+		{"the service's own language", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"lang":"ru"}`))}, true},
+		{"metadata that nobody sent", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "merchant_meta", `{"b":[1.50,null],"a":9007199254740993,"c":"ru"}`))}, false},
+		{"two answers that contradict each other", []string{getLine(w.ChargedPayment, w.Show(w.ChargedPayment)), getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "amount", `"1"`))}, false},
+		{"an unknown link", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -169,37 +169,37 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	w := fixture.Copy(t)
 	m, org := &w.Trades, w.FirstDemo.Org
-	key := func(line, key string, partner int64) string {
-		return strings.Replace(line, `{`, fmt.Sprintf(`{"idempotency_key":%q,"partner_id":%d,`, key, partner), 1)
+	withKey := func(line, withKey string, partner int64) string {
+		return strings.Replace(line, `{`, fmt.Sprintf(`{"idempotency_key":%q,"partner_id":%d,`, withKey, partner), 1)
 	}
-	create := func(status int, amount, shown string) string {
+	createLine := func(status int, amount, shown string) string {
 		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
 			`"body":{"params":{"type":"payment","amount":%q,"currency":"USD"}}}`, org, status, shown, amount)
 	}
-	whole := create(201, "1018", w.Show(m.WithKeys))
-	refund := fixture.UpdateLine("PUT", "", org, m.WithKeys.ID, `{"params":{"type":"refund"}}`, w.Show(m.WithKeys))
+	keyedCreate := createLine(201, "1018", w.Show(m.WithKeys))
+	keyedRefund := fixture.UpdateLine("PUT", "", org, m.WithKeys.ID, `{"params":{"type":"refund"}}`, w.Show(m.WithKeys))
 	for _, c := range []struct {
 		name  string
 		lines []string
 		holds bool
 	}{
-		{"a create", []string{key(whole, "create/1", m.Partner)}, true},
-		{"a create without a partner", []string{key(whole, "create/1", 0)}, true},
-		{"a create by its txid", []string{key(fixture.CreateLine(org, 201, m.HostedPaid, w.Show(m.HostedPaid)), "create/2", m.Partner)}, true},
-		{"a refund", []string{key(refund, "refund", m.Partner)}, true},
-		{"a create whose key is lost", []string{key(whole, "create/2", m.Partner)}, false},
-		{"a refund whose key is lost", []string{key(refund, "refund/2", m.Partner)}, false},
-		{"a key that names another transaction", []string{key(fixture.CreateLine(org, 201, m.ChallengePassed, w.Show(m.ChallengePassed)), "create/1", m.Partner)}, false},
-		{"a reading with a key", []string{key(strings.Replace(refund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
-		{"no answer, and the transaction exists", []string{key(create(0, "1018", "null"), "create/1", m.Partner)}, true},
-		{"no answer, and a line without the request's body", []string{key(strings.Replace(create(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
-		{"no answer, and no transaction exists", []string{key(create(0, "1018", "null"), "create/2", m.Partner)}, true},
-		{"no answer, and another transaction exists", []string{key(create(0, "1019", "null"), "create/1", m.Partner)}, false},
-		{"a refusal that left nothing", []string{key(create(422, "1018", "{}"), "create/2", m.Partner)}, true},
-		{"a refusal that left something", []string{key(create(422, "1018", "{}"), "create/1", m.Partner)}, false},
-		{"a refusal because the key is another request's", []string{key(create(409, "1019", "{}"), "create/1", m.Partner)}, true},
-		{"a refusal of another partner's key", []string{key(create(422, "1018", "{}"), "create/1", 1)}, true},
-		{"a refusal beside a success", []string{key(create(422, "0", "{}"), "create/1", m.Partner), key(whole, "create/1", m.Partner)}, true},
+		{"a create", []string{withKey(keyedCreate, "create/1", m.Partner)}, true},
+		{"a create without a partner", []string{withKey(keyedCreate, "create/1", 0)}, true},
+		{"a create by its txid", []string{withKey(fixture.CreateLine(org, 201, m.HostedPaid, w.Show(m.HostedPaid)), "create/2", m.Partner)}, true},
+		{"a refund", []string{withKey(keyedRefund, "refund", m.Partner)}, true},
+		{"a create whose key is lost", []string{withKey(keyedCreate, "create/2", m.Partner)}, false},
+		{"a refund whose key is lost", []string{withKey(keyedRefund, "refund/2", m.Partner)}, false},
+		{"a key that names another transaction", []string{withKey(fixture.CreateLine(org, 201, m.ChallengePassed, w.Show(m.ChallengePassed)), "create/1", m.Partner)}, false},
+		{"a reading with a key", []string{withKey(strings.Replace(keyedRefund, "PUT", "GET", 1), "nobody's", m.Partner)}, true},
+		{"no answer, and the transaction exists", []string{withKey(createLine(0, "1018", "null"), "create/1", m.Partner)}, true},
+		{"no answer, and a line without the request's body", []string{withKey(strings.Replace(createLine(0, "1018", "null"), `"body":{`, `"other":{`, 1), "create/1", m.Partner)}, true},
+		{"no answer, and no transaction exists", []string{withKey(createLine(0, "1018", "null"), "create/2", m.Partner)}, true},
+		{"no answer, and another transaction exists", []string{withKey(createLine(0, "1019", "null"), "create/1", m.Partner)}, false},
+		{"a refusal that left nothing", []string{withKey(createLine(422, "1018", "{}"), "create/2", m.Partner)}, true},
+		{"a refusal that left something", []string{withKey(createLine(422, "1018", "{}"), "create/1", m.Partner)}, false},
+		{"a refusal because the key is another request's", []string{withKey(createLine(409, "1019", "{}"), "create/1", m.Partner)}, true},
+		{"a refusal of another partner's key", []string{withKey(createLine(422, "1018", "{}"), "create/1", 1)}, true},
+		{"a refusal beside a success", []string{withKey(createLine(422, "0", "{}"), "create/1", m.Partner), withKey(keyedCreate, "create/1", m.Partner)}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var broken []int
@@ -222,12 +222,12 @@ func TestResponsesBeforeACorrectionAreCompared(t *testing.T) {
 			w.StartTimes[l.record.ID], l.record.Finished = stamp.Started, stamp.Finished
 			lines = append(lines, fixture.CreateLine(w.FirstDemo.Org, 201, l.record, w.Show(l.record)))
 		}
-		d, ok := s.at.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
+		d, ok := s.decider.Answered(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}})
 		if !ok {
 			t.Fatal("it is not refused")
 		}
 		writeAndAnswer(d)
-		if d, ok = s.at.DecideCorrection(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
+		if d, ok = s.decider.DecideCorrection(l.record, payment.Failure{Code: payment.ProcessingError}); !ok {
 			t.Fatal("it is not corrected")
 		}
 		writeAndAnswer(d)

@@ -46,11 +46,11 @@ func (w *subscriptionStore) renewal(t *testing.T, id ledger.ID, number uint64) l
 	owner, found, err := v.Claim(w.FirstDemo.Org, ledger.ClaimIdempotency, key.ClaimKey())
 	v.Close()
 	fixture.Must(t, j.Close())
-	made, ok := scan.KeyOwner(owner)
+	transaction, ok := scan.KeyOwner(owner)
 	if err != nil || !found || !ok {
 		t.Fatal(found, ok, err)
 	}
-	return made.ID
+	return transaction.ID
 }
 
 // A response about a subscription is correct if it shows one of the states that the subscription had.

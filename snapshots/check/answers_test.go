@@ -36,8 +36,8 @@ func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 	var failed atomic.Bool
 	j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), func(l posting.Log) posting.Log { return failingLog{l, &failed} })
 	acknowledge := func(txid string) *payment.Record {
-		at, request := decisionFor(w, txid)
-		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(w, txid)
+		d := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		done := make(chan posting.Receipt, 1)
 		j.Submit(changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)), func(r posting.Receipt) { done <- r })
 		r := <-done
@@ -63,19 +63,19 @@ func TestLostAcknowledgementAfterASyncErrorIsFound(t *testing.T) {
 }
 
 func TestResponsesAreComparedWithTheStore(t *testing.T) {
-	create := func(org ledger.ID, status int, txid, amount, response string) string {
+	createLine := func(org ledger.ID, status int, txid, amount, response string) string {
 		return fmt.Sprintf(`{"method":"POST","path":"/api/v1/transactions","organization_id":%q,"status":%d,"response":%s,`+
 			`"body":{"params":{"type":"payment","txid":%q,"amount":%q,"currency":"USD","env":"prod"}}}`, org, status, response, txid, amount)
 	}
 	w := fixture.Copy(t)
-	first := w.FirstDemo.Org
-	read := func(org ledger.ID, r *payment.Record, shown string) string {
+	org := w.FirstDemo.Org
+	readLine := func(org ledger.ID, r *payment.Record, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions/%v?y=z","organization_id":%q,"body":null,"status":200,"response":%s}`, r.ID, org, shown)
 	}
-	list := func(org ledger.ID, shown string) string {
+	listLine := func(org ledger.ID, shown string) string {
 		return fmt.Sprintf(`{"method":"GET","path":"/api/v1/transactions","organization_id":%q,"status":200,"response":{"data":[%s]}}`, org, shown)
 	}
-	altered := func(r *payment.Record, from, to string) string {
+	alteredForm := func(r *payment.Record, from, to string) string {
 		if !strings.Contains(w.Show(r), from) {
 			t.Fatalf("%s has no %s", w.Show(r), from)
 		}
@@ -85,39 +85,39 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	charging.Status, charging.Finished, charging.RRN = payment.Charging, 0, ""
 	wasCharged := *w.ReversedPayment
 	wasCharged.Status, wasCharged.Failure, wasCharged.ReturnID, wasCharged.Finished = payment.Charged, payment.Failure{}, ledger.ID{}, enteredAt(t, w, w.ReversedPayment, payment.Charged)
-	lost := *w.ChargedPayment
-	lost.ID = uuid.New()
+	lostRecord := *w.ChargedPayment
+	lostRecord.ID = uuid.New()
 	for _, c := range []struct {
 		name  string
 		lines []string
 		count uint64
 		holds bool
 	}{
-		{"a charge as it was answered", []string{fixture.CreateLine(first, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
-		{"a charge with JSON in strings", []string{fixture.CreateLine(first, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
-		{"a state that it has left", []string{read(first, w.ChargedPayment, w.Show(&charging))}, 1, true},
-		{"a charge that was reversed since", []string{read(first, w.ReversedPayment, w.Show(&wasCharged))}, 1, true},
-		{"a list", []string{list(first, w.Show(w.ChargedPayment)+`,`+w.Show(w.DeclinedPayment))}, 1, true},
-		{"two answers that contradict each other", []string{read(first, w.ChargedPayout, w.Show(w.ChargedPayout)), read(first, w.ChargedPayout, altered(w.ChargedPayout, `"1111"`, `"1110"`))}, 2, false},
-		{"a lost transaction", []string{fixture.CreateLine(first, 201, &lost, w.Show(&lost))}, 1, false},
-		{"a lost transaction in a list", []string{list(first, w.Show(&lost))}, 1, false},
-		{"a transaction of another organization", []string{read(w.SecondDemo.Org, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, false},
-		{"another amount", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"amount":"10199"`, `"amount":"10198"`))}, 1, false},
-		{"another fee", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"merchant_amount":"9938"`, `"merchant_amount":"9939"`))}, 1, false},
-		{"another txid", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, "order-1", "order-l"))}, 1, false},
-		{"another currency", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, "USD", "EUR"))}, 1, false},
-		{"another environment", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"prod"`, `"test"`))}, 1, false},
-		{"a state that it never had", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"charged"`, `"failed"`))}, 1, false},
-		{"a state that no machine has", []string{read(first, w.ChargedPayment, altered(w.ChargedPayment, `"charged"`, `"gone"`))}, 1, false},
-		{"a 201 that names nothing", []string{create(first, 201, "x", "1", `{}`)}, 1, false},
-		{"a refusal that left nothing", []string{create(first, 422, "never", "1", `{}`)}, 1, true},
-		{"a refusal that left something", []string{create(first, 422, "order-2", "500", `{}`)}, 1, false},
-		{"a refusal beside a success", []string{create(first, 422, "order-2", "0", `{}`), fixture.CreateLine(first, 201, w.DeclinedPayment, w.Show(w.DeclinedPayment))}, 2, true},
-		{"a refusal in another organization", []string{create(w.SecondDemo.Org, 422, "order-2", "500", `{}`)}, 1, true},
-		{"no answer, and the transaction exists", []string{create(first, 0, "order-2", "500", `null`)}, 1, true},
-		{"no answer, and no transaction exists", []string{create(first, 0, "never", "500", `null`)}, 1, true},
-		{"no answer, and a transaction of another amount exists", []string{create(first, 0, "order-2", "501", `null`)}, 1, false},
-		{"no answer to a repeated request", []string{create(first, 503, "order-2", "501", `{}`), create(first, 0, "order-2", "500", `null`)}, 2, true},
+		{"a charge as it was answered", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
+		{"a charge with JSON in strings", []string{fixture.CreateLine(org, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
+		{"a state that it has left", []string{readLine(org, w.ChargedPayment, w.Show(&charging))}, 1, true},
+		{"a charge that was reversed since", []string{readLine(org, w.ReversedPayment, w.Show(&wasCharged))}, 1, true},
+		{"a list", []string{listLine(org, w.Show(w.ChargedPayment)+`,`+w.Show(w.DeclinedPayment))}, 1, true},
+		{"two answers that contradict each other", []string{readLine(org, w.ChargedPayout, w.Show(w.ChargedPayout)), readLine(org, w.ChargedPayout, alteredForm(w.ChargedPayout, `"1111"`, `"1110"`))}, 2, false},
+		{"a lost transaction", []string{fixture.CreateLine(org, 201, &lostRecord, w.Show(&lostRecord))}, 1, false},
+		{"a lost transaction in a list", []string{listLine(org, w.Show(&lostRecord))}, 1, false},
+		{"a transaction of another organization", []string{readLine(w.SecondDemo.Org, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, false},
+		{"another amount", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"amount":"10199"`, `"amount":"10198"`))}, 1, false},
+		{"another fee", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"merchant_amount":"9938"`, `"merchant_amount":"9939"`))}, 1, false},
+		{"another txid", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, "order-1", "order-l"))}, 1, false},
+		{"another currency", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, "USD", "EUR"))}, 1, false},
+		{"another environment", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"prod"`, `"test"`))}, 1, false},
+		{"a state that it never had", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"failed"`))}, 1, false},
+		{"a state that no machine has", []string{readLine(org, w.ChargedPayment, alteredForm(w.ChargedPayment, `"charged"`, `"gone"`))}, 1, false},
+		{"a 201 that names nothing", []string{createLine(org, 201, "x", "1", `{}`)}, 1, false},
+		{"a refusal that left nothing", []string{createLine(org, 422, "never", "1", `{}`)}, 1, true},
+		{"a refusal that left something", []string{createLine(org, 422, "order-2", "500", `{}`)}, 1, false},
+		{"a refusal beside a success", []string{createLine(org, 422, "order-2", "0", `{}`), fixture.CreateLine(org, 201, w.DeclinedPayment, w.Show(w.DeclinedPayment))}, 2, true},
+		{"a refusal in another organization", []string{createLine(w.SecondDemo.Org, 422, "order-2", "500", `{}`)}, 1, true},
+		{"no answer, and the transaction exists", []string{createLine(org, 0, "order-2", "500", `null`)}, 1, true},
+		{"no answer, and no transaction exists", []string{createLine(org, 0, "never", "500", `null`)}, 1, true},
+		{"no answer, and a transaction of another amount exists", []string{createLine(org, 0, "order-2", "501", `null`)}, 1, false},
+		{"no answer to a repeated request", []string{createLine(org, 503, "order-2", "501", `{}`), createLine(org, 0, "order-2", "500", `null`)}, 2, true},
 		{"lines about something else", []string{`{"method":"GET","path":"/api/v1/health","status":200}`}, 0, true},
 		{"a partner that is there", w.Answers[:1], 1, true},
 		{"a key that is there", w.Answers[1:2], 1, true},

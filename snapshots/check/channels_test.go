@@ -30,15 +30,15 @@ func TestOnlyChargesHaveNoticesToOperators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
 			runScenario(t, &w.Store, func(s *scenarios) {
-				created := s.at.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
-				first := changeFor(w.FirstDemo.Org, &created, 0)
-				charged, ok := s.at.Answered(created.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
+				creation := s.decider.Create(uuid.New(), w.owner.Number, s.request(payment.Payment, 900), terms(payment.Fees{}))
+				first := changeFor(w.FirstDemo.Org, &creation, 0)
+				outcome, ok := s.decider.Answered(creation.Record, payment.Answer{Verdict: payment.VerdictCharged, RRN: "000000000001"})
 				if !ok {
 					t.Fatal("it is not charged")
 				}
-				second := changeFor(w.FirstDemo.Org, &charged, uint64(len(created.Events)))
+				second := changeFor(w.FirstDemo.Org, &outcome, uint64(len(creation.Events)))
 				if c.charge {
-					second.Steps[0].Notices = []posting.Notice{w.operatorsNotice(len(charged.Events)-1, c.body)}
+					second.Steps[0].Notices = []posting.Notice{w.operatorsNotice(len(outcome.Events)-1, c.body)}
 				} else {
 					first.Steps[0].Notices = []posting.Notice{w.operatorsNotice(0, c.body)}
 				}
@@ -106,19 +106,19 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				d := subscription.New(uuid.New(), w.owner.Number, subscription.Terms{
 					Initial: w.acknowledged.ID, Amount: money.FromUint64(100), PeriodDays: 30,
 				}, subscription.Credential{Terminal: w.terminals[acknowledging], Asset: fixture.USD}, fixture.StartTime)
-				later, err := d.Record.Pause(fixture.StartTime)
+				pause, err := d.Record.Pause(fixture.StartTime)
 				fixture.Must(t, err)
-				later.Record.Notified++
+				pause.Record.Notified++
 				first := s.subscriptionChange(&d, 0)
-				second := s.subscriptionChange(&later, 1)
+				second := s.subscriptionChange(&pause, 1)
 				notice := func(channel posting.Channel, body []byte) posting.Notice {
 					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
 				}
 				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
-					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, later.Record)...))}
+					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, pause.Record)...))}
 				}
 				notices := &[]*posting.Change{first, second}[c.event].Steps[0].Notices
-				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, later.Record), encodedProgress(t, d.Record)))}, *notices...)
+				*notices = append([]posting.Notice{notice(c.channel, c.body(encodedProgress(t, pause.Record), encodedProgress(t, d.Record)))}, *notices...)
 				s.submit(first)
 				s.submit(second)
 			})

@@ -140,8 +140,8 @@ func (d randomInput) runContract(t testing.TB, service *contractactor.Service, o
 		if handler.Name == contract.Pass {
 			a.Input = parseInput(t, fatwa)
 		}
-		if moved, err := service.Act(a); err == nil {
-			r = moved
+		if result, err := service.Act(a); err == nil {
+			r = result
 			n++
 		}
 	}
@@ -167,8 +167,8 @@ func (d randomInput) createAccepted(t testing.TB, service *contractactor.Service
 // open.
 func keepsContractOpen(r *contract.Record, handler *contract.ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
-	for _, by := range handler.Transitions {
-		if step, ok := machine.Next(r.Status, by); ok && !machine.Final(step.To) {
+	for _, transition := range handler.Transitions {
+		if step, ok := machine.Next(r.Status, transition); ok && !machine.Final(step.To) {
 			return true
 		}
 	}

@@ -59,11 +59,11 @@ func copyContractStore(t testing.TB, layout int) *contractStore {
 	if template.at.IsZero() {
 		t.Fatal("the contract store could not be filled")
 	}
-	copied := template.contractStore
-	copied.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(copied.Dir, os.DirFS(template.Dir)))
-	fixture.Must(t, os.Chmod(filepath.Join(copied.Dir, "keyring"), 0o600))
-	return &copied
+	storeCopy := template.contractStore
+	storeCopy.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(storeCopy.Dir, os.DirFS(template.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(storeCopy.Dir, "keyring"), 0o600))
+	return &storeCopy
 }
 
 // contractMaker creates contracts and acts on them.
@@ -87,10 +87,10 @@ func parseInput(t testing.TB, body string) schema.Input {
 // create creates a contract without an idempotency key and remembers it under the name.
 func (s *contractMaker) create(name string, p *contract.Product, reading *contract.Reading, body string) {
 	s.T.Helper()
-	s.createWith(name, p, reading, money.Prod, actors.Key{}, body)
+	s.createWithKey(name, p, reading, money.Prod, actors.Key{}, body)
 }
 
-func (s *contractMaker) createWith(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
+func (s *contractMaker) createWithKey(name string, p *contract.Product, reading *contract.Reading, env money.Env, key actors.Key, body string) {
 	s.T.Helper()
 	c := contractactor.Create{Org: s.store.FirstDemo.Org, Product: p, Reading: reading, Env: env, Input: parseInput(s.T, body), Key: key}
 	r, err := s.service.Create(c)
@@ -100,13 +100,13 @@ func (s *contractMaker) createWith(name string, p *contract.Product, reading *co
 	s.created[name], s.store.contracts[name] = c, r.Record.ID
 }
 
-// do performs an action and checks the contract's new status.
-func (s *contractMaker) do(name string, action contract.Action, body string, want contract.Status) {
+// act performs an action and checks the contract's new status.
+func (s *contractMaker) act(name string, action contract.Action, body string, want contract.Status) {
 	s.T.Helper()
-	s.doWith(name, action, body, want, actors.Key{})
+	s.actWithKey(name, action, body, want, actors.Key{})
 }
 
-func (s *contractMaker) doWith(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
+func (s *contractMaker) actWithKey(name string, action contract.Action, body string, want contract.Status, key actors.Key) {
 	s.T.Helper()
 	c := s.created[name]
 	r, err := s.service.Act(contractactor.Act{
@@ -153,9 +153,9 @@ func (w *contractStore) createContracts(t testing.TB) {
 	w.contracts = make(map[string]ledger.ID)
 	w.customer = fixture.NewID()
 	s := &contractMaker{Server: server, store: w, service: contractactor.New(server.Runtime), created: make(map[string]contractactor.Create)}
-	found, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
+	screening, err := s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{Subject: "asset", Region: "AE", AssetType: "vehicle"}, actors.Key{Scope: actors.UserKeyScope, Text: "screening"})
 	fixture.Must(t, err)
-	w.screening = found.ID
+	w.screening = screening.ID
 	_, err = s.service.Screen(w.FirstDemo.Org, contract.ScreeningInput{
 		Subject: "transaction", Region: "AE", Activity: "gambling", Amount: money.FromUint64(5), HasAmount: true, Debt: "12.5",
 	}, actors.Key{})
@@ -179,14 +179,14 @@ func (w *contractStore) createContracts(t testing.TB) {
 	w.at = server.Clock.Now()
 }
 
-// within returns the name under which the contract store has a contract in a reading.
-func within(name string, reading *contract.Reading) string { return name + " " + reading.Name }
+// nameInReading returns the name under which the contract store has a contract in a reading.
+func nameInReading(name string, reading *contract.Reading) string { return name + " " + reading.Name }
 
 // review lets a contract pass its review, if its reading requires one.
 func (s *contractMaker) review(name string, reading *contract.Reading) {
 	s.T.Helper()
 	if reading.ReviewFirst {
-		s.do(name, contract.Pass, fatwa, contract.ReviewPassed)
+		s.act(name, contract.Pass, fatwa, contract.ReviewPassed)
 	}
 }
 
@@ -194,28 +194,28 @@ func (s *contractMaker) createPartnerships(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","partnership_type":"diminishing","total_value":"1000","bank_contribution":"800",`+
 		`"customer_contribution":"200","profit_sharing_ratio":{"bank":60,"customer":40},"term_months":7,"rental_amount":"9","compliance_review":%s}`, s.store.customer, fatwa)
 	open := func(name string) string {
-		name = within(name, reading)
+		name = nameInReading(name, reading)
 		s.create(name, contract.Partnership, reading, body)
 		if reading.ReviewFirst {
 			return name // the review at the creation has made it active
 		}
-		s.do(name, contract.Fund, "", contract.Funded)
-		s.do(name, contract.Activate, "", contract.Active)
+		s.act(name, contract.Fund, "", contract.Funded)
+		s.act(name, contract.Activate, "", contract.Active)
 		return name
 	}
-	running, bought := open("venture"), open("bought out")
-	s.do(running, contract.Buyout, `{}`, contract.BuyingOut)
-	s.do(bought, contract.Buyout, `{"units":3}`, contract.BuyingOut)
-	s.do(bought, contract.Buyout, `{"units":4}`, contract.Completed)
+	venture, boughtOut := open("venture"), open("bought out")
+	s.act(venture, contract.Buyout, `{}`, contract.BuyingOut)
+	s.act(boughtOut, contract.Buyout, `{"units":3}`, contract.BuyingOut)
+	s.act(boughtOut, contract.Buyout, `{"units":4}`, contract.Completed)
 	if reading.ReviewFirst {
 		return
 	}
-	s.do(running, contract.Profit, `{"gross_profit":"101","period_end_date":"2026-09-03"}`, contract.BuyingOut)
-	s.do(running, contract.Loss, `{"amount":"33"}`, contract.BuyingOut)
-	lost := open("dissolved")
-	s.do(lost, contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-03"}`, contract.Active)
-	s.do(lost, contract.Loss, `{"amount":"5"}`, contract.Active)
-	s.do(lost, contract.Dissolve, reason, contract.Dissolved)
+	s.act(venture, contract.Profit, `{"gross_profit":"101","period_end_date":"2026-09-03"}`, contract.BuyingOut)
+	s.act(venture, contract.Loss, `{"amount":"33"}`, contract.BuyingOut)
+	dissolved := open("dissolved")
+	s.act(dissolved, contract.Profit, `{"gross_profit":"0","period_end_date":"2026-09-03"}`, contract.Active)
+	s.act(dissolved, contract.Loss, `{"amount":"5"}`, contract.Active)
+	s.act(dissolved, contract.Dissolve, reason, contract.Dissolved)
 }
 
 func (s *contractMaker) createIssues(reading *contract.Reading) {
@@ -224,125 +224,125 @@ func (s *contractMaker) createIssues(reading *contract.Reading) {
 		s.store.investor = firstInvestor
 	}
 	open := func(name string) string {
-		name = within(name, reading)
+		name = nameInReading(name, reading)
 		s.create(name, contract.Certificate, reading, `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",`+
 			`"underlying_asset_value":"4000","total_value":"4000","certificate_value":"10","expected_yield":5,"maturity_months":2,`+
 			`"early_redemption_allowed":true,"early_redemption_penalty":"5"}`)
 		s.review(name, reading)
-		s.do(name, contract.Offer, `{"subscription_start":"2026-09-01","subscription_end":"2026-09-30"}`, contract.Offering)
-		for _, who := range []ledger.ID{firstInvestor, secondInvestor, firstInvestor} {
-			s.do(name, contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, who), contract.Offering)
+		s.act(name, contract.Offer, `{"subscription_start":"2026-09-01","subscription_end":"2026-09-30"}`, contract.Offering)
+		for _, investor := range []ledger.ID{firstInvestor, secondInvestor, firstInvestor} {
+			s.act(name, contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":3}`, investor), contract.Offering)
 		}
 		return name
 	}
 	open("offered")
-	active := open("issue")
-	s.do(active, contract.Activate, "", contract.Active)
-	s.do(active, contract.Profit, `{"total_profit":"100","period_end_date":"2026-09-03"}`, contract.Active)
-	early := open("redeemed early")
-	s.do(early, contract.CloseSubscription, "", contract.Subscribed)
-	s.do(early, contract.Activate, "", contract.Active)
-	s.do(early, contract.Profit, `{"total_profit":"90"}`, contract.Active)
-	s.do(early, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, contract.Redeemed)
-	lost := open("defaulted")
-	s.do(lost, contract.Activate, "", contract.Active)
-	s.do(lost, contract.Default, reason, contract.Defaulted)
+	issue := open("issue")
+	s.act(issue, contract.Activate, "", contract.Active)
+	s.act(issue, contract.Profit, `{"total_profit":"100","period_end_date":"2026-09-03"}`, contract.Active)
+	redeemedEarly := open("redeemed early")
+	s.act(redeemedEarly, contract.CloseSubscription, "", contract.Subscribed)
+	s.act(redeemedEarly, contract.Activate, "", contract.Active)
+	s.act(redeemedEarly, contract.Profit, `{"total_profit":"90"}`, contract.Active)
+	s.act(redeemedEarly, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, contract.Redeemed)
+	defaulted := open("defaulted")
+	s.act(defaulted, contract.Activate, "", contract.Active)
+	s.act(defaulted, contract.Default, reason, contract.Defaulted)
 }
 
 func (s *contractMaker) createLeases(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","lease_type":"operating","asset_description":"a forklift truck","asset_cost":"1000",`+
 		`"lease_term_months":4,"monthly_rental":"50","advance_rental":"30","security_deposit":"70","residual_value":"100","screening_id":%q}`, s.store.customer, s.store.screening)
 	open := func(name string, key actors.Key) string {
-		name = within(name, reading)
-		s.createWith(name, contract.Lease, reading, money.Prod, key, body)
+		name = nameInReading(name, reading)
+		s.createWithKey(name, contract.Lease, reading, money.Prod, key, body)
 		s.review(name, reading)
-		s.do(name, contract.Acquire, `{"ownership_documents":["deed"]}`, contract.AssetAcquired)
-		s.do(name, contract.Activate, "", contract.Active)
+		s.act(name, contract.Acquire, `{"ownership_documents":["deed"]}`, contract.AssetAcquired)
+		s.act(name, contract.Activate, "", contract.Active)
 		return name
 	}
-	running := open("lease", actors.Key{})
-	s.do(running, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance rental of 30, and 40 of later rent
+	lease := open("lease", actors.Key{})
+	s.act(lease, contract.PayRent, `{"amount":"70"}`, contract.Active) // the advance rental of 30, and 40 of later rent
 	open("returned", actors.Key{})
-	ended := within("terminated", reading)
+	terminated := nameInReading("terminated", reading)
 	key := actors.Key{}
 	if !reading.ReviewFirst {
 		key = signKey
 	}
 	open("terminated", key)
-	s.do(ended, contract.RecordArrears, `{"amount":"30"}`, contract.Active)
-	s.do(ended, contract.BearExpense, `{"amount":"3","description":"a tyre"}`, contract.Active)
-	draft := within("draft lease", reading)
-	s.createWith(draft, contract.Lease, reading, money.Test, actors.Key{}, body)
-	s.do(draft, contract.Submit, "", contract.UnderReview)
-	refusedLease := within("refused lease", reading)
+	s.act(terminated, contract.RecordArrears, `{"amount":"30"}`, contract.Active)
+	s.act(terminated, contract.BearExpense, `{"amount":"3","description":"a tyre"}`, contract.Active)
+	draftLease := nameInReading("draft lease", reading)
+	s.createWithKey(draftLease, contract.Lease, reading, money.Test, actors.Key{}, body)
+	s.act(draftLease, contract.Submit, "", contract.UnderReview)
+	refusedLease := nameInReading("refused lease", reading)
 	s.create(refusedLease, contract.Lease, reading, body)
-	s.do(refusedLease, contract.Submit, "", contract.UnderReview)
-	s.do(refusedLease, contract.Reject, reason, contract.Refused)
+	s.act(refusedLease, contract.Submit, "", contract.UnderReview)
+	s.act(refusedLease, contract.Reject, reason, contract.Refused)
 }
 
 func (s *contractMaker) createInvestments(reading *contract.Reading) {
 	open := func(name string) string {
-		name = within(name, reading)
+		name = nameInReading(name, reading)
 		s.create(name, contract.Managed, reading, fmt.Sprintf(`{"customer_id":%q,"region":"SA","currency":"SAR","capital_amount":"500",`+
 			`"business_type":"trade","profit_sharing_ratio":{"bank":70,"customer":30},"term_months":6}`, s.store.customer))
 		s.review(name, reading)
-		s.do(name, contract.Fund, "", contract.Funded)
-		s.do(name, contract.Activate, "", contract.Active)
-		s.do(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-09-03"}`, contract.Active)
+		s.act(name, contract.Fund, "", contract.Funded)
+		s.act(name, contract.Activate, "", contract.Active)
+		s.act(name, contract.Profit, `{"gross_profit":"33","period_end_date":"2026-09-03"}`, contract.Active)
 		return name
 	}
 	open("investment")
-	s.do(open("completed"), contract.Complete, `{"final_value":"600"}`, contract.Completed)
-	s.do(open("liquidated"), contract.Loss, `{"amount":"999"}`, contract.Liquidated)
+	s.act(open("completed"), contract.Complete, `{"final_value":"600"}`, contract.Completed)
+	s.act(open("liquidated"), contract.Loss, `{"amount":"999"}`, contract.Liquidated)
 }
 
 func (s *contractMaker) createSales(reading *contract.Reading) {
 	body := fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"AED","asset_description":"a delivery van","asset_cost":"1000",`+
 		`"markup_rate":25,"instalments":3,"down_payment":"100","earnest_deposit":"50"}`, s.store.customer)
 	open := func(name string) string {
-		name = within(name, reading)
+		name = nameInReading(name, reading)
 		s.create(name, contract.InstalmentSale, reading, body)
 		s.review(name, reading)
-		s.do(name, contract.OrderAsset, `{"supplier_deposit":"40"}`, contract.AssetOrdered)
-		s.do(name, contract.PurchaseAsset, `{"ownership_documents":["invoice"],"actual_cost":"990"}`, contract.AssetPurchased)
+		s.act(name, contract.OrderAsset, `{"supplier_deposit":"40"}`, contract.AssetOrdered)
+		s.act(name, contract.PurchaseAsset, `{"ownership_documents":["invoice"],"actual_cost":"990"}`, contract.AssetPurchased)
 		return name
 	}
-	sell := func(name string) string {
+	openSale := func(name string) string {
 		name = open(name)
-		s.do(name, contract.DeliverAsset, "", contract.AssetDelivered)
-		s.do(name, contract.Activate, "", contract.Active)
-		s.do(name, contract.RecordPayment, `{"amount":"77"}`, contract.Active)
-		s.do(name, contract.RecordDelinquency, `{"amount":"20"}`, contract.Active)
+		s.act(name, contract.DeliverAsset, "", contract.AssetDelivered)
+		s.act(name, contract.Activate, "", contract.Active)
+		s.act(name, contract.RecordPayment, `{"amount":"77"}`, contract.Active)
+		s.act(name, contract.RecordDelinquency, `{"amount":"20"}`, contract.Active)
 		return name
 	}
 	open("bought")
-	sell("sale")
-	s.do(sell("paid off"), contract.RecordPayment, `{"amount":"1010"}`, contract.Completed) // 1237 − 150 − 77
+	openSale("sale")
+	s.act(openSale("paid off"), contract.RecordPayment, `{"amount":"1010"}`, contract.Completed) // 1237 − 150 − 77
 	if reading.ReviewFirst {
 		return
 	}
-	s.do(open("cancelled"), contract.Cancel, "", contract.Cancelled)
-	s.do(sell("settled early"), contract.SettleEarly, `{"rebate":"12"}`, contract.Completed)
+	s.act(open("cancelled"), contract.Cancel, "", contract.Cancelled)
+	s.act(openSale("settled early"), contract.SettleEarly, `{"rebate":"12"}`, contract.Completed)
 }
 
 func (s *contractMaker) createSafekeepings(reading *contract.Reading) {
 	open := func(name, custody string) string {
-		name = within(name, reading)
+		name = nameInReading(name, reading)
 		body := fmt.Sprintf(`{"customer_id":%q,"region":"BH","custody_type":%q,"initial_amount":"1000","compliance_review":%s}`, s.store.customer, custody, fatwa)
 		s.create(name, contract.Safekeeping, reading, body)
 		if !reading.ReviewFirst {
-			s.do(name, contract.Activate, "", contract.Active)
+			s.act(name, contract.Activate, "", contract.Active)
 		}
 		return name
 	}
-	s.do(open("safe", "guaranteed"), contract.GrantHibah, `{"amount":"7","granted_by":"the board"}`, contract.Active)
+	s.act(open("safe", "guaranteed"), contract.GrantHibah, `{"amount":"7","granted_by":"the board"}`, contract.Active)
 	trust := open("trust", "trust")
 	if reading.ReviewFirst {
 		return
 	}
-	s.do(trust, contract.PutIn, `{"amount":"10"}`, contract.Active)
-	s.do(trust, contract.Withdraw, `{"amount":"4"}`, contract.Active)
-	s.do(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
+	s.act(trust, contract.PutIn, `{"amount":"10"}`, contract.Active)
+	s.act(trust, contract.Withdraw, `{"amount":"4"}`, contract.Active)
+	s.act(open("emptied", "trust"), contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
 func (s *contractMaker) createDeposits() {
@@ -350,26 +350,26 @@ func (s *contractMaker) createDeposits() {
 		s.create(name, contract.Deposit, contract.Secular, fmt.Sprintf(`{"customer_id":%q,"region":"AE","currency":"USD","initial_amount":"1000",`+
 			`"term_months":1,"profit_sharing_ratio":{"bank":50,"customer":50},"early_withdrawal_allowed":true,`+
 			`"early_withdrawal_penalty_percent":50,"auto_renewal":true}`, s.store.customer))
-		s.do(name, contract.Activate, "", contract.Active)
-		s.do(name, contract.Profit, `{"gross_profit":"31"}`, contract.Active)
-		s.do(name, contract.Loss, `{"amount":"9"}`, contract.Active)
+		s.act(name, contract.Activate, "", contract.Active)
+		s.act(name, contract.Profit, `{"gross_profit":"31"}`, contract.Active)
+		s.act(name, contract.Loss, `{"amount":"9"}`, contract.Active)
 	}
 	open("deposit")
 	open("withdrawn")
-	s.do("withdrawn", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
+	s.act("withdrawn", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
 	open("closed")
-	s.do("closed", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
-	s.do("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
+	s.act("closed", contract.Withdraw, `{"closed_by":"teller 7"}`, contract.Withdrawn)
+	s.act("closed", contract.Close, `{"closed_by":"teller 7"}`, contract.Closed)
 }
 
 // actMonthsLater performs the actions that are possible only after months have passed.
 func (s *contractMaker) actMonthsLater() {
 	for _, reading := range contract.Readings {
-		s.do(within("returned", reading), contract.ReturnAsset, "", contract.Completed)
-		s.do(within("issue", reading), contract.Mature, "", contract.Matured)
+		s.act(nameInReading("returned", reading), contract.ReturnAsset, "", contract.Completed)
+		s.act(nameInReading("issue", reading), contract.Mature, "", contract.Matured)
 	}
-	s.do("issue religious", contract.Redeem, `{"redemption_date":"2026-12-01"}`, contract.Redeemed)
-	s.do("terminated religious", contract.Terminate, reason, contract.Terminated)
-	s.do("terminated secular", contract.Terminate, reason, contract.Terminated)
-	s.doWith("terminated secular", contract.PayRent, `{"amount":"5"}`, contract.Terminated, moveKey)
+	s.act("issue religious", contract.Redeem, `{"redemption_date":"2026-12-01"}`, contract.Redeemed)
+	s.act("terminated religious", contract.Terminate, reason, contract.Terminated)
+	s.act("terminated secular", contract.Terminate, reason, contract.Terminated)
+	s.actWithKey("terminated secular", contract.PayRent, `{"amount":"5"}`, contract.Terminated, moveKey)
 }

@@ -28,7 +28,7 @@ type bufferRow struct {
 }
 
 // bufferRowsOf returns an organization's page-buffer rows, oldest first.
-func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
+func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (bufferRows []bufferRow) {
 	p.T.Helper()
 	keys, rows := p.Rows(store.KeyBuffer(nil, org))
 	for i, key := range keys {
@@ -41,10 +41,10 @@ func bufferRowsOf(p *fixture.Corrupter, org ledger.ID) (all []bufferRow) {
 			s.chunks = append(s.chunks, lineChunk{store.PagePrefix(nil, org, head), bytes.Clone(lines)})
 			return nil
 		}))
-		all = append(all, s)
+		bufferRows = append(bufferRows, s)
 	}
-	slices.SortStableFunc(all, func(a, b bufferRow) int { return int(a.Group) - int(b.Group) })
-	return all
+	slices.SortStableFunc(bufferRows, func(a, b bufferRow) int { return int(a.Group) - int(b.Group) })
+	return bufferRows
 }
 
 // writeBufferRows writes page-buffer rows.
@@ -66,8 +66,8 @@ func removeBufferRows(p *fixture.Corrupter, rows ...bufferRow) {
 }
 
 // rowsWithLines returns the rows that contain lines of the account or list whose keys begin with the prefix.
-func rowsWithLines(all []bufferRow, prefix []byte) []bufferRow {
-	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.chunkOf(prefix) < 0 })
+func rowsWithLines(bufferRows []bufferRow, prefix []byte) []bufferRow {
+	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.chunkOf(prefix) < 0 })
 }
 
 // chunkOf returns the index of the row's chunk with the prefix; -1 if there is none.
@@ -84,18 +84,18 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 		return true, nil
 	}))
 	fixture.Must(p.T, p.Snap.Ascend(store.KeyBuffer(nil, org), nil, func(key, row []byte) (bool, error) {
-		var left []byte
+		var remaining []byte
 		err := store.EachChunk(row, func(head, lines []byte) error {
 			if !bytes.Equal(store.PagePrefix(nil, org, head), prefix) {
-				left = store.AppendChunk(left, head, lines)
+				remaining = store.AppendChunk(remaining, head, lines)
 			}
 			return nil
 		})
 		switch key = bytes.Clone(key); {
-		case len(left) == 0:
+		case len(remaining) == 0:
 			p.Group.Delete(key)
-		case len(left) < len(row):
-			p.Group.Set(key, left)
+		case len(remaining) < len(row):
+			p.Group.Set(key, remaining)
 		}
 		return true, err
 	}))
@@ -107,14 +107,14 @@ func eraseAll(p *fixture.Corrupter, prefix []byte) {
 func changeChunk(prefix func(*fixture.Store) []byte, index int, change func(p *fixture.Corrupter, lines []byte) []byte) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			found := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), prefix(w))
+			candidates := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), prefix(w))
 			if index < 0 {
-				index += len(found)
+				index += len(candidates)
 			}
-			s := found[index]
-			at := s.chunkOf(prefix(w))
-			if s.chunks[at].lines = change(p, s.chunks[at].lines); s.chunks[at].lines == nil {
-				s.chunks = slices.Delete(s.chunks, at, at+1)
+			s := candidates[index]
+			chunkIndex := s.chunkOf(prefix(w))
+			if s.chunks[chunkIndex].lines = change(p, s.chunks[chunkIndex].lines); s.chunks[chunkIndex].lines == nil {
+				s.chunks = slices.Delete(s.chunks, chunkIndex, chunkIndex+1)
 			}
 			if writeBufferRows(p, s); len(s.chunks) == 0 {
 				removeBufferRows(p, s)
@@ -189,8 +189,8 @@ func transferBetween(w *fixture.Store, times int, accounts ...int) posting.Step 
 	for range times {
 		for i := 0; i < len(accounts); i += 2 {
 			for k, side := range [...]ledger.Side{ledger.Debit, ledger.Credit} {
-				at := transferAccount(accounts[i+k])
-				entry.Postings = append(entry.Postings, ledger.Posting{Account: at.Path, Asset: at.Asset, Side: side, Amount: money.FromUint64(1)})
+				account := transferAccount(accounts[i+k])
+				entry.Postings = append(entry.Postings, ledger.Posting{Account: account.Path, Asset: account.Asset, Side: side, Amount: money.FromUint64(1)})
 			}
 		}
 	}
@@ -218,12 +218,12 @@ const transferRounds = 70
 // group divides them into shards.
 func fillShards(t *testing.T, w *fixture.Store) {
 	t.Helper()
-	var all []int
+	var accounts []int
 	for n := range 2 * store.ShardedFrom {
-		all = append(all, n)
+		accounts = append(accounts, n)
 	}
 	for range 2 { // the first lines go to pages
-		w.Submit(t, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, all...)}})
+		w.Submit(t, &posting.Change{Steps: []posting.Step{transferBetween(w, 1, accounts...)}})
 	}
 }
 
@@ -242,13 +242,13 @@ func fillLongChunk(t *testing.T, w *fixture.Store) {
 }
 
 // newestRows returns the rows of the last group that has rows in the page buffer.
-func newestRows(all []bufferRow) []bufferRow {
-	last := all[len(all)-1].Group
-	return slices.DeleteFunc(slices.Clone(all), func(s bufferRow) bool { return s.Group != last })
+func newestRows(bufferRows []bufferRow) []bufferRow {
+	last := bufferRows[len(bufferRows)-1].Group
+	return slices.DeleteFunc(slices.Clone(bufferRows), func(s bufferRow) bool { return s.Group != last })
 }
 
 // corruptAfter returns a function that fills the page buffer with fill and then corrupts the store.
-func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow)) func(*testing.T, *fixture.Store) {
+func corruptAfter(fill func(*testing.T, *fixture.Store), corrupt func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow)) func(*testing.T, *fixture.Store) {
 	return func(t *testing.T, w *fixture.Store) {
 		fill(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { corrupt(w, p, bufferRowsOf(p, w.FirstDemo.Org)) })
@@ -259,9 +259,9 @@ func withTraffic(t *testing.T, w *fixture.Store)   { postTransfers(t, w, transfe
 func withShards(t *testing.T, w *fixture.Store)    { fillShards(t, w) }
 func withLongChunk(t *testing.T, w *fixture.Store) { fillLongChunk(t, w) }
 
-// twoPairs writes two groups whose rows have no account in common, after the groups that wrote
+// withTwoPairs writes two groups whose rows have no account in common, after the groups that wrote
 // the accounts' first lines.
-func twoPairs(t *testing.T, w *fixture.Store) {
+func withTwoPairs(t *testing.T, w *fixture.Store) {
 	for range 2 {
 		postTransfers(t, w, 1, 1, 2)
 		postTransfers(t, w, 1, 3, 4)
@@ -277,13 +277,13 @@ var bufferFaults = []fault{
 		l.Totals.CreditsPosted = fixture.MustAdd(l.Totals.CreditsPosted, 1)
 	})), []int{2}, "the totals are"},
 	{"a line twice in its row", changeChunk(feesPrefix, 7, repeatLines), []int{2}, "belongs to no event"},
-	{"a chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[0]
+	{"a chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[0]
 		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // one account lacks a line, the other has one too many
-	{"a chunk of an account on which nothing was booked", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[0]
+	{"a chunk of an account on which nothing was booked", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[0]
 		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = transferAccountPages(999)(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""},
@@ -308,8 +308,8 @@ var bufferFaults = []fault{
 	{"a list's row of a transaction that does not exist", changeChunk(listPrefix(1), 3, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, ""},
 	{"a list's rows of one group in reverse order", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
-			for _, s := range all {
+			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), listPrefix(w.FirstDemo.Partner)(w))
+			for _, s := range bufferRows {
 				part := &s.chunks[s.chunkOf(listPrefix(w.FirstDemo.Partner)(w))]
 				rows, err := store.DecodeListed(part.lines)
 				fixture.Must(p.T, err)
@@ -322,56 +322,62 @@ var bufferFaults = []fault{
 		})
 	}, []int{4}, "out of the order of booking"},
 
-	{"a row of a shard that is missing", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[5]) }), []int{2}, ""},
-	{"a chunk in the wrong shard", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		writeBufferRows(p, moveChunk(newestRows(all)[3], newestRows(all)[4])...)
+	{"a row of a shard that is missing", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		removeBufferRows(p, newestRows(bufferRows)[5])
+	}), []int{2}, ""},
+	{"a chunk in the wrong shard", corruptAfter(withShards, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		writeBufferRows(p, moveChunk(newestRows(bufferRows)[3], newestRows(bufferRows)[4])...)
 	}), []int{2}, "where no reader looks for it"},
 	{"a list's chunk in the wrong shard", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			all := bufferRowsOf(p, w.FirstDemo.Org)
-			at := slices.IndexFunc(all, func(s bufferRow) bool {
+			bufferRows := bufferRowsOf(p, w.FirstDemo.Org)
+			at := slices.IndexFunc(bufferRows, func(s bufferRow) bool {
 				return len(s.chunks) == 1 && s.chunkOf(listPrefix(w.FirstDemo.Partner)(w)) == 0
 			})
-			removeBufferRows(p, all[at])
-			all[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
-			writeBufferRows(p, all[at])
+			removeBufferRows(p, bufferRows[at])
+			bufferRows[at].Shard = (store.Shard(store.PageHead(nil, listPrefix(w.FirstDemo.Partner)(w))) + 1) % 16
+			writeBufferRows(p, bufferRows[at])
 		})
 	}, []int{4}, "where no reader looks for it"},
-	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		from := newestRows(all)[3]
+	{"an unsharded chunk beside the shards", corruptAfter(withShards, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		from := newestRows(bufferRows)[3]
 		writeBufferRows(p, moveChunk(from, bufferRow{BufferKey: store.BufferKey{Org: w.FirstDemo.Org, Shard: store.Unsharded, Group: from.Group}})...)
 	}), []int{5}, "is divided into shards, and has a row of all"},
-	{"a last part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[1]) }), []int{2}, "has no line"},
-	{"a first part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) { removeBufferRows(p, newestRows(all)[0]) }), []int{2, 5}, ""},
-	{"a part with too high a number", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[1]
+	{"a last part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		removeBufferRows(p, newestRows(bufferRows)[1])
+	}), []int{2}, "has no line"},
+	{"a first part that is missing", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		removeBufferRows(p, newestRows(bufferRows)[0])
+	}), []int{2, 5}, ""},
+	{"a part with too high a number", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[1]
 		removeBufferRows(p, s)
 		s.Part++
 		writeBufferRows(p, s)
 	}), []int{5}, "does not follow another"},
-	{"parts out of order", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		parts := newestRows(all)
+	{"parts out of order", corruptAfter(withLongChunk, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		parts := newestRows(bufferRows)
 		parts[0].chunks, parts[1].chunks = parts[1].chunks, parts[0].chunks
 		writeBufferRows(p, parts...)
 	}), []int{2}, "out of the order of booking"},
-	{"two groups in reverse order", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		a, b := all[len(all)-2], all[len(all)-1]
+	{"two groups in reverse order", corruptAfter(withTwoPairs, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		a, b := bufferRows[len(bufferRows)-2], bufferRows[len(bufferRows)-1]
 		a.chunks, b.chunks = b.chunks, a.chunks
 		writeBufferRows(p, a, b)
 	}), []int{5}, "booked before those of group"},
-	{"a row of a group that does not exist", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[0]
+	{"a row of a group that does not exist", corruptAfter(withTwoPairs, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[0]
 		removeBufferRows(p, s)
 		s.Group += 9
 		writeBufferRows(p, s)
 	}), []int{5}, "was the last"},
-	{"a row of no group", corruptAfter(withTraffic, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[0]
+	{"a row of no group", corruptAfter(withTraffic, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[0]
 		s.Group = 0
 		writeBufferRows(p, s)
 	}), []int{2, 5}, ""},
-	{"a row twice", corruptAfter(twoPairs, func(_ *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := all[len(all)-2]
+	{"a row twice", corruptAfter(withTwoPairs, func(_ *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := bufferRows[len(bufferRows)-2]
 		s.Group, s.Part = s.Group+1, 1
 		writeBufferRows(p, s)
 	}), []int{2, 5}, ""},
@@ -384,11 +390,11 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		list := listPrefix(w.FirstDemo.Partner)(w)
 		for _, s := range rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list) {
-			at := s.chunkOf(list)
-			rows, err := store.DecodeListed(s.chunks[at].lines)
+			chunkIndex := s.chunkOf(list)
+			rows, err := store.DecodeListed(s.chunks[chunkIndex].lines)
 			fixture.Must(t, err)
 			if len(rows) == 1 && rows[0].ID == w.ChargedPayment.ID && rows[0].First == creation {
-				s.chunks = slices.Delete(s.chunks, at, at+1)
+				s.chunks = slices.Delete(s.chunks, chunkIndex, chunkIndex+1)
 				if writeBufferRows(p, s); len(s.chunks) == 0 {
 					removeBufferRows(p, s)
 				}

@@ -53,13 +53,13 @@ func makeCheckpointAt(t *testing.T, w *fixture.Store, now time.Time) {
 // checkpointRows returns the heads and the parts of the first organization's checkpoints.
 func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []storedKV) {
 	p.T.Helper()
-	for _, of := range []struct {
+	for _, section := range []struct {
 		prefix []byte
 		rows   *[]storedKV
 	}{{store.CheckpointHeads(), &heads}, {store.CheckpointParts(), &parts}} {
-		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, of.prefix))
+		keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, section.prefix))
 		for i := range keys {
-			*of.rows = append(*of.rows, storedKV{keys[i], rows[i]})
+			*section.rows = append(*section.rows, storedKV{keys[i], rows[i]})
 		}
 	}
 	if len(heads) < 4 || len(parts) != len(heads) {
@@ -72,7 +72,7 @@ type storedKV struct{ key, row []byte }
 
 // rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match it. change alters
 // an account's totals and tells whether the account stays. The accounts in more are added.
-func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (left bool), more ...ledger.Account) {
+func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (stays bool), added ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)
 	fixture.Must(p.T, err)
@@ -83,7 +83,7 @@ func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(ke
 		}
 		return true, nil
 	}))
-	for _, a := range more {
+	for _, a := range added {
 		w.Add(store.AccountKey(nil, a), new(ledger.Totals))
 	}
 	p.Group.Set(part.key, w.Flush())
@@ -92,11 +92,11 @@ func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(ke
 
 func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
-	before := w.Check(t, check.Inputs{})
+	withoutCheckpoints := w.Check(t, check.Inputs{})
 	makeCheckpoints(t, w)
-	with := w.Check(t, check.Inputs{})
-	fixture.WantBroken(t, with)
-	if len(with.Rules) == 0 || counted(with, 2) <= counted(before, 2) {
+	withCheckpoints := w.Check(t, check.Inputs{})
+	fixture.WantBroken(t, withCheckpoints)
+	if len(withCheckpoints.Rules) == 0 || counted(withCheckpoints, 2) <= counted(withoutCheckpoints, 2) {
 		t.Error("nothing was compared")
 	}
 	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
@@ -112,9 +112,9 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 			heads, parts := checkpointRows(p, w)
 			change(p, heads, parts)
 		})
-		got := w.Check(t, check.Inputs{})
-		fixture.WantBroken(t, got)
-		if got.Digest != with.Digest {
+		report := w.Check(t, check.Inputs{})
+		fixture.WantBroken(t, report)
+		if report.Digest != withCheckpoints.Digest {
 			t.Errorf("%s: the digest is another", name)
 		}
 		makeMissingCheckpoints(t, w)

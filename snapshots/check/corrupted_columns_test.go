@@ -20,7 +20,7 @@ import (
 func changeContract(p *fixture.Corrupter, w *contractStore, name string, change func(r *contract.Record)) {
 	p.T.Helper()
 	id := w.contracts[name]
-	p.Record(w.FirstDemo.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(w.FirstDemo.Org, contractSource(id), func(_ *store.Envelope, payload []byte) []byte {
 		r, err := contract.ReadRecord(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -44,7 +44,7 @@ func setColumn(name, column string, value any) func(*testing.T, *contractStore) 
 func corruptStamp(name string, change func(w *contractStore, e *store.Envelope)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts[name]), func(e *store.Envelope, payload []byte) []byte {
 				change(w, e)
 				return payload
 			})
@@ -60,7 +60,7 @@ var columnFaults = []contractFault{
 	{"a contract in another status", []int{3}, "events lead to", corruptColumn("lease secular", func(_ *contractStore, r *contract.Record) { r.Status = contract.TransferPending })},
 	{"a contract of another product", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["investment secular"]), func(_ *store.Envelope, payload []byte) []byte {
 				payload[1] = contract.Partnership.Code
 				return payload
 			})
@@ -71,7 +71,7 @@ var columnFaults = []contractFault{
 	})},
 	{"a contract that can't be read", []int{3, 4}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.ChangeRecord(w.FirstDemo.Org, contractSource(w.contracts["sale secular"]), func(*store.Envelope, []byte) []byte { return []byte{9} })
 		})
 	}},
 	{"columns that contradict each other", []int{3, 4}, "contradict each other", setColumn("lease secular", "residual_value", money.FromUint64(5_000))},
@@ -101,11 +101,11 @@ var waitingContractFaults = []contractFault{
 func corruptCounter(key, window string, row []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			at := store.KeyCounter(nil, w.FirstDemo.Org, key, window)
+			counterKey := store.KeyCounter(nil, w.FirstDemo.Org, key, window)
 			if row == nil {
-				p.Group.Delete(at)
+				p.Group.Delete(counterKey)
 			} else {
-				p.Group.Set(at, row)
+				p.Group.Set(counterKey, row)
 			}
 		})
 	}
@@ -163,9 +163,9 @@ func environmentsLeases(w *contractStore) []byte {
 func dropFirst(_ *contractStore, rows []store.Listed) []store.Listed { return rows[1:] }
 
 func repeatFirst(_ *contractStore, rows []store.Listed) []store.Listed {
-	twin := rows[0]
-	twin.Booked = rows[len(rows)-1].Booked + 1
-	return append(rows, twin)
+	repeated := rows[0]
+	repeated.Booked = rows[len(rows)-1].Booked + 1
+	return append(rows, repeated)
 }
 
 func showingOther(name string) func(*contractStore, []store.Listed) []store.Listed {
@@ -203,7 +203,7 @@ func replyOf(w *contractStore, key string) ledger.Source {
 func corruptReply(change func(t *testing.T, w *contractStore, payload []byte) []byte) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
+			p.ChangeRecord(w.FirstDemo.Org, replyOf(w, moveKey.ClaimKey()), func(_ *store.Envelope, payload []byte) []byte { return change(t, w, payload) })
 		})
 	}
 }
@@ -246,10 +246,10 @@ func corruptClaimOwner(change func(w *contractStore, owner []byte) []byte) func(
 }
 
 // ownedBy makes the claim on a key name another record.
-func ownedBy(s func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
+func ownedBy(sourceOf func(w *contractStore) ledger.Source) func(*contractStore, []byte) []byte {
 	return func(w *contractStore, owner []byte) []byte {
-		made := s(w)
-		return append(append(owner[:32:32], byte(made.Kind)), made.ID[:]...)
+		source := sourceOf(w)
+		return append(append(owner[:32:32], byte(source.Kind)), source.ID[:]...)
 	}
 }
 
@@ -305,7 +305,7 @@ var staffFaults = []contractFault{
 func corruptScreening(change func(s map[string]any)) func(*testing.T, *contractStore) {
 	return func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(_ *store.Envelope, payload []byte) []byte {
 				shown := make(map[string]any)
 				fixture.Must(t, json.Unmarshal(payload[1:], &shown))
 				change(shown)
@@ -324,12 +324,12 @@ var screeningFaults = []contractFault{
 	{"an unknown ruleset", []int{3}, "the unknown ruleset 9", corruptScreening(func(s map[string]any) { s["ruleset"] = 9 })},
 	{"a screening that can't be read", []int{3}, "can't be read", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(*store.Envelope, []byte) []byte { return []byte{1, '{'} })
 		})
 	}},
 	{"a screening that is not finished", []int{3}, "is not over", func(t *testing.T, w *contractStore) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Screening, ID: w.screening}, func(e *store.Envelope, payload []byte) []byte {
 				e.Finished = 0
 				return payload
 			})

@@ -141,14 +141,14 @@ var waitingFaults = []deliveryFault{
 	{"a cursor after a notice that was not tried", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
 			p.dropMarks(w.acknowledged)
-			_, at := p.firstNotice(w.ofPartnerWithAddress)
-			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+			_, page := p.firstNotice(w.ofPartnerWithAddress)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(page)), "c")
 		}))
 	}, "neither a mark nor a row of its own"},
 	{"a cursor that is at no page", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.acknowledged)
-			p.set(binary.BigEndian.AppendUint64(nil, uint64(at+1)), "c")
+			_, page := p.firstNotice(w.acknowledged)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(page+1)), "c")
 		}))
 	}, "points to none of their pages"},
 }
@@ -177,13 +177,15 @@ var kvFaults = []deliveryFault{
 	}, "has two keys"},
 	{"a key of an unknown form", withKV([]byte{1}, "ix"), "unknown form"},
 	{"a message that can't be read", func(t *testing.T, w *notifiedStore) {
-		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeOperatorMessage(func(row map[string]any) { row["b"] = []byte("{}") }) }))
 	}, "can't be read"},
 	{"a message with a missing destination", func(t *testing.T, w *notifiedStore) {
-		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) }) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
+			p.changeOperatorMessage(func(row map[string]any) { row["t"] = make([]byte, 16) })
+		}))
 	}, "has a destination that does not exist"},
 	{"a message that names an event", func(t *testing.T, w *notifiedStore) {
-		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.operatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
+		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.changeOperatorMessage(func(row map[string]any) { row["k"] = 't' }) }))
 	}, "belongs to no event"},
 }
 
@@ -193,8 +195,8 @@ func withKV(row []byte, key string) func(t *testing.T, w *notifiedStore) {
 	}
 }
 
-// operatorMessage rewrites the message to operators.
-func (p *kvCorrupter) operatorMessage(change func(row map[string]any)) {
+// changeOperatorMessage rewrites the message to operators.
+func (p *kvCorrupter) changeOperatorMessage(change func(row map[string]any)) {
 	_, rows := p.Rows(p.key("i"))
 	p.changeDeliveryAt(rows[0], change)
 }
@@ -226,8 +228,8 @@ var soundDeliveries = []deliveryFault{
 	}, ""},
 	{"a cursor before which all notices were tried", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.ofPartnerWithAddress)
-			p.set(binary.BigEndian.AppendUint64(nil, uint64(at)), "c")
+			_, page := p.firstNotice(w.ofPartnerWithAddress)
+			p.set(binary.BigEndian.AppendUint64(nil, uint64(page)), "c")
 		}))
 	}, ""},
 	{"a notice that was not tried yet", func(t *testing.T, w *notifiedStore) {
@@ -261,23 +263,23 @@ var soundDeliveries = []deliveryFault{
 // to remove further ones: that time is in a record, and an event has the record's hash.
 func TestChangedRetentionTimeIsFound(t *testing.T) {
 	now := fixture.StartTime.Add(12 * time.Hour)
-	for name, raised := range map[string]time.Time{"to a past time": now.Add(-time.Hour), "to a future time": fixture.StartTime.AddDate(1, 0, 0)} {
+	for name, raisedTime := range map[string]time.Time{"to a past time": now.Add(-time.Hour), "to a future time": fixture.StartTime.AddDate(1, 0, 0)} {
 		t.Run(name, func(t *testing.T) {
 			w := copyNotifiedStore(t)
 			fixture.SubmitTo(t, fixture.OpenJournal(t, &w.Store, clock.NewManual(now), nil), retentionChange(w.FirstDemo.Org, fixture.StartTime))
 			fixture.WantBroken(t, w.Check(t, check.Inputs{}))
-			in := openInsider(t, &w.Store, now)
-			row := in.rows["record d"][0]
+			ins := openInsider(t, &w.Store, now)
+			row := ins.rows["record d"][0]
 			changed := rawRow{row.key, bytes.Clone(row.value)}
-			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raised))))
+			copy(changed.value[len(changed.value)-8:], binary.BigEndian.AppendUint64(nil, uint64(ledger.MicrosOf(raisedTime))))
 			rows := []rawRow{changed}
 			for _, kind := range []string{"kv n", "kv d", "kv e", "kv p", "kv r"} {
-				for _, removed := range in.rows[kind] {
-					rows = append(rows, rawRow{key: removed.key})
+				for _, removedRow := range ins.rows[kind] {
+					rows = append(rows, rawRow{key: removedRow.key})
 				}
 			}
-			in.writeRows(rows...)
-			report, err := check.Check(t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
+			ins.writeRows(rows...)
+			report, err := check.Check(t.Context(), ins.journal, check.Inputs{Log: fixture.NoLog})
 			fixture.Must(t, err)
 			fixture.WantBroken(t, report, 3)
 			if details := fmt.Sprint(report.Rules[2].Details); !strings.Contains(details, "is not what was stored with event") {

@@ -55,7 +55,7 @@ func TestRecordWithoutARequiredColumnIsFound(t *testing.T) {
 			for source, org := range sources {
 				required := slices.DeleteFunc(fixture.StoredColumns(source.Kind), func(c *schema.Column) bool { return !c.Required || c.Secret })
 				if n < len(required) {
-					p.Column(org, source, required[n].Name, nil)
+					p.ChangeColumn(org, source, required[n].Name, nil)
 					wantTexts = append(wantTexts, scan.Named(source)+" can't be read: "+schema.ErrStored.Error()+": no column "+required[n].Name)
 				}
 				more = more || n+1 < len(required)
@@ -101,7 +101,7 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 			if a.source.Kind == ledger.Organization {
 				org = a.source.ID
 			}
-			w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(org, a.source, f.column, f.value) })
+			w.Corrupt(t, func(p *fixture.Corrupter) { p.ChangeColumn(org, a.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
 			fixture.WantBroken(t, report, f.broken...)
 			wantReason(t, report, f.broken, f.wantText)

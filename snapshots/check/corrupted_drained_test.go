@@ -21,38 +21,38 @@ import (
 // them. The oldest lines of an account with much traffic, and of the list of a partner with many payments,
 // are flushed.
 var drainedFaults = []fault{
-	{"a flushed line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
+	{"a flushed line of another amount, with its total", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
 		part := &s.chunks[s.chunkOf(transferAccountPages(1)(w))]
 		part.lines = changeFirstLine(raiseAmount)(p, part.lines)
 		writeBufferRows(p, s)
 	}), []int{2}, "that its pages have otherwise"},
-	{"a flushed line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
+	{"a flushed line twice in its row", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
 		at := s.chunkOf(transferAccountPages(1)(w))
 		s.chunks = slices.Insert(s.chunks, at, s.chunks[at])
 		writeBufferRows(p, s)
 	}), []int{2}, "out of the order of booking"},
-	{"a flushed chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := rowsWithLines(all, transferAccountPages(1)(w))[5]
+	{"a flushed chunk under another account", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := rowsWithLines(bufferRows, transferAccountPages(1)(w))[5]
 		s.chunks[s.chunkOf(transferAccountPages(1)(w))].prefix = feesPrefix(w)
 		writeBufferRows(p, s)
 	}), []int{2}, ""}, // the fees account has no page after it, so the line belongs to no event
 	{"a flushed row of a list with another transaction", changeChunk(listPrefix(4), 5, changeFirstRow(func(l *store.Listed) { l.ID = uuid.New() })), []int{4}, "that its pages have otherwise"},
 	{"a page that lacks a flushed line", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, _ []bufferRow) {
 		keys, rows := p.Rows(transferAccountPages(1)(w))
-		var left []byte
+		var remaining []byte
 		n := 0
 		fixture.Must(p.T, store.DecodePage(rows[1], func(l *store.Line) (bool, error) {
 			if n++; n != 5 {
-				left = store.EncodeLine(left, l)
+				remaining = store.EncodeLine(remaining, l)
 			}
 			return true, nil
 		}))
-		p.Group.Set(keys[1], left)
+		p.Group.Set(keys[1], remaining)
 	}), []int{2}, ""},
-	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) {
-		s := newestRows(all)[0]
+	{"a line that is on a page and in the page buffer, after others that only the page buffer has", corruptAfter(withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) {
+		s := newestRows(bufferRows)[0]
 		lines := s.chunks[s.chunkOf(transferAccountPages(1)(w))].lines
 		first, _, err := store.Span('p', lines)
 		fixture.Must(p.T, err)
@@ -61,8 +61,8 @@ var drainedFaults = []fault{
 	{"a row of a list that is on a page and in the page buffer, after others that only the page buffer has", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			list := listPrefix(w.FirstDemo.Partner)(w)
-			all := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
-			s := all[len(all)-1]
+			bufferRows := rowsWithLines(bufferRowsOf(p, w.FirstDemo.Org), list)
+			s := bufferRows[len(bufferRows)-1]
 			lines := s.chunks[s.chunkOf(list)].lines
 			first, _, err := store.Span('l', lines)
 			fixture.Must(t, err)
@@ -111,9 +111,9 @@ func drainBuffer(t *testing.T, w *fixture.Store) (row bufferRow) {
 	w.Layout = 3
 	postTransfers(t, w, 8, 1, 2)
 	lookAtRows(t, w, func(p *fixture.Corrupter) {
-		left := bufferRowsOf(p, w.FirstDemo.Org)
-		if len(left) != 3 || slices.ContainsFunc(left, func(s bufferRow) bool { return s.Group <= row.Group }) {
-			t.Fatalf("%d rows are left, the first of group %d", len(left), left[0].Group)
+		remaining := bufferRowsOf(p, w.FirstDemo.Org)
+		if len(remaining) != 3 || slices.ContainsFunc(remaining, func(s bufferRow) bool { return s.Group <= row.Group }) {
+			t.Fatalf("%d rows are left, the first of group %d", len(remaining), remaining[0].Group)
 		}
 	})
 	return row
@@ -153,27 +153,27 @@ func TestListWithOverlappingPagesIsFound(t *testing.T) {
 func TestPageBufferFixturesAreSound(t *testing.T) {
 	for name, c := range map[string]struct {
 		fill       func(*testing.T, *fixture.Store)
-		asIntended func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool
+		asIntended func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool
 	}{
-		"traffic flushes lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
+		"traffic flushes lines that the page buffer still has": {withTraffic, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			unbuffered := 2 // the group that wrote the account's first lines, and the one that filled its page
-			return len(keys) == 2 && len(rowsWithLines(all, transferAccountPages(1)(w))) == transferRounds-unbuffered
+			return len(keys) == 2 && len(rowsWithLines(bufferRows, transferAccountPages(1)(w))) == transferRounds-unbuffered
 		}},
-		"the payments of a busy partner flush rows of its list": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, all []bufferRow) bool {
+		"the payments of a busy partner flush rows of its list": {func(*testing.T, *fixture.Store) {}, func(w *fixture.Store, p *fixture.Corrupter, bufferRows []bufferRow) bool {
 			keys, _ := p.Rows(listPrefix(4)(w))
-			return len(keys) > 1 && len(rowsWithLines(all, listPrefix(4)(w))) > 100
+			return len(keys) > 1 && len(rowsWithLines(bufferRows, listPrefix(4)(w))) > 100
 		}},
-		"a group with many accounts is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
-			rows := newestRows(all)
+		"a group with many accounts is divided into shards": {withShards, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
+			rows := newestRows(bufferRows)
 			return len(rows) == 16 && rows[15].Shard == 15
 		}},
-		"a long group has two parts": {withLongChunk, func(_ *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
-			rows := newestRows(all)
+		"a long group has two parts": {withLongChunk, func(_ *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
+			rows := newestRows(bufferRows)
 			return len(rows) == 2 && rows[1].Part == 1 && rows[1].Shard == store.Unsharded
 		}},
-		"two pairs are in two groups": {twoPairs, func(w *fixture.Store, _ *fixture.Corrupter, all []bufferRow) bool {
-			a, b := all[len(all)-2], all[len(all)-1]
+		"two pairs are in two groups": {withTwoPairs, func(w *fixture.Store, _ *fixture.Corrupter, bufferRows []bufferRow) bool {
+			a, b := bufferRows[len(bufferRows)-2], bufferRows[len(bufferRows)-1]
 			return b.Group == a.Group+1 && a.chunkOf(transferAccountPages(1)(w)) >= 0 && b.chunkOf(transferAccountPages(3)(w)) >= 0
 		}},
 		"a drained row is removed": {func(t *testing.T, w *fixture.Store) { drainBuffer(t, w) }, func(*fixture.Store, *fixture.Corrupter, []bufferRow) bool { return true }},
@@ -194,7 +194,7 @@ func TestPageBufferFixturesAreSound(t *testing.T) {
 // A server refuses to start with a page buffer that it can't parse, because the lines in it
 // would be lost.
 func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
-	of := func(change func(*bufferRow)) func(*fixture.Store, *fixture.Corrupter) {
+	changeNewestRow := func(change func(*bufferRow)) func(*fixture.Store, *fixture.Corrupter) {
 		return func(w *fixture.Store, p *fixture.Corrupter) {
 			s := newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0]
 			change(&s)
@@ -205,9 +205,9 @@ func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 		"a row of another form": func(w *fixture.Store, p *fixture.Corrupter) {
 			p.Group.Set(store.KeyBufferRow(nil, newestRows(bufferRowsOf(p, w.FirstDemo.Org))[0].BufferKey), []byte{0xff, 0xff})
 		},
-		"a row of an unknown shard":     of(func(s *bufferRow) { s.Shard = 77 }),
-		"lines that are cut short":      of(func(s *bufferRow) { s.chunks[0].lines = s.chunks[0].lines[:3] }),
-		"a chunk of an unknown account": of(func(s *bufferRow) { s.chunks[0].prefix = s.chunks[0].prefix[:20] }),
+		"a row of an unknown shard":     changeNewestRow(func(s *bufferRow) { s.Shard = 77 }),
+		"lines that are cut short":      changeNewestRow(func(s *bufferRow) { s.chunks[0].lines = s.chunks[0].lines[:3] }),
+		"a chunk of an unknown account": changeNewestRow(func(s *bufferRow) { s.chunks[0].prefix = s.chunks[0].prefix[:20] }),
 		"an unreadable page of an account with buffered lines": func(w *fixture.Store, p *fixture.Corrupter) {
 			keys, _ := p.Rows(transferAccountPages(1)(w))
 			p.Group.Set(keys[0], []byte{0xff, 0xff, 0xff})
@@ -236,9 +236,9 @@ func TestServerRefusesAnUnreadablePageBuffer(t *testing.T) {
 func TestDigestCoversPageBuffers(t *testing.T) {
 	w := fixture.Copy(t)
 	row := drainBuffer(t, w)
-	before := w.Check(t, check.Inputs{}).Digest
+	oldDigest := w.Check(t, check.Inputs{}).Digest
 	w.Corrupt(t, func(p *fixture.Corrupter) { writeBufferRows(p, row) })
-	if after := w.Check(t, check.Inputs{}).Digest; after == before {
+	if newDigest := w.Check(t, check.Inputs{}).Digest; newDigest == oldDigest {
 		t.Error("a row more has the digest of before")
 	}
 }

@@ -143,11 +143,11 @@ func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 			continue
 		}
 		p.Spill = ""
-		other := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
+		owedPosting := ledger.Posting{Account: ledger.PartnerReceivable(1), Asset: p.Asset, Side: side, Amount: money.FromUint64(owed)}
 		if p.Amount = subtract(p.Amount, owed); side != p.Side {
 			p.Amount = fixture.MustAdd(p.Amount, 2*owed)
 		}
-		entry.Postings = append(entry.Postings, other)
+		entry.Postings = append(entry.Postings, owedPosting)
 		return
 	}
 }
@@ -196,8 +196,8 @@ var splitFaults = []fault{
 		runScenario(t, w, func(s *scenarios) {
 			s.w.FirstDemo.Partner = 7
 			l := s.pay(300, terms(payment.Fees{}))
-			out := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
-			out.answer(payment.Answer{Verdict: payment.VerdictCharged})
+			payout := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
+			payout.answer(payment.Answer{Verdict: payment.VerdictCharged})
 			l.refund(300)
 		})
 	}, nil, ""},

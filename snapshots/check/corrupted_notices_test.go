@@ -19,14 +19,14 @@ import (
 
 var noticeFaults = []deliveryFault{
 	{"a counted notification without its notice", func(t *testing.T, w *notifiedStore) {
-		at, request := decisionFor(&w.Store, "")
-		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(&w.Store, "")
+		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Notified, d.Record.Unwanted = 1, 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 1 transitions, and 0 of the notices are there"},
 	{"a transition that was not counted", func(t *testing.T, w *notifiedStore) {
-		at, request := decisionFor(&w.Store, "")
-		d := at.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(&w.Store, "")
+		d := decider.Reject(uuid.New(), w.owner.Number, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Record.Unwanted = 1
 		w.Submit(t, changeWithoutCounts(w.FirstDemo.Org, &d, 0))
 	}, "has notified of 0 transitions and not of 0 and 1, and its events have 2"},
@@ -38,7 +38,7 @@ var noticeFaults = []deliveryFault{
 	}, "has notified of 2 transitions, and 1 of the notices are there"},
 	{"a notice of no event", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), page(store.Notice{
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, 1_000)...), encodePage(store.Notice{
 				Booked: 1_000, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
 			}))
 		}))
@@ -46,7 +46,7 @@ var noticeFaults = []deliveryFault{
 	{"a notice later than the last event", func(t *testing.T, w *notifiedStore) {
 		const late = 1 << 60
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), page(store.Notice{
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, late)...), encodePage(store.Notice{
 				Booked: late, Source: fixture.TransactionSource(w.acknowledged.ID), Channel: 1, To: w.merchantTerminal, Body: []byte{1, 0, 3},
 			}))
 		}))
@@ -85,8 +85,8 @@ var noticeFaults = []deliveryFault{
 	}), "has a destination that does not exist"},
 	{"a page of notices that can't be read", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.parked)
-			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(at))...), []byte{9})
+			_, page := p.firstNotice(w.parked)
+			p.Group.Set(p.key("n", binary.BigEndian.AppendUint64(nil, uint64(page))...), []byte{9})
 		}))
 	}, "n"}, // the missing notices are reported too
 	{"nobody is notified although the terminal has an address", payWithoutAddress(acknowledging), "an address was set"},
@@ -104,8 +104,8 @@ func changedNotice(change func(n store.Notice) []store.Notice) func(t *testing.T
 	}
 }
 
-// page encodes a row of notices.
-func page(notices ...store.Notice) []byte {
+// encodePage encodes a row of notices.
+func encodePage(notices ...store.Notice) []byte {
 	var p store.NoticePage
 	for i := range notices {
 		p.Add(&notices[i])
@@ -116,11 +116,11 @@ func page(notices ...store.Notice) []byte {
 // noAddresses implements actors.Addresses without any address.
 type noAddresses struct{}
 
-func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, hasAddress bool) {
 	return to, false
 }
 
-func (noAddresses) Address(ledger.ID, ledger.ID) (a actors.Address, set bool) { return a, false }
+func (noAddresses) Address(ledger.ID, ledger.ID) (a actors.Address, hasAddress bool) { return a, false }
 
 // payWithoutAddress makes a payment on a server that finds no address, although an address is set.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {
@@ -138,16 +138,16 @@ func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedSt
 var markFaults = []deliveryFault{
 	{"a mark of a notice that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.parked)
+			n, page := p.firstNotice(w.parked)
 			n.Booked += 7
-			p.setMark(at, &n, 200)
+			p.setMark(page, &n, 200)
 		}))
 	}, "no notice of its page"},
 	{"a mark on a page that does not exist", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.acknowledged)
+			n, page := p.firstNotice(w.acknowledged)
 			n.Booked += 7
-			p.setMark(at+7, &n, 200)
+			p.setMark(page+7, &n, 200)
 		}))
 	}, "page of notices that does not exist"},
 	{"a mark later than the last page", func(t *testing.T, w *notifiedStore) {
@@ -159,15 +159,15 @@ var markFaults = []deliveryFault{
 	}, "page of notices that does not exist"},
 	{"a delivery that is marked twice", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			_, at := p.firstNotice(w.ofPartnerWithAddress)
-			keys, rows := p.Rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(at))...))
+			_, page := p.firstNotice(w.ofPartnerWithAddress)
+			keys, rows := p.Rows(p.key("d", binary.BigEndian.AppendUint64(nil, uint64(page))...))
 			p.Group.Set(keys[0], append(bytes.Clone(rows[0]), rows[0][1:]...))
 		}))
 	}, "marked twice"},
 	{"an acknowledgement that is none", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.ofPartnerWithAddress)
-			p.setMark(at, &n, 302)
+			n, page := p.firstNotice(w.ofPartnerWithAddress)
+			p.setMark(page, &n, 302)
 		}))
 	}, "by a response that is no acknowledgement"},
 	{"marks that can't be read", func(t *testing.T, w *notifiedStore) {
@@ -178,14 +178,14 @@ var markFaults = []deliveryFault{
 	}, "marks of deliveries"},
 	{"a delivery that is marked and parked", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.parked)
-			p.setMark(at, &n, 200)
+			n, page := p.firstNotice(w.parked)
+			p.setMark(page, &n, 200)
 		}))
 	}, "is parked without having been requested again"},
 	{"a delivery that is marked and waits", func(t *testing.T, w *notifiedStore) {
 		w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
-			n, at := p.firstNotice(w.pending)
-			p.setMark(at, &n, 200)
+			n, page := p.firstNotice(w.pending)
+			p.setMark(page, &n, 200)
 		}))
 	}, "is pending without having been requested again"},
 }

@@ -98,12 +98,12 @@ var registerFaults = []contractFault{
 	})},
 	{"a batch too many", []int{3}, "has 1 batches after", func(t *testing.T, w *contractStore) {
 		actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
-			whole := d.Events[0].Entry
-			first, rest := *whole, *whole
+			entry := d.Events[0].Entry
+			first, rest := *entry, *entry
 			// The lines of the issue and of the first holder, then those of the second holder.
-			first.Postings, rest.Postings = whole.Postings[:0:0], whole.Postings[:0:0]
-			for i, p := range whole.Postings {
-				if i < len(whole.Postings)-2 {
+			first.Postings, rest.Postings = entry.Postings[:0:0], entry.Postings[:0:0]
+			for i, p := range entry.Postings {
+				if i < len(entry.Postings)-2 {
 					first.Postings = append(first.Postings, p)
 				} else {
 					rest.Postings = append(rest.Postings, p)
@@ -134,16 +134,16 @@ func TestEveryByteOfARegisterIsChecked(t *testing.T) {
 		fixture.Must(t, err)
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	d := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed, 0))
 	for range 24 {
 		w := copyContractStore(t, fixture.Paged)
 		text := ""
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, rows := p.Rows(store.KeyKV(nil, w.FirstDemo.Org, []byte{contractactor.RegisterRows}))
-			i := d.IntN(len(keys))
-			at, by := d.IntN(len(rows[i])), byte(1+d.IntN(255))
-			text = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), by)
-			rows[i][at] ^= by
+			i := random.IntN(len(keys))
+			at, change := random.IntN(len(rows[i])), byte(1+random.IntN(255))
+			text = fmt.Sprintf("byte %d of %x changed by %x", at, store.KVKey(keys[i]), change)
+			rows[i][at] ^= change
 			p.Group.Set(keys[i], rows[i])
 		})
 		if report := w.Check(t, check.Inputs{}); !report.Broken() {

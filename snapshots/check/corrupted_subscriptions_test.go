@@ -67,7 +67,7 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 // changeSubscription changes a subscription's payload.
 func changeSubscription(p *fixture.Corrupter, org, id ledger.ID, change func(r *subscription.Record)) {
 	p.T.Helper()
-	p.Record(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, ledger.Source{Kind: ledger.Subscription, ID: id}, func(_ *store.Envelope, payload []byte) []byte {
 		r, err := subscriptionactor.Decode(id, payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -88,7 +88,7 @@ func lastRenewalOf(p *fixture.Corrupter, org, id ledger.ID) (last ledger.ID) {
 // changeRenewal changes the transaction of a subscription's last renewal.
 func changeRenewal(p *fixture.Corrupter, org, id ledger.ID, change func(r *payment.Record)) {
 	p.T.Helper()
-	p.Record(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
+	p.ChangeRecord(org, ledger.Source{Kind: ledger.Transaction, ID: lastRenewalOf(p, org, id)}, func(_ *store.Envelope, payload []byte) []byte {
 		r, err := paymentcodec.Decode(payload)
 		fixture.Must(p.T, err)
 		change(r)
@@ -105,23 +105,23 @@ func claimOf(org, id ledger.ID, number uint64) []byte {
 
 // Each fault in subscriptions and their renewals breaks its rules.
 func TestFaultsInSubscriptionsAreFound(t *testing.T) {
-	record := func(change func(r *subscription.Record)) func(*subscriptionStore, *fixture.Corrupter) {
+	corruptRecord := func(change func(r *subscription.Record)) func(*subscriptionStore, *fixture.Corrupter) {
 		return func(w *subscriptionStore, p *fixture.Corrupter) {
 			changeSubscription(p, w.FirstDemo.Org, w.renewed, change)
 		}
 	}
-	transaction := func(change func(r *payment.Record)) func(*subscriptionStore, *fixture.Corrupter) {
+	corruptTransaction := func(change func(r *payment.Record)) func(*subscriptionStore, *fixture.Corrupter) {
 		return func(w *subscriptionStore, p *fixture.Corrupter) { changeRenewal(p, w.FirstDemo.Org, w.renewed, change) }
 	}
-	events := func(change func(w *subscriptionStore, e *ledger.Event)) func(*subscriptionStore, *fixture.Corrupter) {
+	corruptEvents := func(change func(w *subscriptionStore, e *ledger.Event)) func(*subscriptionStore, *fixture.Corrupter) {
 		return func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
-				for i := range events {
-					if events[i].Source.Kind == ledger.Subscription && events[i].Source.ID == w.renewed {
-						change(w, &events[i])
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(corruptEvents []ledger.Event) []ledger.Event {
+				for i := range corruptEvents {
+					if corruptEvents[i].Source.Kind == ledger.Subscription && corruptEvents[i].Source.ID == w.renewed {
+						change(w, &corruptEvents[i])
 					}
 				}
-				return events
+				return corruptEvents
 			})
 		}
 	}
@@ -131,42 +131,42 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		corrupt  func(*subscriptionStore, *fixture.Corrupter)
 	}{
 		"no fault":                              {},
-		"another state than its events lead to": {[]int{3}, "events lead to", record(func(r *subscription.Record) { r.State = subscription.Renewing })},
-		"more renewals than were paid":          {[]int{3}, "of them paid", record(func(r *subscription.Record) { r.Renewals++ })},
-		"more renewals than were begun":         {[]int{3}, "of them paid", record(func(r *subscription.Record) { r.Number++ })},
-		"no transaction of the last renewal":    {[]int{3}, "names no transaction", record(func(r *subscription.Record) { r.Last = ledger.ID{} })},
-		"another last renewal":                  {[]int{3}, "is not the one that it names", record(func(r *subscription.Record) { r.Last = fixture.NewID() })},
-		"failures of an active subscription":    {[]int{3}, "after 1 failures", record(func(r *subscription.Record) { r.Failures = 1 })},
-		"another amount than was charged":       {[]int{3}, "renews something else", record(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
-		"another initial payment":               {[]int{3}, "renews something else", record(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
-		"another partner":                       {[]int{3, 4}, "renews something else", record(func(r *subscription.Record) { r.Partner = 99 })},
+		"another state than its events lead to": {[]int{3}, "events lead to", corruptRecord(func(r *subscription.Record) { r.State = subscription.Renewing })},
+		"more renewals than were paid":          {[]int{3}, "of them paid", corruptRecord(func(r *subscription.Record) { r.Renewals++ })},
+		"more renewals than were begun":         {[]int{3}, "of them paid", corruptRecord(func(r *subscription.Record) { r.Number++ })},
+		"no transaction of the last renewal":    {[]int{3}, "names no transaction", corruptRecord(func(r *subscription.Record) { r.Last = ledger.ID{} })},
+		"another last renewal":                  {[]int{3}, "is not the one that it names", corruptRecord(func(r *subscription.Record) { r.Last = fixture.NewID() })},
+		"failures of an active subscription":    {[]int{3}, "after 1 failures", corruptRecord(func(r *subscription.Record) { r.Failures = 1 })},
+		"another amount than was charged":       {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Amount = money.FromUint64(1) })},
+		"another initial payment":               {[]int{3}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Initial = fixture.NewID() })},
+		"another partner":                       {[]int{3, 4}, "renews something else", corruptRecord(func(r *subscription.Record) { r.Partner = 99 })},
 		"a payload that can't be read": {[]int{3, 4}, "can't be read", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(*store.Envelope, []byte) []byte { return []byte{9} })
 		}},
 		"without a timer": {[]int{3}, "it has a timer: false", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.renewed}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = 0
 				return payload
 			})
 		}},
 		"paused, with a timer": {[]int{3}, "it has a timer: true", func(w *subscriptionStore, p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, ledger.Source{Kind: ledger.Subscription, ID: w.paused}, func(e *store.Envelope, payload []byte) []byte {
 				e.Due = e.Updated + 1
 				return payload
 			})
 		}},
-		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", transaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
-		"a renewal of nothing":                       {[]int{3, 4}, "does not exist", transaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
-		"a transaction that is no renewal":           {[]int{3, 4}, "renewals were begun, and 1 are there", transaction(func(r *payment.Record) { r.Renewal = nil })},
-		"a renewal with a txid":                      {[]int{3}, "has a txid", transaction(func(r *payment.Record) { r.TxID = "t" })},
-		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", transaction(func(r *payment.Record) { r.Method = payment.BankCard })},
-		"a renewal at another terminal":              {[]int{3}, "at another terminal", transaction(func(r *payment.Record) { r.Renewal.Terminal = fixture.NewID() })},
-		"a transition that no machine has": {[]int{3}, "no machine has the step", events(func(_ *subscriptionStore, e *ledger.Event) {
+		"a renewal of a number that was never begun": {[]int{3, 4}, "was never begun", corruptTransaction(func(r *payment.Record) { r.Renewal.Number = 7 })},
+		"a renewal of nothing":                       {[]int{3, 4}, "does not exist", corruptTransaction(func(r *payment.Record) { r.Renewal.Subscription = fixture.NewID() })},
+		"a transaction that is no renewal":           {[]int{3, 4}, "renewals were begun, and 1 are there", corruptTransaction(func(r *payment.Record) { r.Renewal = nil })},
+		"a renewal with a txid":                      {[]int{3}, "has a txid", corruptTransaction(func(r *payment.Record) { r.TxID = "t" })},
+		"a renewal by a card":                        {[]int{3}, "no payment by a provider's token", corruptTransaction(func(r *payment.Record) { r.Method = payment.BankCard })},
+		"a renewal at another terminal":              {[]int{3}, "at another terminal", corruptTransaction(func(r *payment.Record) { r.Renewal.Terminal = fixture.NewID() })},
+		"a transition that no machine has": {[]int{3}, "no machine has the step", corruptEvents(func(_ *subscriptionStore, e *ledger.Event) {
 			if e.Name == string(subscription.Renewed) {
 				e.Name = string(subscription.Resume)
 			}
 		})},
-		"a renewal without its intent": {[]int{3}, "one after the other", events(func(_ *subscriptionStore, e *ledger.Event) {
+		"a renewal without its intent": {[]int{3}, "one after the other", corruptEvents(func(_ *subscriptionStore, e *ledger.Event) {
 			if e.Name == string(subscription.Renew) {
 				e.Name = string(subscription.WaitForOutcome)
 			}
@@ -234,7 +234,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 type directoryWithoutAddresses struct{ *directoryactor.Service }
 
 // Recipient implements actors.Addresses.
-func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, set bool) {
+func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, hasAddress bool) {
 	return to, false
 }
 

@@ -44,39 +44,39 @@ func reduce(postings []ledger.Posting, currency money.Currency) {
 func reduceBoth(entry *ledger.Entry) { reduce(entry.Postings, "USD") }
 
 func subtract(a money.Amount, n uint64) money.Amount {
-	left, err := a.Sub(money.FromUint64(n))
+	difference, err := a.Sub(money.FromUint64(n))
 	if err != nil {
 		panic(err)
 	}
-	return left
+	return difference
 }
 
 func TestSoundScenariosBreakNoRule(t *testing.T) {
 	w := fixture.Copy(t)
 	runScenario(t, w, func(s *scenarios) {
-		free := payment.Fees{}
-		late := s.create(s.request(payment.Payment, 300), terms(fees()))
-		late.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
-		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		late.refundLate()
-		late.answerOperation(payment.VerdictCharged)
-		out := s.create(s.request(payment.Payout, 300), terms(free))
-		out.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
-		out.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		notReturned := s.create(s.request(payment.Payment, 300), withRate(terms(free), "0.5"))
-		notReturned.answer(payment.Answer{Verdict: payment.VerdictRefused})
-		notReturned.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		notReturned.refundLate()
-		notReturned.answerOperation(payment.VerdictRefused)
-		whole := s.hold(payment.Payment, 300, terms(fees()))
-		whole.answer(payment.Answer{Verdict: payment.VerdictCharged})
-		whole.refund(100)
-		whole.answerOperation(payment.VerdictPending)
-		whole.answerOperation(payment.VerdictRefused)
-		dear := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
-		dear.refund(95) // the fee is not returned, so the partner must supply the difference
-		dear.answerOperation(payment.VerdictCharged)
-		dear.reverse()
+		noFees := payment.Fees{}
+		latePayment := s.create(s.request(payment.Payment, 300), terms(fees()))
+		latePayment.answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
+		latePayment.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		latePayment.refundLate()
+		latePayment.answerOperation(payment.VerdictCharged)
+		latePayout := s.create(s.request(payment.Payout, 300), terms(noFees))
+		latePayout.answer(payment.Answer{Verdict: payment.VerdictFailed, Failure: payment.Failure{Detail: "no"}})
+		latePayout.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		refusedRefund := s.create(s.request(payment.Payment, 300), withRate(terms(noFees), "0.5"))
+		refusedRefund.answer(payment.Answer{Verdict: payment.VerdictRefused})
+		refusedRefund.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		refusedRefund.refundLate()
+		refusedRefund.answerOperation(payment.VerdictRefused)
+		fullCapture := s.hold(payment.Payment, 300, terms(fees()))
+		fullCapture.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		fullCapture.refund(100)
+		fullCapture.answerOperation(payment.VerdictPending)
+		fullCapture.answerOperation(payment.VerdictRefused)
+		lossMaking := s.pay(100, withRate(terms(payment.Fees{Fixed: money.FromUint64(10)}), "0.77"))
+		lossMaking.refund(95) // the fee is not returned, so the partner must supply the difference
+		lossMaking.answerOperation(payment.VerdictCharged)
+		lossMaking.reverse()
 	})
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 }
@@ -94,7 +94,7 @@ var entryFaults = []fault{
 			second.answer(payment.Answer{Verdict: payment.VerdictRefused})
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				a, b := lastEventOf(events, first), lastEventOf(events, second)
 				a.Entry.Closes, b.Entry.Closes = b.Entry.Closes, a.Entry.Closes
 				return events
@@ -105,13 +105,13 @@ var entryFaults = []fault{
 		s.hold(payment.Payment, 300, terms(payment.Fees{}), func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a hold of another amount at an earlier terminal", "has held other amounts at terminal", func(s *scenarios) {
-		sent := s.w.Trades.Rerouted
+		rerouted := s.w.Trades.Rerouted
 		r := s.request(payment.Payout, 300)
 		r.Asset.Currency = "KZT"
-		first := &payment.Terms{Terminal: sent.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
+		first := &payment.Terms{Terminal: rerouted.Attempts[0].Terminal, Asset: r.Asset, Fees: payment.Fees{Fixed: money.FromUint64(2), OnTop: true}}
 		s.w.FirstDemo.Partner = s.w.Trades.Partner
 		l := s.create(r, first)
-		l.reroute(&payment.Terms{Terminal: sent.Terminal, Asset: r.Asset, Fees: sent.Fees})
+		l.reroute(&payment.Terms{Terminal: rerouted.Terminal, Asset: r.Asset, Fees: rerouted.Fees})
 	}),
 	splitScenario("a void of another amount than is held", "voids something else than is pending", func(s *scenarios) {
 		l := s.create(s.request(payment.Payout, 300), terms(payment.Fees{}))
@@ -126,7 +126,7 @@ var entryFaults = []fault{
 			l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 		})
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 				lastEventOf(events, l).Entry.Closes--
 				return events
 			})
@@ -173,15 +173,15 @@ var entryFaults = []fault{
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
 		free := terms(payment.Fees{})
-		held := []ledger.Posting{
+		postings := []ledger.Posting{
 			{Account: ledger.ProviderReceivable(free.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
 			{Account: ledger.PartnerAvailable(s.w.FirstDemo.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
 		}
 		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
-			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: held}
+			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: postings}
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
-			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Capture, held
+			lastEvent(d).Entry.Phase, lastEvent(d).Entry.Released = ledger.Capture, postings
 		})
 	}),
 	scenarioFault("a payout that is sent without its hold", "and money was held for 0 of them", func(s *scenarios) {
@@ -229,7 +229,7 @@ var intentFaults = []fault{
 	scenarioFault("a capture that was not requested", "it has no matching request to the provider", func(s *scenarios) {
 		l := s.hold(payment.Payment, 300, terms(fees()))
 		amount := money.FromUint64(200)
-		d, err := s.at.Commit(l.record, &amount, uuid.New())
+		d, err := s.decider.Commit(l.record, &amount, uuid.New())
 		fixture.Must(s.t, err)
 		l.record = d.Record
 		l.answerOperation(payment.VerdictCharged)
@@ -243,7 +243,7 @@ var intentFaults = []fault{
 	}),
 	scenarioFault("a void as of an old hold, of a payment whose payer did not act", "and it is not rejected", func(s *scenarios) {
 		l := s.awaitingPayer()
-		later := s.at
+		later := s.decider
 		later.Now = later.Now.Add(time.Hour)
 		_, d, decided := later.OnDue(l.record, false, uuid.New())
 		if !decided {
@@ -259,7 +259,7 @@ var intentFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	scenarioFault("an intent apart from the choice of its terminal", "it is not part of the step that chose its terminal", func(s *scenarios) {
-		d := s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
+		d := s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), terms(fees()))
 		first := d
 		first.Events, first.Record = d.Events[:2], &payment.Record{}
 		*first.Record = *d.Record
@@ -276,9 +276,9 @@ var intentFaults = []fault{
 		l.reroute(terms(fees()), func(d *payment.Decision) { d.Record.Attempts = nil })
 	}),
 	scenarioFault("a terminal that is tried twice", "was sent to terminal", func(s *scenarios) {
-		once := terms(fees())
-		l := s.create(s.request(payment.Payment, 300), once)
-		l.reroute(once)
+		firstTerms := terms(fees())
+		l := s.create(s.request(payment.Payment, 300), firstTerms)
+		l.reroute(firstTerms)
 	}),
 }
 
@@ -336,11 +336,11 @@ var termFaults = []fault{
 
 // convert makes a payment at the trader's terminal that converts, at the rate.
 func (s *scenarios) convert(rate string) {
-	sold := s.w.Trades.Converted
+	converted := s.w.Trades.Converted
 	r := s.request(payment.Payment, 300)
-	r.Asset = sold.Asset
-	c := withRate(&payment.Terms{Terminal: sold.Terminal, Asset: sold.Asset, Fees: sold.Fees}, rate)
-	c.SettlementAsset = sold.SettlementAsset
+	r.Asset = converted.Asset
+	c := withRate(&payment.Terms{Terminal: converted.Terminal, Asset: converted.Asset, Fees: converted.Fees}, rate)
+	c.SettlementAsset = converted.SettlementAsset
 	s.w.FirstDemo.Partner = s.w.Trades.Partner
 	l := s.create(r, c)
 	l.answer(payment.Answer{Verdict: payment.VerdictCharged})
@@ -349,7 +349,7 @@ func (s *scenarios) convert(rate string) {
 var statusFaults = []fault{
 	scenarioFault("a transaction stored with a passing status", `is stored with the status "created"`, func(s *scenarios) {
 		l := &scenario{scenarios: s}
-		l.write(s.at.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
+		l.write(s.decider.Host(uuid.New(), 1, s.request(payment.Payment, 300)), func(d *payment.Decision) { d.Record.Hosted = false })
 	}),
 	scenarioFault("a void that the record does not ask for", "has another open request to its provider than its events", func(s *scenarios) {
 		s.hold(payment.Payment, 300, terms(fees())).cancel(func(d *payment.Decision) { d.Record.Op = nil })
@@ -377,15 +377,15 @@ var statusFaults = []fault{
 		s.lateMoney(func(d *payment.Decision) { d.Due = 0 })
 	}),
 	scenarioFault("a closed transaction with a timer", "and it has a timer: true", func(s *scenarios) {
-		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.at.Now.Add(time.Hour)) })
+		s.pay(300, terms(fees()), func(d *payment.Decision) { d.Due = ledger.MicrosOf(s.decider.Now.Add(time.Hour)) })
 	}),
 }
 
 // keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
 // it. made returns the claim's organization and owner.
-func keyFault(name, key string, broken []int, wantText string, made func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+func keyFault(name, key string, broken []int, wantText string, claimOwner func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
-		org, owner := made(w)
+		org, owner := claimOwner(w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
 	}}
 }

@@ -50,16 +50,16 @@ func withoutGuards(prefix string, release bool) change {
 }
 
 // counterFault returns a fault in a counter of the first organization.
-func counterFault(name string, key func(*fixture.Store) string, row func(before []byte) []byte, broken ...int) fault {
+func counterFault(name string, key func(*fixture.Store) string, row func(oldRow []byte) []byte, broken ...int) fault {
 	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			at := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
-			before, _, err := p.Snap.Get(at, nil)
+			counterKey := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
+			oldRow, _, err := p.Snap.Get(counterKey, nil)
 			fixture.Must(t, err)
-			if after := row(before); after != nil {
-				p.Group.Set(at, after)
+			if newRow := row(oldRow); newRow != nil {
+				p.Group.Set(counterKey, newRow)
 			} else {
-				p.Group.Delete(at)
+				p.Group.Delete(counterKey)
 			}
 		})
 	}}
@@ -83,8 +83,8 @@ func rowOf(n uint64) func([]byte) []byte {
 	return func([]byte) []byte { return store.EncodeAmount(nil, money.FromUint64(n)) }
 }
 
-func oneMore(before []byte) []byte {
-	amount, err := store.DecodeAmount(before)
+func oneMore(oldRow []byte) []byte {
+	amount, err := store.DecodeAmount(oldRow)
 	if err != nil {
 		panic(err)
 	}
@@ -95,13 +95,13 @@ var volumeFaults = []fault{
 	soundScenario("volumes that are given back, settled, settled in part and given up for another terminal", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).answer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}})
 		s.pay(300, s.withVolumes(terms(fees())))
-		held := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
-		held.commit(100)
-		held.answerOperation(payment.VerdictCharged)
+		hold := s.hold(payment.Payment, 300, s.withVolumes(terms(fees())))
+		hold.commit(100)
+		hold.answerOperation(payment.VerdictCharged)
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).reroute(terms(fees()))
-		late := s.create(s.request(payment.Payout, 300), s.withVolumes(terms(payment.Fees{})))
-		late.answer(payment.Answer{Verdict: payment.VerdictFailed})
-		late.answer(payment.Answer{Verdict: payment.VerdictCharged})
+		latePayout := s.create(s.request(payment.Payout, 300), s.withVolumes(terms(payment.Fees{})))
+		latePayout.answer(payment.Answer{Verdict: payment.VerdictFailed})
+		latePayout.answer(payment.Answer{Verdict: payment.VerdictCharged})
 	}),
 	volumeFault("a refused payment is not released", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
@@ -127,7 +127,7 @@ var volumeFaults = []fault{
 	}),
 	volumeFault("a payment under way is not reserved", func(s *scenarios) {
 		l := &scenario{scenarios: s}
-		l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.withVolumes(terms(fees()))), withoutGuards("volume/", false))
+		l.write(s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, s.request(payment.Payment, 300), s.withVolumes(terms(fees()))), withoutGuards("volume/", false))
 	}),
 	volumeFault("a record forgets the volumes that it was counted in", func(s *scenarios) {
 		s.create(s.request(payment.Payment, 300), s.withVolumes(terms(fees()))).
@@ -155,7 +155,7 @@ var volumeFaults = []fault{
 	}),
 	{"a transaction that does not name its limits", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.ChargedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, err := paymentcodec.Decode(payload)
 				fixture.Must(t, err)
 				r.Volumes = nil

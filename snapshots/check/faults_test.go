@@ -64,14 +64,14 @@ func claim(org ledger.ID, partner int64, r *payment.Record) ledger.Claim {
 }
 
 // settlement moves money between the bank and a partner, outside any transaction.
-func settlement(org ledger.ID, partner int64, out bool, amount uint64, effective ledger.Date) *posting.Change {
+func settlement(org ledger.ID, partner int64, outgoing bool, amount uint64, effective ledger.Date) *posting.Change {
 	id, reference := uuid.New(), "r-"+uuid.NewString()
 	bank, owner := ledger.Debit, ledger.Credit
-	if out {
+	if outgoing {
 		bank, owner = owner, bank
 	}
 	record := storedSettlement(&directory.Settlement{
-		Partner: partner, Reference: reference, Outgoing: out, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
+		Partner: partner, Reference: reference, Outgoing: outgoing, Lines: []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(amount)}},
 	})
 	return &posting.Change{
 		Claims: []ledger.Claim{{Org: org, Kind: ledger.ClaimSettlement, Key: fixture.SettlementKey(partner, reference), Owner: id[:]}},
@@ -166,8 +166,8 @@ func wantDetail(t *testing.T, report *findings.Report, wantText string) {
 
 var claimFaults = []fault{
 	{"two transactions with one txid", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "twice")
-		first, second := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(w, "twice")
+		first, second := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard}), decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &first, 0, claim(w.FirstDemo.Org, 1, first.Record)), changeFor(w.FirstDemo.Org, &second, 0))
 	}, []int{4}, ""},
 	{"a lost claim on a txid", func(t *testing.T, w *fixture.Store) {
@@ -224,12 +224,12 @@ var claimFaults = []fault{
 var totalFaults = []fault{
 	{"a dropped line", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
+			p.ChangeLines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return l[:len(l)-1] })
 		})
 	}, []int{2}, ""},
 	{"a line of no event", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
+			p.ChangeLines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line { return append(l, l[len(l)-1]) })
 		})
 	}, []int{2}, ""},
 	{"an account of no event", func(t *testing.T, w *fixture.Store) {
@@ -245,7 +245,7 @@ var totalFaults = []fault{
 	}, []int{2}, ""},
 	{"a running total rounded up", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Lines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
+			p.ChangeLines(w.FirstDemo.Org, ledger.Account{Path: ledger.Fees, Asset: fixture.USD}, func(l []store.Line) []store.Line {
 				l[0].Totals.CreditsPosted, _ = l[0].Totals.CreditsPosted.Add(money.FromUint64(1))
 				return l
 			})
@@ -297,17 +297,17 @@ var totalFaults = []fault{
 
 var stateFaults = []fault{
 	{"a fee rounded up", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "rounded")
-		exact := at.Create(uuid.New(), 1, request, &payment.Terms{
+		decider, request := decisionFor(w, "rounded")
+		charge := decider.Create(uuid.New(), 1, request, &payment.Terms{
 			Terminal: w.ChargedPayment.Terminal, Asset: fixture.USD, Fees: payment.Fees{Fixed: fixture.MustAdd(w.ChargedPayment.Fee, 1)}, Route: "another",
 		})
-		w.Submit(t, changeFor(w.FirstDemo.Org, &exact, 0, claim(w.FirstDemo.Org, 1, exact.Record)))
-		next, _ := at.Answered(exact.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		w.Submit(t, changeFor(w.FirstDemo.Org, &charge, 0, claim(w.FirstDemo.Org, 1, charge.Record)))
+		next, _ := decider.Answered(charge.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"an entry of another amount than its record", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.SecondDemo.Org, fixture.FirstTransaction(p, w.SecondDemo.Org), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Amount, r.AmountWithFee, r.Dest, r.Merchant.Abs = fixture.MustAdd(r.Amount, 1), fixture.MustAdd(r.AmountWithFee, 1), fixture.MustAdd(r.Dest, 1), fixture.MustAdd(r.Merchant.Abs, 1)
 				return paymentcodec.Encode(r)
@@ -316,7 +316,7 @@ var stateFaults = []fault{
 	}, []int{3}, ""},
 	{"a status that no event led to", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(_ *store.Envelope, payload []byte) []byte {
 				r, _ := paymentcodec.Decode(payload)
 				r.Status = payment.Failed
 				return paymentcodec.Encode(r)
@@ -327,7 +327,7 @@ var stateFaults = []fault{
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			keys, _ := p.Rows(store.KeyRecords(nil, w.SecondDemo.Org, ledger.Partner))
 			_, source, _ := store.ParseRecordKey(keys[0])
-			p.Column(w.SecondDemo.Org, source, "active", false)
+			p.ChangeColumn(w.SecondDemo.Org, source, "active", false)
 		})
 	}, []int{3}, ""},
 	{"a version that no event led to", func(t *testing.T, w *fixture.Store) { w.RewriteStamp(t, func(e *store.Envelope) { e.Version++ }) }, []int{3}, ""},
@@ -346,8 +346,8 @@ var stateFaults = []fault{
 		})
 	}, []int{3}, ""},
 	{"a step that no machine has", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "step")
-		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(w, "step")
+		d := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Events[1].Name = "settle"
 		d.Events[1].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
@@ -356,8 +356,8 @@ var stateFaults = []fault{
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"money that moves without a state", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "moves")
-		d := at.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
+		decider, request := decisionFor(w, "moves")
+		d := decider.Reject(uuid.New(), 1, request, payment.Failure{Code: payment.UnexpectedCard})
 		d.Events[0].Entry = &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
 			{Account: "A:bank", Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(1)},
 			{Account: "I:fees", Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(1)},
@@ -365,19 +365,19 @@ var stateFaults = []fault{
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
 	}, []int{3}, ""},
 	{"a state without its entry", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "empty")
-		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
+		decider, request := decisionFor(w, "empty")
+		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		next, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		next.Events[1].Entry = nil
 		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"more captured than was held", func(t *testing.T, w *fixture.Store) {
-		at, request := decisionFor(w, "more")
+		decider, request := decisionFor(w, "more")
 		request.Type = payment.Payout
-		d := at.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
+		d := decider.Create(uuid.New(), 1, request, &payment.Terms{Terminal: uuid.New(), Asset: fixture.USD})
 		w.Submit(t, changeFor(w.FirstDemo.Org, &d, 0, claim(w.FirstDemo.Org, 1, d.Record)))
-		next, _ := at.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
+		next, _ := decider.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged})
 		for i := range next.Events[1].Entry.Postings {
 			line := &next.Events[1].Entry.Postings[i]
 			line.Amount = fixture.MustAdd(line.Amount, 1)
@@ -387,12 +387,12 @@ var stateFaults = []fault{
 		w.Submit(t, changeFor(w.FirstDemo.Org, &next, 3))
 	}, []int{3}, ""},
 	{"a second return of one charge", func(t *testing.T, w *fixture.Store) {
-		at, _ := decisionFor(w, "")
-		v := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
-		view := v.View()
+		decider, _ := decisionFor(w, "")
+		j := fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)
+		view := j.View()
 		stored, _, err := view.Record(w.FirstDemo.Org, fixture.TransactionSource(w.ReversedPayment.ID))
 		view.Close()
-		if err != nil || v.Close() != nil {
+		if err != nil || j.Close() != nil {
 			t.Fatal(err)
 		}
 		original, err := paymentcodec.Decode(stored.Payload)
@@ -400,7 +400,7 @@ var stateFaults = []fault{
 			t.Fatalf("%+v, %v", original, err)
 		}
 		original.Status = payment.Charged
-		d, ok := at.DecideReversal(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
+		d, ok := decider.DecideReversal(original, stored.Stamp.Settled, uuid.New(), payment.Failure{})
 		if !ok {
 			t.Fatal("it can't be reversed")
 		}
@@ -419,12 +419,12 @@ var stateFaults = []fault{
 var journalFaults = []fault{
 	{"an event that is written twice", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := len(e) - 1; ; i-- {
 					if e[i].Entry == nil {
-						twin := e[i]
-						twin.Seq, twin.Booked = e[len(e)-1].Seq+1, e[len(e)-1].Booked+1
-						return append(e, twin)
+						repeated := e[i]
+						repeated.Seq, repeated.Booked = e[len(e)-1].Seq+1, e[len(e)-1].Booked+1
+						return append(e, repeated)
 					}
 				}
 			})
@@ -432,12 +432,12 @@ var journalFaults = []fault{
 	}, []int{3, 4}, ""}, // rule 4: no list has a row of the added event
 	{"nothing but blocks of another size", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, nil, ""},
 	{"a skipped tree leaf", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
+			p.ChangeJournal(w.FirstDemo.Org, 4, func(e []ledger.Event) []ledger.Event { return e })
 		})
 	}, []int{5}, ""},
 	{"a tree row without its crossing subtrees", func(t *testing.T, w *fixture.Store) {
@@ -464,7 +464,7 @@ var journalFaults = []fault{
 	}, []int{5}, ""},
 	{"a time that stands still", func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			p.Journal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
+			p.ChangeJournal(w.FirstDemo.Org, -1, func(e []ledger.Event) []ledger.Event {
 				for i := range e {
 					if e[i].Name == "route" { // neither the first nor the last event of its record
 						e[i].Booked = e[i-1].Booked

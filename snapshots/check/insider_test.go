@@ -42,41 +42,41 @@ type rawRow struct{ key, value []byte }
 // journal.
 func openInsider(t *testing.T, w *fixture.Store, at time.Time) *insider {
 	t.Helper()
-	in := &insider{t: t, rows: make(map[string][]rawRow)}
-	in.journal = fixture.OpenJournal(t, w, clock.NewManual(at), func(l posting.Log) posting.Log { in.log = l; return l })
-	t.Cleanup(func() { fixture.Must(t, in.journal.Close()) })
-	in.read()
-	return in
+	ins := &insider{t: t, rows: make(map[string][]rawRow)}
+	ins.journal = fixture.OpenJournal(t, w, clock.NewManual(at), func(l posting.Log) posting.Log { ins.log = l; return l })
+	t.Cleanup(func() { fixture.Must(t, ins.journal.Close()) })
+	ins.read()
+	return ins
 }
 
 // read reads all rows. It finds the organizations as the checker does.
-func (in *insider) read() {
-	v := in.journal.View()
+func (ins *insider) read() {
+	v := ins.journal.View()
 	defer v.Close()
 	for s := posting.Blocks; s <= posting.KVs; s++ {
-		fixture.Must(in.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
+		fixture.Must(ins.t, v.OrganizationsWith(s, func(org ledger.ID) (bool, error) {
 			return true, v.Rows(org, s, func(key, value []byte) (bool, error) {
-				in.recordRow(key, value)
+				ins.recordRow(key, value)
 				return true, nil
 			})
 		}))
 	}
 	for _, prefix := range [][]byte{store.KeyDues(nil), store.KeyMark} {
-		fixture.Must(in.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
-			in.recordRow(key, value)
+		fixture.Must(ins.t, v.RowsWith(prefix, func(key, value []byte) (bool, error) {
+			ins.recordRow(key, value)
 			return true, nil
 		}))
 	}
 }
 
-func (in *insider) recordRow(key, value []byte) {
+func (ins *insider) recordRow(key, value []byte) {
 	kind := kindOfRow(key)
-	in.rows[kind] = append(in.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
+	ins.rows[kind] = append(ins.rows[kind], rawRow{bytes.Clone(key), bytes.Clone(value)})
 }
 
 // kindOfRow names a row as the table in docs/audit.md does.
 func kindOfRow(key []byte) string {
-	const org = 1 + 16
+	const keyHead = 1 + 16
 	switch key[0] {
 	case 'b':
 		return "block"
@@ -89,15 +89,15 @@ func kindOfRow(key []byte) string {
 	case 'y':
 		return "page buffer"
 	case 'r':
-		return "record " + string(key[org])
+		return "record " + string(key[keyHead])
 	case 'q':
 		return "part"
 	case 'x':
 		return "sealed"
 	case 'c':
-		return "claim " + string(key[org])
+		return "claim " + string(key[keyHead])
 	case 'n':
-		name, _, _ := strings.Cut(string(key[org:]), "/")
+		name, _, _ := strings.Cut(string(key[keyHead:]), "/")
 		return "counter " + name
 	case 'l':
 		return "list"
@@ -106,21 +106,21 @@ func kindOfRow(key []byte) string {
 	case 'm':
 		return "mark"
 	case 'w':
-		if store.IsCheckpoint(key[org:]) {
+		if store.IsCheckpoint(key[keyHead:]) {
 			return "checkpoint"
 		}
-		if bytes.Equal(key[org:], []byte("summaries")) {
+		if bytes.Equal(key[keyHead:], []byte("summaries")) {
 			return "kv summaries"
 		}
-		return "kv " + string(key[org])
+		return "kv " + string(key[keyHead])
 	}
 	return "unknown " + string(key[0])
 }
 
 // writeRows applies one group with the rows. A row without a value is removed.
-func (in *insider) writeRows(rows ...rawRow) {
-	in.t.Helper()
-	n, hash := in.journal.LastGroup()
+func (ins *insider) writeRows(rows ...rawRow) {
+	ins.t.Helper()
+	n, hash := ins.journal.LastGroup()
 	g := store.NewGroup(n+1, hash)
 	for _, r := range rows {
 		if r.value == nil {
@@ -130,37 +130,37 @@ func (in *insider) writeRows(rows ...rawRow) {
 		}
 	}
 	g.Seal()
-	fixture.Must(in.t, in.log.Apply(g))
+	fixture.Must(ins.t, ins.log.Apply(g))
 }
 
 // isDetected tells whether the checker finds the change of a row. Afterwards the row is as before.
-func (in *insider) isDetected(row, changed rawRow) bool {
-	in.t.Helper()
-	in.replaceRow(row, changed)
-	report, err := check.Check(in.t.Context(), in.journal, check.Inputs{Log: fixture.NoLog})
-	in.replaceRow(changed, row)
+func (ins *insider) isDetected(row, changed rawRow) bool {
+	ins.t.Helper()
+	ins.replaceRow(row, changed)
+	report, err := check.Check(ins.t.Context(), ins.journal, check.Inputs{Log: fixture.NoLog})
+	ins.replaceRow(changed, row)
 	return err != nil || report.Broken()
 }
 
 // replaceRow writes a row in place of another one, whose key may be the same.
-func (in *insider) replaceRow(from, to rawRow) {
-	in.t.Helper()
+func (ins *insider) replaceRow(from, to rawRow) {
+	ins.t.Helper()
 	if bytes.Equal(from.key, to.key) {
-		in.writeRows(to)
+		ins.writeRows(to)
 	} else {
-		in.writeRows(rawRow{key: from.key}, to)
+		ins.writeRows(rawRow{key: from.key}, to)
 	}
 }
 
 // change changes one byte of a row: of its value, or of its key if it has none.
 func (r rawRow) change(random *rand.Rand) rawRow {
-	c := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
-	target, from := c.value, 0
+	changed := rawRow{bytes.Clone(r.key), bytes.Clone(r.value)}
+	target, start := changed.value, 0
 	if len(target) == 0 {
-		target, from, c.value = c.key, 1+16+1, []byte{} // the row's kind and organization stay
+		target, start, changed.value = changed.key, 1+16+1, []byte{} // the row's kind and organization stay
 	}
-	target[from+random.IntN(len(target)-from)] ^= byte(1 + random.IntN(255))
-	return c
+	target[start+random.IntN(len(target)-start)] ^= byte(1 + random.IntN(255))
+	return changed
 }
 
 // unproven has the kinds of rows in which the checker may miss a changed byte. They are those in
@@ -175,12 +175,12 @@ var unproven = map[string]bool{
 var skippable = map[string]bool{"page buffer": true, "list": true, "page": true}
 
 // isInvisible tells whether readers get the same results before and after a change of a row.
-func (in *insider) isInvisible(row, changed rawRow) bool {
-	in.t.Helper()
-	before := in.readAll()
-	in.replaceRow(row, changed)
-	after := in.readAll()
-	in.replaceRow(changed, row)
+func (ins *insider) isInvisible(row, changed rawRow) bool {
+	ins.t.Helper()
+	before := ins.readAll()
+	ins.replaceRow(row, changed)
+	after := ins.readAll()
+	ins.replaceRow(changed, row)
 	return before == after
 }
 
@@ -224,22 +224,22 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
 	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
-	for _, in := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		kinds := slices.Sorted(maps.Keys(in.rows))
+	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
+		kinds := slices.Sorted(maps.Keys(ins.rows))
 		for _, kind := range kinds {
 			delete(missing, kind)
 		}
 		tried, missed := make(map[string]int), make(map[string]int)
 		for n := range changes / 2 {
 			kind := kinds[n%len(kinds)]
-			row := in.rows[kind][random.IntN(len(in.rows[kind]))]
+			row := ins.rows[kind][random.IntN(len(ins.rows[kind]))]
 			changed := row.change(random)
 			tried[kind]++
-			if in.isDetected(row, changed) {
+			if ins.isDetected(row, changed) {
 				continue
 			}
 			missed[kind]++
-			if !unproven[kind] && !(skippable[kind] && in.isInvisible(row, changed)) {
+			if !unproven[kind] && !(skippable[kind] && ins.isInvisible(row, changed)) {
 				t.Errorf("nobody finds a changed byte in a row of kind %s: key %x, was\n%x, is\n%x", kind, row.key, row.value, changed.value)
 			}
 		}
@@ -267,24 +267,24 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
 	redundant := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
-	for _, in := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		before, missed := in.readAll(), make(map[string]int)
-		for kind, rows := range in.rows {
+	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
+		wanted, missed := ins.readAll(), make(map[string]int)
+		for kind, rows := range ins.rows {
 			if unproven[kind] {
 				continue
 			}
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			for _, row := range rows[:min(rowsOfKind, len(rows))] {
-				gone := rawRow{key: row.key}
-				if in.isDetected(row, gone) {
+				removedRow := rawRow{key: row.key}
+				if ins.isDetected(row, removedRow) {
 					continue
 				}
 				missed[kind]++
-				in.writeRows(gone)
-				if !redundant[kind] || in.readAll() != before {
+				ins.writeRows(removedRow)
+				if !redundant[kind] || ins.readAll() != wanted {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
-				in.writeRows(row)
+				ins.writeRows(row)
 			}
 		}
 		t.Logf("missed and not missing: %v", missed)
@@ -292,14 +292,14 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 }
 
 // readAll returns what readers get about all accounts and lists.
-func (in *insider) readAll() string {
-	in.t.Helper()
-	v := in.journal.View()
+func (ins *insider) readAll() string {
+	ins.t.Helper()
+	v := ins.journal.View()
 	defer v.Close()
 	var b strings.Builder
-	fixture.Must(in.t, v.Organizations(func(org ledger.ID) (bool, error) {
+	fixture.Must(ins.t, v.Organizations(func(org ledger.ID) (bool, error) {
 		for _, env := range []money.Env{money.Prod, money.Test} {
-			fixture.Must(in.t, v.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
+			fixture.Must(ins.t, v.Accounts(org, "", env, func(a ledger.Account) (bool, error) {
 				fmt.Fprintln(&b, a)
 				return true, v.Lines(org, a, 0, func(l posting.Line) (bool, error) {
 					fmt.Fprintln(&b, l)
@@ -307,14 +307,14 @@ func (in *insider) readAll() string {
 				})
 			}))
 			for _, at := range []ledger.Micros{ledger.MicrosOf(fixture.StartTime), ledger.MicrosOf(fixture.StartTime.AddDate(0, 0, 2)), v.Now()} {
-				fixture.Must(in.t, new(balances.Reader).TrialBalance(v, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+				fixture.Must(ins.t, new(balances.Reader).TrialBalance(v, org, balances.AsOf{At: at, Env: env}, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 					fmt.Fprintln(&b, a, *t)
 					return true, nil
 				}))
 			}
 		}
-		for _, l := range in.lists(v, org) {
-			in.list(&b, v, org, l)
+		for _, l := range ins.lists(v, org) {
+			ins.writeList(&b, v, org, l)
 		}
 		return true, nil
 	}))
@@ -322,29 +322,29 @@ func (in *insider) readAll() string {
 }
 
 // lists returns all lists that have rows.
-func (in *insider) lists(v *posting.View, org ledger.ID) (found []ledger.List) {
-	note := func(prefix []byte) {
+func (ins *insider) lists(v *posting.View, org ledger.ID) (list []ledger.List) {
+	addList := func(prefix []byte) {
 		if l, ok := store.ParseListPrefix(prefix); ok {
-			found = append(found, l)
+			list = append(list, l)
 		}
 	}
-	fixture.Must(in.t, v.Rows(org, posting.Lists, func(key, _ []byte) (bool, error) {
-		note(key[:max(0, len(key)-8)])
+	fixture.Must(ins.t, v.Rows(org, posting.Lists, func(key, _ []byte) (bool, error) {
+		addList(key[:max(0, len(key)-8)])
 		return true, nil
 	}))
-	fixture.Must(in.t, v.BufferedPages(org, func(prefix, _ []byte) error {
-		note(prefix)
+	fixture.Must(ins.t, v.BufferedPages(org, func(prefix, _ []byte) error {
+		addList(prefix)
 		return nil
 	}))
-	slices.SortFunc(found, func(a, b ledger.List) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Compact(found)
+	slices.SortFunc(list, func(a, b ledger.List) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(list)
 }
 
-// list writes the rows of a list that readers show: the first and the last row of each record. It skips the
+// writeList writes the rows of a list that readers show: the first and the last row of each record. It skips the
 // other rows.
-func (in *insider) list(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
+func (ins *insider) writeList(b *strings.Builder, v *posting.View, org ledger.ID, l ledger.List) {
 	last := make(map[ledger.ID]bool)
-	fixture.Must(in.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
+	fixture.Must(ins.t, v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
 		if !last[row.ID] || row.First {
 			fmt.Fprintln(b, l, row)
 		}

@@ -65,7 +65,7 @@ func addLimits(t *testing.T, w *fixture.Store) (b limitIDs) {
 // changeRecord changes a column of a stored record of the first organization; nil takes its value away.
 func changeRecord(t *testing.T, w *fixture.Store, source ledger.Source, column string, value any) {
 	t.Helper()
-	w.Corrupt(t, func(p *fixture.Corrupter) { p.Column(w.FirstDemo.Org, source, column, value) })
+	w.Corrupt(t, func(p *fixture.Corrupter) { p.ChangeColumn(w.FirstDemo.Org, source, column, value) })
 }
 
 func TestLimitsAndBlocklistBreakNoRule(t *testing.T) {

@@ -66,24 +66,24 @@ func copyNotifiedStore(t testing.TB) *notifiedStore {
 	t.Helper()
 	notifiedTemplate.once.Do(func() {
 		w := fixture.Copy(t)
-		built := &notifiedTemplate.notifiedStore
-		built.Store = *w
+		filled := &notifiedTemplate.notifiedStore
+		filled.Store = *w
 		var err error
-		if built.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
+		if filled.Dir, err = os.MkdirTemp("", "mizan-notified-"); err != nil {
 			t.Fatal(err)
 		}
-		fixture.Must(t, os.CopyFS(built.Dir, os.DirFS(w.Dir)))
-		fixture.Must(t, os.Chmod(filepath.Join(built.Dir, "keyring"), 0o600))
-		built.fill(t)
+		fixture.Must(t, os.CopyFS(filled.Dir, os.DirFS(w.Dir)))
+		fixture.Must(t, os.Chmod(filepath.Join(filled.Dir, "keyring"), 0o600))
+		filled.fill(t)
 	})
 	if notifiedTemplate.ofPartnerWithAddress == nil {
 		t.Fatal("the notified store could not be filled")
 	}
-	copied := notifiedTemplate.notifiedStore
-	copied.Dir = filepath.Join(t.TempDir(), "data")
-	fixture.Must(t, os.CopyFS(copied.Dir, os.DirFS(notifiedTemplate.Dir)))
-	fixture.Must(t, os.Chmod(filepath.Join(copied.Dir, "keyring"), 0o600))
-	return &copied
+	storeCopy := notifiedTemplate.notifiedStore
+	storeCopy.Dir = filepath.Join(t.TempDir(), "data")
+	fixture.Must(t, os.CopyFS(storeCopy.Dir, os.DirFS(notifiedTemplate.Dir)))
+	fixture.Must(t, os.Chmod(filepath.Join(storeCopy.Dir, "keyring"), 0o600))
+	return &storeCopy
 }
 
 // notifyingServer is a server that sends notifications to the receiver.
@@ -179,9 +179,9 @@ func (n *notifyingServer) createTerminal(w *notifiedStore, owner *directory.Part
 	if path != "" {
 		draft.MerchantParams = []byte(`{"notify_url":"` + n.receiver.URL + path + `","secret":"s"}`)
 	}
-	made, err := n.Directory.CreateTerminal(n.T.Context(), w.FirstDemo.Org, draft)
+	terminal, err := n.Directory.CreateTerminal(n.T.Context(), w.FirstDemo.Org, draft)
 	fixture.Must(n.T, err)
-	return made.ID
+	return terminal.ID
 }
 
 // pay makes a payment of the partner owner and waits for the first attempt to notify.
@@ -226,31 +226,31 @@ func (w *notifiedStore) fill(t testing.TB) {
 	}
 	w.merchantTerminal = n.createTerminal(w, w.owner, directory.MerchantTerminal, "", "/ok")
 	n.Advance(2 * time.Minute) // all addresses have been set for a while
-	const good = "4242424242424242"
-	w.parked = n.pay(w, w.owner, failing, good)
-	w.retried = n.pay(w, w.owner, failingOnce, good)
+	const goodCard = "4242424242424242"
+	w.parked = n.pay(w, w.owner, failing, goodCard)
+	w.retried = n.pay(w, w.owner, failingOnce, goodCard)
 	n.Advance(8 * time.Hour)
-	w.acknowledged = n.pay(w, w.owner, acknowledging, good)
+	w.acknowledged = n.pay(w, w.owner, acknowledging, goodCard)
 	n.pay(w, w.owner, acknowledging, "4000000000000002")
 	w.payerIdle = n.pay(w, w.owner, acknowledging, "4000000000003220") // its payer has to act
 	n.Advance(31 * time.Minute)                                        // and does not act in time
-	w.requestedAgain = n.pay(w, w.owner, acknowledging, good)
+	w.requestedAgain = n.pay(w, w.owner, acknowledging, goodCard)
 	_, err = n.notifier.Replay(w.FirstDemo.Org, n.delivery(w, w.requestedAgain), nil)
 	fixture.Must(t, err)
-	w.withoutAddress = n.pay(w, w.owner, unaddressed, good)
-	w.withoutTerminal = n.pay(w, w.owner, unserved, good)
-	w.pending = n.pay(w, w.owner, failing, good)
+	w.withoutAddress = n.pay(w, w.owner, unaddressed, goodCard)
+	w.withoutTerminal = n.pay(w, w.owner, unserved, goodCard)
+	w.pending = n.pay(w, w.owner, failing, goodCard)
 	n.Advance(time.Minute)
 	part := money.FromUint64(500)
 	_, err = n.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: w.FirstDemo.Org, Partner: w.owner.Number, ID: w.acknowledged.ID}, Amount: &part})
 	fixture.Must(t, err)
 	fixture.Must(t, n.notifier.Post(w.FirstDemo.Org, w.terminals[acknowledging], alertMessage("Yesterday"), "summary/1"))
 	n.Advance(time.Second)
-	paid := n.pay(w, w.partnerWithAddress, usesPartners, good)
-	if paid.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {
-		t.Fatalf("paid %q, and %q without a terminal", paid.Status, w.withoutTerminal.Status)
+	lastPayment := n.pay(w, w.partnerWithAddress, usesPartners, goodCard)
+	if lastPayment.Status != payment.Charged || w.withoutTerminal.Status != payment.Rejected || w.withoutTerminal.Terminal != (ledger.ID{}) {
+		t.Fatalf("paid %q, and %q without a terminal", lastPayment.Status, w.withoutTerminal.Status)
 	}
-	w.ofPartnerWithAddress = paid
+	w.ofPartnerWithAddress = lastPayment
 }
 
 func alertMessage(subject string) []byte {

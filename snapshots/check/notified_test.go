@@ -182,10 +182,10 @@ func (p *kvCorrupter) firstNotice(transaction *payment.Record) (n store.Notice, 
 	keys, rows := p.Rows(p.key("n"))
 	for i := range keys {
 		at, _ := store.ParseNoticePage(keys[i])
-		fixture.Must(p.T, store.EachNotice(at, rows[i], func(found *store.Notice) (bool, error) {
-			if found.Source == fixture.TransactionSource(transaction.ID) && n.Booked == 0 {
-				n, page = *found, at
-				n.Body = bytes.Clone(found.Body)
+		fixture.Must(p.T, store.EachNotice(at, rows[i], func(candidate *store.Notice) (bool, error) {
+			if candidate.Source == fixture.TransactionSource(transaction.ID) && n.Booked == 0 {
+				n, page = *candidate, at
+				n.Body = bytes.Clone(candidate.Body)
 			}
 			return true, nil
 		}))

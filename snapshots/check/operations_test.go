@@ -17,20 +17,20 @@ import (
 func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(lines []string) []string) fault {
 	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		id := transactionOf(w).ID.String()
-		w.RewriteSimulatorLog(t, func(lines []string) (all []string) {
+		w.RewriteSimulatorLog(t, func(lines []string) (otherLines []string) {
 			var ofTransaction []string
 			for _, line := range lines {
 				if strings.Contains(line, `{"reference":"`+id) {
 					ofTransaction = append(ofTransaction, line)
 				} else {
-					all = append(all, line)
+					otherLines = append(otherLines, line)
 				}
 			}
-			before := slices.Clone(ofTransaction)
-			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, before) {
-				t.Fatalf("nothing was changed in %q", before)
+			unchanged := slices.Clone(ofTransaction)
+			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, unchanged) {
+				t.Fatalf("nothing was changed in %q", unchanged)
 			}
-			return append(all, ofTransaction...)
+			return append(otherLines, ofTransaction...)
 		})
 	}}
 }
@@ -55,8 +55,8 @@ func repeatLast(lines []string) []string {
 }
 
 // withoutLines removes the lines from an index on.
-func withoutLines(from int) func([]string) []string {
-	return func(lines []string) []string { return slices.Delete(lines, from, len(lines)) }
+func withoutLines(first int) func([]string) []string {
+	return func(lines []string) []string { return slices.Delete(lines, first, len(lines)) }
 }
 
 func terminalOf(line string) string {
@@ -137,9 +137,9 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 			w := fixture.Copy(t)
 			var l *scenario
 			runScenario(t, w, func(s *scenarios) {
-				sent := terms(payment.Fees{})
-				sent.Route = "simulator"
-				l = s.create(s.request(payment.Payment, 300), sent)
+				routedTerms := terms(payment.Fees{})
+				routedTerms.Route = "simulator"
+				l = s.create(s.request(payment.Payment, 300), routedTerms)
 				l.answer(payment.Answer{Verdict: payment.VerdictRefused})
 				l.answer(payment.Answer{Verdict: payment.VerdictCharged})
 				l.refundLate()

@@ -90,9 +90,9 @@ func TestFaultyClosingIsFound(t *testing.T) {
 		"a record with another hash": {2, func(c *monthClosing) { c.record.BalanceHash[0]++ }, []int{3}, "has another hash than its event"},
 		"another name":               {1, func(c *monthClosing) { c.change.Steps[0].Events[0].Name = "shut" }, []int{3}, "no machine has the step"},
 		"a second event": {1, func(c *monthClosing) {
-			again := c.record.Event()
-			again.From = again.To
-			c.change.Steps[0].Events = append(c.change.Steps[0].Events, again)
+			secondEvent := c.record.Event()
+			secondEvent.From = secondEvent.To
+			c.change.Steps[0].Events = append(c.change.Steps[0].Events, secondEvent)
 		}, []int{3}, "has more than one event, or a timer"},
 		"a timer": {1, func(c *monthClosing) { c.change.Steps[0].Due = ledger.MicrosOf(fixture.StartTime.AddDate(9, 0, 0)) }, []int{3}, "has more than one event, or a timer"},
 	} {
@@ -143,7 +143,7 @@ func TestEntryInAClosedMonthIsFound(t *testing.T) {
 	fixture.Must(t, b.journal.Close())
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if e := &events[i]; i == len(events)-1 {
 					e.Entry.Effective = first.Last()
@@ -159,7 +159,7 @@ func TestMonthClosedBeforeItsEndIsFound(t *testing.T) {
 	w := &contractStore{Store: *fixture.Copy(t), at: fixture.StartTime}
 	w.closeMonths(t, 1, nil)
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			events[len(events)-1].Booked = ledger.MicrosOf(fixture.StartTime.Add(time.Hour))
 			return events
 		})

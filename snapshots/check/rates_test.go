@@ -17,13 +17,13 @@ func setRates(t *testing.T, w *fixture.Store, times int) {
 	t.Helper()
 	server := fixture.Start(t, w)
 	defer server.Close()
-	set := func(from, to money.Currency, text string) {
+	putRate := func(from, to money.Currency, text string) {
 		_, err := server.Directory.PutRate(t.Context(), w.FirstDemo.Org, directory.Rate{From: from, To: to, Value: parseRate(t, text)})
 		fixture.Must(t, err)
 	}
-	set("RUB", "USD", "0.011")
+	putRate("RUB", "USD", "0.011")
 	for i := range times {
-		set("USD", "RUB", fmt.Sprint(90+i))
+		putRate("USD", "RUB", fmt.Sprint(90+i))
 	}
 }
 
@@ -45,7 +45,7 @@ func rewriteRateEvents(t *testing.T, w *fixture.Store, change func(*ledger.Event
 	t.Helper()
 	id := directory.RateID(w.FirstDemo.Org, "USD", "RUB")
 	w.Corrupt(t, func(p *fixture.Corrupter) {
-		p.Journal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
+		p.ChangeJournal(w.FirstDemo.Org, -1, func(events []ledger.Event) []ledger.Event {
 			for i := range events {
 				if events[i].Source.ID == id && events[i].Version == 2 {
 					change(&events[i])

@@ -16,7 +16,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 	w := copyNotifiedStore(t)
 	n := openNotified(t, &w.Store, fixture.StartTime.Add(12*time.Hour), nil)
 	n.Advance(32 * 24 * time.Hour)
-	at := n.Clock.Now()
+	now := n.Clock.Now()
 	n.close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))
 	w.Corrupt(t, w.changeRows(func(p *kvCorrupter) {
@@ -27,8 +27,8 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 		_, payload, _ := store.DecodeRecord(row)
 		oldest, err := notifier.ReadRetention(payload)
 		fixture.Must(t, err)
-		if want := at.Add(-32 * 24 * time.Hour); oldest.Time().Before(want) {
-			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), at)
+		if want := now.Add(-32 * 24 * time.Hour); oldest.Time().Before(want) {
+			t.Errorf("what was booked from %v on is kept, at %v", oldest.Time(), now)
 		}
 		fixture.Must(t, p.Snap.Ascend(p.key("e"), nil, func(key, row []byte) (bool, error) {
 			k, err := notifier.ReadKept(store.KVKey(key), row)
@@ -40,7 +40,7 @@ func TestRetentionBreaksNoRule(t *testing.T) {
 		_, rows := p.Rows(p.key("c"))
 		p.set(rows[0], "c") // leaves the row as it is; Corrupt requires that something is written
 	}))
-	n = openNotified(t, &w.Store, at, nil)
+	n = openNotified(t, &w.Store, now, nil)
 	n.Advance(time.Minute)
 	n.close()
 	fixture.WantBroken(t, w.Check(t, check.Inputs{}))

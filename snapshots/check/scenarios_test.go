@@ -20,10 +20,10 @@ import (
 // writes them, so nothing is wrong except what a test changes. No provider is called, because the route
 // of the transactions does not exist.
 type scenarios struct {
-	t  testing.TB
-	w  *fixture.Store
-	j  *posting.Journal
-	at payment.DecisionContext // the context of all decisions
+	t       testing.TB
+	w       *fixture.Store
+	j       *posting.Journal
+	decider payment.DecisionContext // the context of all decisions
 }
 
 // scenario is one transaction of scenarios, as it was stored last.
@@ -42,7 +42,7 @@ type change func(*payment.Decision)
 func runScenario(t testing.TB, w *fixture.Store, fn func(*scenarios)) {
 	t.Helper()
 	s := &scenarios{t: t, w: w, j: fixture.OpenJournal(t, w, clock.NewManual(fixture.StartTime), nil)}
-	s.at = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
+	s.decider = payment.DecisionContext{Org: w.FirstDemo.Org, Now: fixture.StartTime, Inquire: 10 * time.Second, ActionTTL: 30 * time.Minute}
 	fn(s)
 	if err := s.j.Close(); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func withRate(t *payment.Terms, rate string) *payment.Terms {
 func (s *scenarios) create(r payment.Request, terms *payment.Terms, changes ...change) *scenario {
 	s.t.Helper()
 	l := &scenario{scenarios: s}
-	l.write(s.at.Create(uuid.New(), s.w.FirstDemo.Partner, r, terms), changes...)
+	l.write(s.decider.Create(uuid.New(), s.w.FirstDemo.Partner, r, terms), changes...)
 	return l
 }
 
@@ -98,22 +98,22 @@ func (s *scenarios) hold(kind payment.Type, amount uint64, terms *payment.Terms,
 // write makes a decision durable.
 func (l *scenario) write(d payment.Decision, changes ...change) posting.Stamp {
 	l.t.Helper()
-	stamp, err := l.try(d, changes...)
+	stamp, err := l.tryWrite(d, changes...)
 	fixture.Must(l.t, err)
 	return stamp
 }
 
-// try is write that returns the writer's error.
-func (l *scenario) try(d payment.Decision, changes ...change) (posting.Stamp, error) {
+// tryWrite is write that returns the writer's error.
+func (l *scenario) tryWrite(d payment.Decision, changes ...change) (posting.Stamp, error) {
 	for _, alter := range changes {
 		alter(&d)
 	}
 	c := changeFor(l.w.FirstDemo.Org, &d, l.version)
-	kept := l.record != nil && l.record.KeepCard
+	hadCard := l.record != nil && l.record.KeepCard
 	switch {
-	case kept && !d.Record.KeepCard:
+	case hadCard && !d.Record.KeepCard:
 		c.Steps[0].Unseal = true
-	case !kept && d.Record.KeepCard:
+	case !hadCard && d.Record.KeepCard:
 		c.Steps[0].Sealed = []byte("a sealed card")
 	}
 	if d.Return != nil {
@@ -132,7 +132,7 @@ func (l *scenario) try(d payment.Decision, changes ...change) (posting.Stamp, er
 // answer applies the provider's answer to the charge.
 func (l *scenario) answer(a payment.Answer, changes ...change) {
 	l.t.Helper()
-	d, ok := l.at.Answered(l.record, a)
+	d, ok := l.decider.Answered(l.record, a)
 	if !ok {
 		l.t.Fatalf("%s: the answer says nothing", l.record.Status)
 	}
@@ -142,7 +142,7 @@ func (l *scenario) answer(a payment.Answer, changes ...change) {
 // answerOperation applies the provider's answer to the operation under way.
 func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 	l.t.Helper()
-	d, ok := l.at.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
+	d, ok := l.decider.OpAnswered(l.record, l.record.Op.Request, payment.Answer{Verdict: v, Failure: payment.Failure{Detail: "no"}})
 	if !ok {
 		l.t.Fatal("nothing is asked")
 	}
@@ -152,7 +152,7 @@ func (l *scenario) answerOperation(v payment.Verdict, changes ...change) {
 func (l *scenario) refund(amount uint64, changes ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
-	d, err := l.at.Refund(l.record, &a, uuid.New())
+	d, err := l.decider.Refund(l.record, &a, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, changes...)
 }
@@ -160,21 +160,21 @@ func (l *scenario) refund(amount uint64, changes ...change) {
 func (l *scenario) commit(amount uint64, changes ...change) {
 	l.t.Helper()
 	a := money.FromUint64(amount)
-	d, err := l.at.Commit(l.record, &a, uuid.New())
+	d, err := l.decider.Commit(l.record, &a, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, changes...)
 }
 
 func (l *scenario) cancel(changes ...change) {
 	l.t.Helper()
-	d, err := l.at.Cancel(l.record, uuid.New())
+	d, err := l.decider.Cancel(l.record, uuid.New())
 	fixture.Must(l.t, err)
 	l.write(d, changes...)
 }
 
 func (l *scenario) reroute(terms *payment.Terms, changes ...change) {
 	l.t.Helper()
-	d, ok := l.at.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
+	d, ok := l.decider.Reroute(l.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}, terms)
 	if !ok {
 		l.t.Fatal("it can't be sent on")
 	}
@@ -183,7 +183,7 @@ func (l *scenario) reroute(terms *payment.Terms, changes ...change) {
 
 func (l *scenario) reverse(changes ...change) {
 	l.t.Helper()
-	d, ok := l.at.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
+	d, ok := l.decider.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	if !ok {
 		l.t.Fatal("it can't be reversed")
 	}
@@ -193,7 +193,7 @@ func (l *scenario) reverse(changes ...change) {
 // refundLate requests the refund of money that arrived after the transaction was closed.
 func (l *scenario) refundLate(changes ...change) {
 	l.t.Helper()
-	d, ok := l.at.DecideSuspenseRefund(l.record, uuid.New())
+	d, ok := l.decider.DecideSuspenseRefund(l.record, uuid.New())
 	if !ok {
 		l.t.Fatal("nothing is to be given back")
 	}
@@ -242,22 +242,22 @@ func (s *scenarios) randomTransaction(r *rand.Rand) *scenario {
 	request := s.request(kind, uint64(1+r.IntN(400)))
 	if r.IntN(5) == 0 {
 		request.Method, request.CardBIN, request.CardLast4 = "", "", ""
-		l.write(s.at.Host(uuid.New(), partner, request))
+		l.write(s.decider.Host(uuid.New(), partner, request))
 		return l
 	}
-	d := s.at.Create(uuid.New(), partner, request, t)
-	if _, err := l.try(d); err != nil { // the partner can't fund the payout
-		l.write(s.at.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
+	d := s.decider.Create(uuid.New(), partner, request, t)
+	if _, err := l.tryWrite(d); err != nil { // the partner can't fund the payout
+		l.write(s.decider.Reject(uuid.New(), partner, request, payment.Failure{Code: payment.InsufficientBalance}))
 	}
 	return l
 }
 
 // bounds returns the first n volumes of the sandbox's partner, as bounds that no transaction exceeds.
-func (s *scenarios) bounds(n int) (all []payment.Bound) {
+func (s *scenarios) bounds(n int) (list []payment.Bound) {
 	for _, v := range s.w.Trades.Volumes[:n] {
-		all = append(all, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
+		list = append(list, payment.Bound{Volume: v, Max: money.FromUint64(1 << 50), Breach: payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"}})
 	}
-	return all
+	return list
 }
 
 // withVolumes adds both volumes of the sandbox's partner to the terms.
@@ -276,15 +276,15 @@ func (l *scenario) randomStep(r *rand.Rand) {
 	if !ok {
 		return
 	}
-	if _, err := l.try(d); err != nil && d.MustRecord {
+	if _, err := l.tryWrite(d); err != nil && d.MustRecord {
 		l.t.Fatalf("%s: %v", l.record.Status, err)
 	}
 }
 
 // nextEvent draws an event; false if the transaction's status does not allow it.
 func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
-	at := l.at
-	at.Due = l.due
+	decider := l.decider
+	decider.Due = l.due
 	part := money.FromUint64(uint64(1 + r.IntN(200)))
 	answer := payment.Answer{
 		Verdict: payment.Verdict(1 + r.IntN(int(payment.VerdictNotSent))), Failure: payment.Failure{Detail: "no"}, KeepCard: r.IntN(2) == 0, Action: new(payment.Action),
@@ -296,44 +296,44 @@ func (l *scenario) nextEvent(r *rand.Rand) (d payment.Decision, ok bool) {
 	var err error
 	switch n := r.IntN(12); {
 	case l.record.Op != nil && n < 9:
-		return at.OpAnswered(l.record, l.record.Op.Request, answer)
+		return decider.OpAnswered(l.record, l.record.Op.Request, answer)
 	case (l.record.Status == payment.Charged || l.record.Status == payment.Refunded) && n < 9:
-		d, err = at.Refund(l.record, &part, uuid.New())
+		d, err = decider.Refund(l.record, &part, uuid.New())
 	case n < 4:
-		return at.Answered(l.record, answer)
+		return decider.Answered(l.record, answer)
 	case n < 6:
-		d, err = at.Commit(l.record, &part, uuid.New())
+		d, err = decider.Commit(l.record, &part, uuid.New())
 	case n < 7:
-		d, err = at.Cancel(l.record, uuid.New())
+		d, err = decider.Cancel(l.record, uuid.New())
 	case n < 8:
-		if d, err = at.Complete(l.record, uuid.New()); r.IntN(2) == 0 {
-			d, err = at.Submit(l.record, func(string) bool { return true }, uuid.New())
+		if d, err = decider.Complete(l.record, uuid.New()); r.IntN(2) == 0 {
+			d, err = decider.Submit(l.record, func(string) bool { return true }, uuid.New())
 		}
 	default:
-		return l.unaskedEvent(r, at, answer)
+		return l.unaskedEvent(r, decider, answer)
 	}
 	return d, err == nil
 }
 
 // unaskedEvent draws an event that is caused by the time, a rail or the payer, not by the partner.
-func (l *scenario) unaskedEvent(r *rand.Rand, at payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
-	at.Now = at.Now.Add(2 * time.Hour)
+func (l *scenario) unaskedEvent(r *rand.Rand, decider payment.DecisionContext, answer payment.Answer) (d payment.Decision, ok bool) {
+	decider.Now = decider.Now.Add(2 * time.Hour)
 	switch r.IntN(6) {
 	case 0:
-		_, d, ok = at.OnDue(l.record, false, uuid.New())
+		_, d, ok = decider.OnDue(l.record, false, uuid.New())
 	case 1:
-		return at.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
+		return decider.DecideReversal(l.record, l.settled, uuid.New(), payment.Failure{})
 	case 2:
-		return at.DecideCorrection(l.record, payment.Failure{Detail: "no"})
+		return decider.DecideCorrection(l.record, payment.Failure{Detail: "no"})
 	case 3:
-		return at.DecideSuspenseRefund(l.record, uuid.New())
+		return decider.DecideSuspenseRefund(l.record, uuid.New())
 	case 4:
 		if payment.Reroutable(l.record, answer) {
-			return at.Reroute(l.record, answer, l.otherTerms(r, payment.Fees{Fixed: money.FromUint64(2)}))
+			return decider.Reroute(l.record, answer, l.otherTerms(r, payment.Fees{Fixed: money.FromUint64(2)}))
 		}
 	case 5:
 		if l.record.AwaitsPayer() {
-			return at.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.otherTerms(r, payment.Fees{Bps: 100})), true
+			return decider.Continue(l.record, payment.Credentials{Method: payment.BankCard}, l.otherTerms(r, payment.Fees{Bps: 100})), true
 		}
 	}
 	return d, ok

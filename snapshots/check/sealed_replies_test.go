@@ -124,13 +124,13 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 	refunded := money.FromUint64(200)
 	_, err = a.server.Payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: paid.Record.ID}, Amount: &refunded})
 	fixture.Must(t, err)
-	signed, err := a.createContract()
+	signedContract, err := a.createContract()
 	fixture.Must(t, err)
-	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: signed.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
+	_, err = a.contracts.Act(contractactor.Act{Org: a.FirstDemo.Org, ID: signedContract.Record.ID, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Activate, Input: schema.Input{}})
 	fixture.Must(t, err)
-	subscribed, err := a.subscribe()
+	subscriptionResult, err := a.subscribe()
 	fixture.Must(t, err)
-	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscribed.Record.ID})
+	_, err = a.subscriptions.Pause(subscriptionactor.Command{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, ID: subscriptionResult.Record.ID})
 	fixture.Must(t, err)
 	fixture.Must(t, a.renamePartner())
 	a.server.Close()
@@ -156,7 +156,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 			[][]byte{record(ledger.Reply, contractactor.ReplyID(a.FirstDemo.Org, staff.ClaimKey())), claim(a.FirstDemo.Org, staff.ClaimKey())},
 			func() (string, error) { return shownContract(a.createContract()) },
 			func() string {
-				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, signed.Record.ID)
+				r, err := a.contracts.Read(a.FirstDemo.Org, contract.Safekeeping, contract.Secular, signedContract.Record.ID)
 				r.Replay = true
 				text, err := shownContract(r, err)
 				fixture.Must(t, err)
@@ -167,7 +167,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 			[][]byte{claim(a.FirstDemo.Org, actors.PartnerKeyScope(a.FirstDemo.Partner)+"/s")},
 			func() (string, error) { return shownSubscription(a.subscribe()) },
 			func() string {
-				r, err := a.subscriptions.Read(a.FirstDemo.Org, a.FirstDemo.Partner, subscribed.Record.ID)
+				r, err := a.subscriptions.Read(a.FirstDemo.Org, a.FirstDemo.Partner, subscriptionResult.Record.ID)
 				r.Replay = true
 				text, err := shownSubscription(r, err)
 				fixture.Must(t, err)
@@ -191,26 +191,26 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 // record's current content, or a refusal, and never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 	a := newAnsweringServer(t)
-	in := &insider{t: t, rows: make(map[string][]rawRow)}
-	a.serve(func(l posting.Log) posting.Log { in.log = l; return l })
+	ins := &insider{t: t, rows: make(map[string][]rawRow)}
+	a.serve(func(l posting.Log) posting.Log { ins.log = l; return l })
 	defer func() { a.server.Close() }()
-	in.journal = a.server.Journal
-	in.read()
+	ins.journal = a.server.Journal
+	ins.read()
 	step, first := 3, fixture.Rand(t).IntN(3)
 	if os.Getenv("MIZAN_SOAK") != "" {
 		step = 1
 	}
 	t.Logf("every byte of %d from byte %d", step, first)
-	for name, p := range a.replies {
-		text, err := p.repeat()
+	for name, reply := range a.replies {
+		original, err := reply.repeat()
 		fixture.Must(t, err)
-		now := p.current()
-		if text == now {
+		current := reply.current()
+		if original == current {
 			t.Fatalf("%s: nothing has happened since the answer", name)
 		}
-		for _, key := range p.keys {
-			row := in.row(key)
-			alarms, changes, found := a.server.Runtime.RepliesUnreadable(), 0, 0
+		for _, key := range reply.keys {
+			row := ins.row(key)
+			alarms, changes, foundChanges := a.server.Runtime.RepliesUnreadable(), 0, 0
 			repeated := map[string]int{}
 			for i := range row.value {
 				if i%step != first%step { // this run skips the byte; another run tries it, and "make soak" tries all bytes
@@ -219,43 +219,43 @@ func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
 				changed := rawRow{row.key, bytes.Clone(row.value)}
 				changed.value[i] ^= 0x11
 				changes++
-				if in.isDetected(row, changed) {
-					found++
+				if ins.isDetected(row, changed) {
+					foundChanges++
 				} else {
 					t.Errorf("%s: byte %d of %x may be changed", name, i, row.key)
 				}
-				in.writeRows(changed)
-				switch again, err := p.repeat(); {
-				case err == nil && again == text:
+				ins.writeRows(changed)
+				switch repeatedText, err := reply.repeat(); {
+				case err == nil && repeatedText == original:
 					repeated["as it was"]++
-				case err == nil && again == now:
+				case err == nil && repeatedText == current:
 					repeated["as it stands"]++
 				case ledger.IsRefusal(err, ledger.Conflict):
 					repeated["refused"]++
 				default:
-					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, again, err, text)
+					t.Errorf("%s: byte %d: it is repeated as\n%s, %v, and was\n%s", name, i, repeatedText, err, original)
 				}
 			}
-			in.writeRows(row)
-			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, found, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
+			ins.writeRows(row)
+			t.Logf("%s: %d of %d changes found, repeated %v, %d alarms", name, foundChanges, changes, repeated, a.server.Runtime.RepliesUnreadable()-alarms)
 			if n := a.server.Runtime.RepliesUnreadable() - alarms; int(n) < repeated["as it stands"] {
 				t.Errorf("%s: %d alarms of %d answers that did not open", name, n, repeated["as it stands"])
 			}
 		}
-		if again, err := p.repeat(); err != nil || again != text {
-			t.Errorf("%s: put back, it is repeated as %s, %v", name, again, err)
+		if repeatedText, err := reply.repeat(); err != nil || repeatedText != original {
+			t.Errorf("%s: put back, it is repeated as %s, %v", name, repeatedText, err)
 		}
 	}
 }
 
 // row returns a row as it was read.
-func (in *insider) row(key []byte) rawRow {
-	in.t.Helper()
-	for _, row := range in.rows[kindOfRow(key)] {
+func (ins *insider) row(key []byte) rawRow {
+	ins.t.Helper()
+	for _, row := range ins.rows[kindOfRow(key)] {
 		if bytes.Equal(row.key, key) {
 			return row
 		}
 	}
-	in.t.Fatalf("there is no row %x", key)
+	ins.t.Fatalf("there is no row %x", key)
 	return rawRow{}
 }

@@ -18,29 +18,29 @@ import (
 
 // makeSettlements lets the directory book settlements of the first partner in env prod: one in, one out, and
 // one with the provider of the terminal that has the partner's charge.
-func makeSettlements(t *testing.T, w *fixture.Store) (in, out, collected *directory.Settlement) {
+func makeSettlements(t *testing.T, w *fixture.Store) (incoming, outgoing, collected *directory.Settlement) {
 	t.Helper()
 	server := fixture.Start(t, w)
 	defer server.Close()
-	book := func(made *directory.Settlement, again bool, err error) *directory.Settlement {
-		if err != nil || again {
-			t.Fatal(again, err)
+	book := func(booked *directory.Settlement, exists bool, err error) *directory.Settlement {
+		if err != nil || exists {
+			t.Fatal(exists, err)
 		}
-		return made
+		return booked
 	}
 	draft := func(amount uint64, reference string) directory.SettlementDraft {
 		return directory.SettlementDraft{Currency: "USD", Env: money.Prod, Amount: money.FromUint64(amount), Reference: reference}
 	}
-	in = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
-	out = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
+	incoming = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, false, draft(500, "in")))
+	outgoing = book(server.Directory.SettlePartner(t.Context(), w.FirstDemo.Org, w.FirstDemo.Partner, true, draft(300, "out")))
 	collected = book(server.Directory.SettleProvider(t.Context(), w.FirstDemo.Org, w.ChargedPayment.Terminal, money.FromUint64(7), draft(900, "week")))
-	return in, out, collected
+	return incoming, outgoing, collected
 }
 
 // changeSettlement changes a column of a stored settlement.
 func changeSettlement(p *fixture.Corrupter, org, id ledger.ID, column string, value any) {
 	p.T.Helper()
-	p.Column(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
+	p.ChangeColumn(org, ledger.Source{Kind: ledger.Settlement, ID: id}, column, value)
 }
 
 // addListRow adds another row for a settlement to a list.
@@ -63,26 +63,28 @@ var settlementFaults = []fault{
 		})
 	}, []int{4}, "is not listed"},
 	{"a settlement that is listed twice", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, in.ID, in.Created-1)
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithBank, incoming.ID, incoming.Created-1)
 		})
 	}, []int{4}, "is listed twice"},
 	{"a settlement in the list of the other kind", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, in.ID, in.Created-1)
+			addListRow(p, w, w.FirstDemo.Partner, directory.SettlementsWithProvider, incoming.ID, incoming.Created-1)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in another partner's list", func(t *testing.T, w *fixture.Store) {
-		_, out, _ := makeSettlements(t, w)
+		_, outgoing, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, out.ID, out.Created)
+			addListRow(p, w, w.FirstDemo.Partner+1, directory.SettlementsWithBank, outgoing.ID, outgoing.Created)
 		})
 	}, []int{4}, "is listed where it does not belong"},
 	{"a settlement in a list of transactions", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
-		w.Corrupt(t, func(p *fixture.Corrupter) { addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, in.ID, 5) })
+		incoming, _, _ := makeSettlements(t, w)
+		w.Corrupt(t, func(p *fixture.Corrupter) {
+			addListRow(p, w, w.FirstDemo.Partner, payment.Transactions, incoming.ID, 5)
+		})
 	}, []int{4}, "which does not exist"},
 	{"a lost claim on a reference", func(t *testing.T, w *fixture.Store) {
 		_, _, collected := makeSettlements(t, w)
@@ -91,21 +93,21 @@ var settlementFaults = []fault{
 		})
 	}, []int{4}, "no claim on it"},
 	{"a reference of another settlement", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			changeSettlement(p, w.FirstDemo.Org, in.ID, "reference", "another")
+			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "reference", "another")
 		})
 	}, []int{4}, ""},
 	{"another amount than was settled", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
+			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_lines", []directory.SettlementLine{{Asset: fixture.USD, Amount: money.FromUint64(501)}})
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another direction than was settled", func(t *testing.T, w *fixture.Store) {
-		_, out, _ := makeSettlements(t, w)
+		_, outgoing, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			changeSettlement(p, w.FirstDemo.Org, out.ID, "out", false)
+			changeSettlement(p, w.FirstDemo.Org, outgoing.ID, "out", false)
 		})
 	}, []int{3}, "books other amounts than it says"},
 	{"another fee than the provider kept", func(t *testing.T, w *fixture.Store) {
@@ -121,9 +123,9 @@ var settlementFaults = []fault{
 		})
 	}, unreadableRules, "has a fee above what it says"},
 	{"a fee of a partner's bank", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_fee", money.FromUint64(8))
+			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_fee", money.FromUint64(8))
 		})
 	}, unreadableRules, "is neither with a bank nor with a provider"},
 	{"a settlement to a provider", func(t *testing.T, w *fixture.Store) {
@@ -137,18 +139,18 @@ var settlementFaults = []fault{
 		})
 	}, unreadableRules, "column terminal_id"},
 	{"a settlement of nothing", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
-		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", nil) })
+		incoming, _, _ := makeSettlements(t, w)
+		w.Corrupt(t, func(p *fixture.Corrupter) { changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_lines", nil) })
 	}, unreadableRules, "no column stored_lines"},
 	{"a line that can't be read", func(t *testing.T, w *fixture.Store) {
-		in, _, _ := makeSettlements(t, w)
+		incoming, _, _ := makeSettlements(t, w)
 		w.Corrupt(t, func(p *fixture.Corrupter) {
-			changeSettlement(p, w.FirstDemo.Org, in.ID, "stored_lines", fixture.Raw{1, 9})
+			changeSettlement(p, w.FirstDemo.Org, incoming.ID, "stored_lines", fixture.Raw{1, 9})
 		})
 	}, unreadableRules, "column stored_lines"},
 	{"a settlement with a terminal that does not exist", func(t *testing.T, w *fixture.Store) {
-		none := uuid.New()
-		w.Submit(t, collection(t, w, w.FirstDemo.Partner, none))
+		unknownTerminal := uuid.New()
+		w.Submit(t, collection(t, w, w.FirstDemo.Partner, unknownTerminal))
 	}, []int{3}, "with no terminal of its partner"},
 	{"a settlement with another partner's terminal", func(t *testing.T, w *fixture.Store) {
 		w.Submit(t, collection(t, w, 3, w.ChargedPayment.Terminal))
@@ -160,9 +162,9 @@ var settlementFaults = []fault{
 	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement that does not pay off what is owed", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
-		owes := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
-		owes.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
-		w.Submit(t, owes, c)
+		debt := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, true, 10, 0)
+		debt.Steps[0].Events[0].Entry.Postings[1].Account = ledger.PartnerReceivable(w.FirstDemo.Partner)
+		w.Submit(t, debt, c)
 	}, []int{2}, "splits a partner's balance differently"},
 	{"a settlement of two events", func(t *testing.T, w *fixture.Store) {
 		c := settlement(w.FirstDemo.Org, w.FirstDemo.Partner, false, 10, 0)
@@ -190,17 +192,17 @@ func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.I
 func TestResponsesOfSettlementsNameStoredRecords(t *testing.T) {
 	for name, c := range map[string]struct {
 		path  string
-		id    func(in, collected *directory.Settlement) ledger.ID
+		id    func(incoming, collected *directory.Settlement) ledger.ID
 		fails bool
 	}{
-		"with a bank":         {"/api/v1/partners/1/settlements", func(in, _ *directory.Settlement) ledger.ID { return in.ID }, false},
+		"with a bank":         {"/api/v1/partners/1/settlements", func(incoming, _ *directory.Settlement) ledger.ID { return incoming.ID }, false},
 		"with a provider":     {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
 		"that does not exist": {"/api/v1/partners/1/settlements", func(_, _ *directory.Settlement) ledger.ID { return fixture.NewID() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := fixture.Copy(t)
-			in, _, collected := makeSettlements(t, w)
-			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.FirstDemo.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(in, collected).String() + `"}}}`
+			incoming, _, collected := makeSettlements(t, w)
+			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.FirstDemo.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(incoming, collected).String() + `"}}}`
 			report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)})
 			if c.fails {
 				fixture.WantBroken(t, report, 1)

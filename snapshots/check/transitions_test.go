@@ -28,12 +28,12 @@ func TestEveryTransactionEventHasAnEntryRule(t *testing.T) {
 	}
 	for _, event := range payment.Machine.Events() {
 		want, known := requiredPhases[event]
-		c := entryRuleOf(ledger.Transaction, string(event))
-		if got := [2]ledger.Phase{c.Phase(false), c.Phase(true)}; !known || got != want {
+		rule := entryRuleOf(ledger.Transaction, string(event))
+		if got := [2]ledger.Phase{rule.Phase(false), rule.Phase(true)}; !known || got != want {
 			t.Errorf("%s: %v, want %v (known: %v)", event, got, want, known)
 		}
-		if (c == scan.MayHold) != (event == "authorise") {
-			t.Errorf("%s may be without its hold: %v", event, c == scan.MayHold)
+		if (rule == scan.MayHold) != (event == "authorise") {
+			t.Errorf("%s may be without its hold: %v", event, rule == scan.MayHold)
 		}
 		delete(requiredPhases, event)
 	}

@@ -44,13 +44,13 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 		fixture.Must(t, err)
 		return n, string(token)
 	}
-	used, token := logIn("teller", goodPass)
-	ended, _ := logIn("teller", goodPass)
-	fixture.Must(t, server.Directory.LogOut(ctx, ended))
-	ofPartner, _ := logIn("shop", goodPass)
+	usedSession, token := logIn("teller", goodPass)
+	endedSession, _ := logIn("teller", goodPass)
+	fixture.Must(t, server.Directory.LogOut(ctx, endedSession))
+	partnerSession, _ := logIn("shop", goodPass)
 	server.Directory.Authenticate(org, []byte(w.FirstDemo.APIKey))
 	server.Advance(6 * time.Minute)
-	if _, live := server.Directory.Session(org, []byte(token), ledger.MicrosOf(server.Clock.Now())); !live {
+	if _, isLive := server.Directory.Session(org, []byte(token), ledger.MicrosOf(server.Clock.Now())); !isLive {
 		t.Fatal("the session is over")
 	}
 	server.Runtime.Quiesce()
@@ -61,8 +61,8 @@ func addUsers(t *testing.T, w *fixture.Store) (p accessRecords) {
 	_, err = server.Directory.RotateAllAdminTokens(ctx)
 	fixture.Must(t, err)
 	p.teller = ledger.Source{Kind: ledger.User, ID: teller.ID}
-	p.session = ledger.Source{Kind: ledger.Session, ID: used.ID}
-	p.partnerSession = ledger.Source{Kind: ledger.Session, ID: ofPartner.ID}
+	p.session = ledger.Source{Kind: ledger.Session, ID: usedSession.ID}
+	p.partnerSession = ledger.Source{Kind: ledger.Session, ID: partnerSession.ID}
 	p.foreignPartner = w.SecondDemo.Partner
 	return p
 }
@@ -139,14 +139,14 @@ func TestLoginWithoutItsClaimIsFound(t *testing.T) {
 }
 
 func TestRetiredTokenInForceIsFound(t *testing.T) {
-	both := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
+	allTokens := func(p *directory.Platform) any { return slices.Concat(p.AdminTokens, p.Retired) }
 	for name, f := range map[string]struct {
 		column   string
 		value    func(p *directory.Platform) any
 		wantText string
 	}{
-		"a retired token in force":       {"admin_tokens", both, "has an administration token twice, or one that is retired"},
-		"a token in force as retired":    {"retired", both, "has an administration token twice, or one that is retired"},
+		"a retired token in force":       {"admin_tokens", allTokens, "has an administration token twice, or one that is retired"},
+		"a token in force as retired":    {"retired", allTokens, "has an administration token twice, or one that is retired"},
 		"a token of another length":      {"admin_tokens", func(*directory.Platform) any { return fixture.Raw{1} }, "column admin_tokens"},
 		"more tokens than there may be":  {"admin_tokens", manyTokens(directory.MaxAdminTokens), "has more administration tokens than there may be"},
 		"more retired than there may be": {"retired", manyTokens(directory.MaxRetiredTokens), "has more administration tokens than there may be"},
@@ -157,7 +157,7 @@ func TestRetiredTokenInForceIsFound(t *testing.T) {
 			addUsers(t, w)
 			w.Corrupt(t, func(p *fixture.Corrupter) {
 				platform := ledger.Source{Kind: ledger.Platform, ID: directory.PlatformID}
-				p.Record(directory.PlatformOrg, platform, func(_ *store.Envelope, payload []byte) []byte {
+				p.ChangeRecord(directory.PlatformOrg, platform, func(_ *store.Envelope, payload []byte) []byte {
 					stored, err := directory.Platforms.Read(schema.Envelope{}, payload, nil)
 					fixture.Must(t, err)
 					return fixture.WithColumn(t, payload, directory.Platforms.ByName(f.column), f.value(stored))

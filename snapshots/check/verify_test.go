@@ -86,7 +86,7 @@ func TestDetailsAreBounded(t *testing.T) {
 	}
 	w.Corrupt(t, func(p *fixture.Corrupter) {
 		for range 100 {
-			p.Record(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
+			p.ChangeRecord(w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID), func(e *store.Envelope, payload []byte) []byte { return payload })
 			_, rows := p.Rows(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)))
 			id := fixture.NewID()
 			p.Group.Set(store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(id)), rows[0])
@@ -172,8 +172,8 @@ func TestDigestChangesOnlyWithTheStore(t *testing.T) {
 
 func TestDigestCoversEverySection(t *testing.T) {
 	w := fixture.CopyWithLayout(t, fixture.Paged)
-	before := w.Check(t, check.Inputs{}).Digest
-	seen := map[[32]byte]string{before: "nothing"}
+	unchangedDigest := w.Check(t, check.Inputs{}).Digest
+	seen := map[[32]byte]string{unchangedDigest: "nothing"}
 	for name, key := range map[string][]byte{
 		"page": store.KeyPages(nil, w.FirstDemo.Org, fixture.FeesInUSD), "record": store.KeyRecord(nil, w.FirstDemo.Org, fixture.TransactionSource(w.DeclinedPayment.ID)),
 		"claim": store.KeyClaim(nil, w.FirstDemo.Org, 't', "1/order-2"), "counter": store.KeyCounters(nil, w.FirstDemo.Org),
@@ -189,7 +189,7 @@ func TestDigestCoversEverySection(t *testing.T) {
 			p.Group.Set(keys[0], append(rows[0], 1))
 		})
 		digest := changed.Check(t, check.Inputs{}).Digest
-		if other, twice := seen[digest]; twice {
+		if other, exists := seen[digest]; exists {
 			t.Errorf("a changed %s has the digest of %s", name, other)
 		}
 		seen[digest] = name

@@ -14,21 +14,21 @@ import (
 func TestNewMemberOfAJSONFormIsCompared(t *testing.T) {
 	a := &acknowledgements{seed: maphash.MakeSeed(), memberListIndex: make(map[string]int32)}
 	form := string(jsonform.AppendTransaction(nil, new(payment.Record), new(jsonform.TransactionView)))
-	gained := form[:len(form)-1] + `,"gained":1}`
-	of := func(text string) members { return a.membersOf(parseObject([]byte(text))) }
+	longerForm := form[:len(form)-1] + `,"gained":1}`
+	parseMembers := func(text string) members { return a.membersOf(parseObject([]byte(text))) }
 	for _, c := range []struct {
 		name, stored, shown string
 		except, want        []string
 	}{
-		{"the same", gained, gained, nil, nil},
-		{"written another way", gained, form[:len(form)-1] + ` , "gained" : 1.0 }`, nil, nil},
-		{"absent from the answer", gained, form, nil, []string{"gained"}},
-		{"only in the answer", form, gained, nil, []string{"gained"}},
-		{"another value", gained, form[:len(form)-1] + `,"gained":2}`, nil, []string{"gained"}},
-		{"excepted", gained, form, []string{"gained"}, nil},
+		{"the same", longerForm, longerForm, nil, nil},
+		{"written another way", longerForm, form[:len(form)-1] + ` , "gained" : 1.0 }`, nil, nil},
+		{"absent from the answer", longerForm, form, nil, []string{"gained"}},
+		{"only in the answer", form, longerForm, nil, []string{"gained"}},
+		{"another value", longerForm, form[:len(form)-1] + `,"gained":2}`, nil, []string{"gained"}},
+		{"excepted", longerForm, form, []string{"gained"}, nil},
 		{"nothing in common", `{"a":1,"c":1}`, `{"b":1,"d":1}`, nil, []string{"a", "b", "c", "d"}},
 	} {
-		if got := a.differing(of(c.stored), of(c.shown), c.except); !slices.Equal(got, c.want) {
+		if got := a.differing(parseMembers(c.stored), parseMembers(c.shown), c.except); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %q differ, want %q", c.name, got, c.want)
 		}
 	}

@@ -28,8 +28,8 @@ func parsePostings(t *testing.T, lines string) (postings []ledger.Posting) {
 
 func TestFingerprintIgnoresTheSplitOfAPartnersBalance(t *testing.T) {
 	h := newHistories()
-	whole := h.Fingerprint(parsePostings(t, "A:provider:x D 10 USD prod, L:partner:1:available C 9 USD prod, I:fees C 1 USD prod"))
-	for lines, same := range map[string]bool{
+	unsplit := h.Fingerprint(parsePostings(t, "A:provider:x D 10 USD prod, L:partner:1:available C 9 USD prod, I:fees C 1 USD prod"))
+	for lines, want := range map[string]bool{
 		"A:provider:x D 10 USD prod, A:partner:1:receivable C 4 USD prod, L:partner:1:available C 5 USD prod, I:fees C 1 USD prod": true,
 		"I:fees C 1 USD prod, A:partner:1:receivable C 9 USD prod, A:provider:x D 10 USD prod":                                     true,
 		"A:provider:x D 10 USD prod, L:partner:1:available C 9 USD prod, I:fees C 1 USD prod, A:bank D 0 USD prod":                 true,
@@ -39,8 +39,8 @@ func TestFingerprintIgnoresTheSplitOfAPartnersBalance(t *testing.T) {
 		"A:provider:x D 10 USD test, L:partner:1:available C 9 USD test, I:fees C 1 USD test":                                      false,
 		"A:provider:x C 10 USD prod, L:partner:1:available D 9 USD prod, I:fees D 1 USD prod":                                      false,
 	} {
-		if got := h.Fingerprint(parsePostings(t, lines)) == whole; got != same {
-			t.Errorf("%s: the same %v, want %v", lines, got, same)
+		if got := h.Fingerprint(parsePostings(t, lines)) == unsplit; got != want {
+			t.Errorf("%s: the same %v, want %v", lines, got, want)
 		}
 	}
 }
