@@ -59,8 +59,8 @@ type fixedClock struct{}
 
 func (fixedClock) Now() time.Time { return fixture.StartTime }
 
-// restoreTo restores a backup and returns the new data directory. If from is a directory of backups, at is
-// the time as RestoreConfig.At has it; empty: the newest backup is restored.
+// restoreTo restores a backup and returns the new data directory. If from is a directory of backups, the newest
+// backup that is not later than the time at is restored; if at is empty, the newest of all.
 func restoreTo(t testing.TB, from, at string, keys backup.Sealer) (dir string, restored *backup.Restored) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "restored")

@@ -65,7 +65,7 @@ func (c chain) maxBytes() (sum uint64) {
 	return sum
 }
 
-// rowSource reads the rows of one backup of a chain, one part ahead.
+// rowSource yields the rows of one backup of a chain, from parts that a goroutine reads ahead.
 type rowSource struct {
 	parts chan []byte
 	part  []byte

@@ -61,8 +61,8 @@ func changingManifest(t testing.TB, keys backup.Sealer, change func(*backup.Mani
 	}}
 }
 
-// writeBackup writes a backup to a file, sealed with keys. claim changes the backup's header first; nil: the
-// header stays as it is.
+// writeBackup writes a backup to a file, sealed with keys. changeHeader changes the backup's header first; nil:
+// the header stays as it is.
 func writeBackup(server *fixture.Server, dir string, keys backup.Sealer, base *backup.Base, changeHeader func(*backup.Header)) string {
 	server.T.Helper()
 	service := backup.New(backup.Options{Journal: server.Journal, Keyring: keys, Clock: server.Clock, Data: server.Dir, Log: fixture.NoLog})

@@ -179,7 +179,7 @@ type checksum struct{ hash.Hash }
 
 func newChecksum() checksum { return checksum{sha256.New()} }
 
-// addFrame adds a whole frame: the header's or the manifest's. Of a part only the hash is added.
+// addFrame adds a whole frame: the header's or the manifest's. For a part, Write adds only the part's hash.
 func (s checksum) addFrame(kind byte, body []byte) {
 	s.Write(appendFrameHead(nil, kind, len(body)))
 	s.Write(body)

@@ -71,7 +71,7 @@ func checkpointRows(p *fixture.Corrupter, w *fixture.Store) (heads, parts []stor
 type storedKV struct{ key, row []byte }
 
 // rewriteCheckpoint replaces a part of a checkpoint, and makes the checkpoint's head match it. change alters
-// an account's totals and tells whether the account stays. The accounts in more are added.
+// an account's totals and tells whether the account stays. The added accounts get empty totals.
 func rewriteCheckpoint(p *fixture.Corrupter, head, part storedKV, change func(key []byte, t *ledger.Totals) (stays bool), added ...ledger.Account) {
 	p.T.Helper()
 	h, err := store.DecodeCheckpointHead(store.KVKey(head.key), head.row)

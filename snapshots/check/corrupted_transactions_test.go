@@ -382,7 +382,7 @@ var statusFaults = []fault{
 }
 
 // keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
-// it. made returns the claim's organization and owner.
+// it. claimOwner returns the claim's organization and owner.
 func keyFault(name, key string, broken []int, wantText string, claimOwner func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
 	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := claimOwner(w)

@@ -39,8 +39,8 @@ func boundFault(name, wantText string, change func(*scenarios, *payment.Bound)) 
 	})
 }
 
-// withoutGuards returns a change that removes from a decision the counter guards whose keys have the prefix:
-// if release, those that release an amount, otherwise those that reserve one.
+// withoutGuards returns a change that removes from a decision counter guards whose keys have the prefix. If
+// release is true, it removes those that release an amount, otherwise those that reserve one.
 func withoutGuards(prefix string, release bool) change {
 	return func(d *payment.Decision) {
 		d.Counters = slices.DeleteFunc(d.Counters, func(g ledger.CounterGuard) bool {

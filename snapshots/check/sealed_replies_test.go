@@ -25,9 +25,9 @@ import (
 	"mizan/snapshots/fixture"
 )
 
-// answeringServer is a store in which requests of all four kinds had idempotency keys. The record that
+// storeWithReplies is a store in which requests of all four kinds had idempotency keys. The record that
 // each request created has changed since.
-type answeringServer struct {
+type storeWithReplies struct {
 	*fixture.Store
 	server        *fixture.Server
 	contracts     *contractactor.Service
@@ -42,18 +42,18 @@ type keyedReply struct {
 	current func() string          // returns a response with the record's current content; empty: there is no such response
 }
 
-func (a *answeringServer) serve(wrapLog func(posting.Log) posting.Log) {
+func (a *storeWithReplies) serve(wrapLog func(posting.Log) posting.Log) {
 	a.server = fixture.StartWithLog(a.server.T, a.Store, wrapLog)
 	a.contracts = contractactor.New(a.server.Runtime)
 	a.subscriptions = subscriptionactor.New(subscriptionactor.Options{Runtime: a.server.Runtime, Payments: a.server.Payments, Directory: a.server.Directory})
 }
 
 // keyOf returns an idempotency key in the scope of the partner, of staff or of the administration.
-func (a *answeringServer) keyOf(scope string) actors.Key {
+func (a *storeWithReplies) keyOf(scope string) actors.Key {
 	return actors.Key{Scope: scope, Text: "k", Hash: [32]byte{1}}
 }
 
-func (a *answeringServer) owner() *directory.Partner {
+func (a *storeWithReplies) owner() *directory.Partner {
 	owner, _ := a.server.Directory.Partner(a.FirstDemo.Org, a.FirstDemo.Partner)
 	return owner
 }
@@ -79,13 +79,13 @@ func shownSubscription(r subscriptionactor.Result, err error) (string, error) {
 	return fmt.Sprintf("%x %v %v", subscriptionactor.Encode(r.Record), r.Stamp, r.Replay), nil
 }
 
-func (a *answeringServer) pay() (paymentactor.Result, error) {
+func (a *storeWithReplies) pay() (paymentactor.Result, error) {
 	return a.server.Payments.Create(paymentactor.Create{Org: a.FirstDemo.Org, Partner: a.owner(), Key: a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner)), Request: payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(500), Asset: fixture.USD, Method: "e_wallet", ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no",
 	}})
 }
 
-func (a *answeringServer) createContract() (contractactor.Result, error) {
+func (a *storeWithReplies) createContract() (contractactor.Result, error) {
 	var input schema.Input
 	fixture.Must(a.server.T, json.Unmarshal([]byte(`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`), &input))
 	return a.contracts.Create(contractactor.Create{
@@ -93,7 +93,7 @@ func (a *answeringServer) createContract() (contractactor.Result, error) {
 	})
 }
 
-func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
+func (a *storeWithReplies) subscribe() (subscriptionactor.Result, error) {
 	key := a.keyOf(actors.PartnerKeyScope(a.FirstDemo.Partner))
 	key.Text = "s"
 	return a.subscriptions.Create(subscriptionactor.Create{Org: a.FirstDemo.Org, Partner: a.FirstDemo.Partner, Key: key, Terms: subscription.Terms{
@@ -101,7 +101,7 @@ func (a *answeringServer) subscribe() (subscriptionactor.Result, error) {
 	}, Refuse: func(field, detail string) { a.server.T.Fatal(field, detail) }})
 }
 
-func (a *answeringServer) renamePartner() error {
+func (a *storeWithReplies) renamePartner() error {
 	name := "Changed"
 	ctx := directoryactor.Once(a.server.T.Context(), a.keyOf(actors.AdminKeyScope), func(any) directoryactor.Answer {
 		return directoryactor.Answer{Status: 200, Body: []byte(`{"name":"Changed"}`)}
@@ -110,11 +110,11 @@ func (a *answeringServer) renamePartner() error {
 	return err
 }
 
-// newAnsweringServer creates a store, makes the requests, changes the records that they created, and closes
+// newStoreWithReplies creates a store, makes the requests, changes the records that they created, and closes
 // the store.
-func newAnsweringServer(t *testing.T) *answeringServer {
+func newStoreWithReplies(t *testing.T) *storeWithReplies {
 	t.Helper()
-	a := &answeringServer{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
+	a := &storeWithReplies{Store: fixture.Copy(t), server: &fixture.Server{T: t}}
 	a.serve(nil)
 	paid, err := a.pay()
 	fixture.Must(t, err)
@@ -190,7 +190,7 @@ func newAnsweringServer(t *testing.T) *answeringServer {
 // finds each change without the keyring. A client that repeats the request gets the original reply, the
 // record's current content, or a refusal, and never anything else.
 func TestChangedCachedReplyIsFoundAndNeverReturned(t *testing.T) {
-	a := newAnsweringServer(t)
+	a := newStoreWithReplies(t)
 	ins := &insider{t: t, rows: make(map[string][]rawRow)}
 	a.serve(func(l posting.Log) posting.Log { ins.log = l; return l })
 	defer func() { a.server.Close() }()

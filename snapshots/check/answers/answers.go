@@ -43,11 +43,11 @@ func New(s *scan.Scan, d *directory.Facts) *Check {
 type acknowledgements struct {
 	hasAnswers      bool
 	seed            maphash.Seed
-	memberListIndex map[string]int32 // index in memberLists of the joined names of an object's members
+	memberListIndex map[string]int32 // the joined names of an object's members → index of the names in memberLists
 	memberLists     [][]string       // the sorted names of the members of objects
 	states          scan.States
-	createOutcomes  map[uint64]*outcome    // creates by organization and txid
-	keyOutcomes     map[uint64]*keyOutcome // by idempotency key: creates of transactions, and requests of staff members
+	createOutcomes  map[uint64]*outcome    // outcomes of creates, by a hash of organization and txid
+	keyOutcomes     map[uint64]*keyOutcome // outcomes of creates and of requests of staff members, by a hash of organization, scope and key
 
 	transactions       shownRecords[shownTransaction]
 	contracts          shownRecords[shownContract]

@@ -18,7 +18,7 @@ import (
 
 // outcome summarizes the outcomes of all creates with one txid, or of all requests with one idempotency key.
 type outcome struct {
-	succeeded, unknown, refused bool
+	succeeded, unknown, refused bool // whether any request succeeded, got no definite response, or was refused
 	line                        uint32
 	requests                    []uint64 // hashes of the requested transactions
 }

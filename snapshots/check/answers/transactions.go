@@ -190,7 +190,7 @@ func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *sh
 		metas = append(metas, nil) // the rail may have sent its metadata keys after the response
 	}
 	if a := past.Action(); a != nil {
-		actions = append(actions, a) // none is shown after the payer's time
+		actions = append(actions, a) // no action is shown after the payer's time to act has ended
 	}
 	for _, record.RailMeta = range metas {
 		for _, view.Action = range actions {

@@ -36,7 +36,7 @@ func New(s *scan.Scan, o *scan.Organization, d *directory.Facts) *Check {
 type Books struct {
 	accounts map[ledger.Account]*account
 	holds    map[uint64]scan.Hold // open pending entries, by the seq of their event
-	shifted  map[[16]byte]uint64  // the rows by effective date that must exist, with the seq of their event
+	shifted  map[[16]byte]uint64  // short form of a row by effective date that must exist → the seq of its event
 	lines    uint64
 
 	contractAccounts *contractAccounts // nil: accounts that belong to one contract are in accounts too

@@ -60,6 +60,8 @@ func (c *Check) newCheckpoints(b *Books) *Checkpoints {
 	return p
 }
 
+// breach reports a fault of a checkpoint. If accounts that belong to one contract are not in memory, it only
+// records the mismatch, and reread reports the fault.
 func (p *Checkpoints) breach(format string, args ...any) {
 	if p.books.contractAccounts != nil {
 		p.mismatch = true

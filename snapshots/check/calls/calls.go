@@ -34,7 +34,7 @@ type call struct {
 	Operation string       `json:"operation"`
 	Request   ledger.ID    `json:"request"` // zero for a call that opens a charge, and for a challenge
 	Outcome   string       `json:"outcome"`
-	Status    string       `json:"status"`   // status of the charge; empty: Outcome
+	Status    string       `json:"status"`   // status of the charge; empty: the status is Outcome
 	Amount    money.Amount `json:"amount"`   // the amount of the charge
 	Captured  money.Amount `json:"captured"` // captured part of the hold; zero: not reported
 	Refunded  money.Amount `json:"refunded"`

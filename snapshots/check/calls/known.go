@@ -27,9 +27,9 @@ func NewLogFilter(s *scan.Scan) *LogFilter {
 	return &LogFilter{scan: s, keptLines: make(map[callKind]uint8), requests: make(map[ledger.ID]bool)}
 }
 
-// Keeps tells whether the next line of the log is to be kept: whether the transaction has more intents
-// for this kind of call than lines that were kept before. A repeated call with the same request is
-// kept if the first one was. A line that can't be read is kept, and the checker reports it.
+// Keeps tells whether to keep the next line of the log. A line is kept if the transaction has more intents for
+// this kind of call than earlier lines were kept. A repeated call with the same request is kept if the first
+// call was. A line that can't be read is kept, and the checker reports it.
 func (f *LogFilter) Keeps(line []byte) bool {
 	var entry call
 	if json.Unmarshal(line, &entry) != nil {

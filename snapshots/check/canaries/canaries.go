@@ -19,8 +19,8 @@ import (
 // Rule 8: no canary is in any file of the data directory. A canary is a string that must not be stored,
 // such as a card number that a test has sent. The rule is skipped without a file of canaries.
 
-// Check searches every file of the data directory data for the canaries in the file canaries. It does
-// not search the files canaries and answers, which are inputs of the check.
+// Check searches every file of the data directory for canaries. It does not search the two input files of
+// the check, whose paths are canaries and answers.
 func Check(c *scan.Scan, data, canaries, answers string) error {
 	if canaries == "" || data == "" {
 		c.Report.Skip(findings.RuleCanaries)

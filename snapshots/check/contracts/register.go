@@ -45,7 +45,8 @@ var forHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
-// batchSize returns the number of holders in a batch of an action, copied by hand.
+// batchSize returns the number of holders in a batch of an action. The numbers are written by hand, not taken
+// from the code that is checked.
 func batchSize(action contract.Action) int64 {
 	if action == contract.Profit {
 		return 253
@@ -53,8 +54,7 @@ func batchSize(action contract.Action) int64 {
 	return 126
 }
 
-// fewHolders is the largest number of holders for which an action needs no batches, copied by
-// hand.
+// fewHolders is the largest number of holders for which an action needs no batches, written by hand too.
 const fewHolders = 1_500
 
 // batchesOf returns the number of batches that an action takes.

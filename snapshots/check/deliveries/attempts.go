@@ -14,8 +14,8 @@ import (
 
 // The limits of attempts. They are written by hand and must equal those of the notifier.
 const (
-	maxAttempts     = 6  // attempts after an event or after a request to deliver again
-	maxKeptAttempts = 48 // stored attempts; of a delivery that was requested very often only the latest are stored
+	maxAttempts     = 6  // largest number of attempts after an event, or after a request to deliver again
+	maxKeptAttempts = 48 // largest number of stored attempts; if a delivery was requested very often, only the latest are stored
 )
 
 // gaps are the pauses after the first attempt, after the second, and so on.

@@ -11,7 +11,7 @@ import (
 // history needs only the set's index. Set 0 is empty.
 type listSets struct {
 	sets  [][]ledger.List
-	index map[string]int32 // index in sets, by the lists of the set written one after the other
+	index map[string]int32 // the lists of a set, written one after the other → index in sets
 	key   []byte           // a buffer for a key of index
 }
 

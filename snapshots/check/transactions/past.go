@@ -171,7 +171,7 @@ func (p *Past) refund(id ledger.ID) int {
 	return slices.IndexFunc(p.Stored.Refunds, func(f payment.RefundRecord) bool { return f.ID == id })
 }
 
-// finished returns the time that the transaction showed in the response as "finished".
+// finished returns the time that a correct response shows as "finished".
 func (p *Past) finished() (at ledger.Micros) {
 	status := p.Status
 	switch isSettled := wasSettled(status); {

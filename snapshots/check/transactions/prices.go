@@ -75,7 +75,8 @@ func crosses(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
-// chargeEntry returns the lines that a charge at the price costs books, and that its hold reserves.
+// chargeEntry returns the lines that a charge books if costs is its price. The charge's hold reserves the same
+// lines.
 func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
@@ -89,7 +90,7 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	return paymentEntry(p, costs, crosses(p, costs.Merchant))
 }
 
-// paymentEntry returns the lines that a payment at the price costs books. If isConverted, the lines pass
+// paymentEntry returns the lines that a payment books if costs is its price. If isConverted, the lines pass
 // through the exchange position.
 func paymentEntry(p *payment.Record, costs price, isConverted bool) []scan.Line {
 	partner := ledger.PartnerAvailable(p.Partner)
