@@ -207,8 +207,8 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	backups := backupService(server)
 	b, err := backups.Begin(nil)
 	fixture.Must(t, err)
-	var refused *ledger.Refusal
-	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Conflict {
+	var refusal *ledger.Refusal
+	if _, err := backups.Begin(nil); !errors.As(err, &refusal) || refusal.Code != ledger.Conflict {
 		t.Errorf("a second backup: %v", err)
 	}
 	b.Close()
@@ -216,7 +216,7 @@ func TestOnlyOneBackupRunsAtATime(t *testing.T) {
 	fixture.Must(t, err)
 	b.Close()
 	backups.Close()
-	if _, err := backups.Begin(nil); !errors.As(err, &refused) || refused.Code != ledger.Unavailable {
+	if _, err := backups.Begin(nil); !errors.As(err, &refusal) || refusal.Code != ledger.Unavailable {
 		t.Errorf("a backup of a server that stops: %v", err)
 	}
 	server.Close()
@@ -243,8 +243,8 @@ func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
 	defer server.Close()
 	backups := backupService(server)
 	n, hash := server.Journal.LastGroup()
-	sound := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
-	for name, spoil := range map[string]func(*backup.Base){
+	soundBase := backup.Base{ID: "3d560634-e283-41f4-8987-8974726a90a5", Group: n, GroupHash: hexOf(hash[:]), Depth: 1}
+	for name, spoilBase := range map[string]func(*backup.Base){
 		"another hash":     func(b *backup.Base) { b.GroupHash = hexOf(make([]byte, 32)) },
 		"a later group":    func(b *backup.Base) { b.Group++ },
 		"an earlier group": func(b *backup.Base) { b.Group-- },
@@ -252,18 +252,18 @@ func TestIncrementNeedsAnEarlierBackupOfTheSameStore(t *testing.T) {
 		"no depth":         func(b *backup.Base) { b.Depth = 0 },
 		"an invalid id":    func(b *backup.Base) { b.ID = "{" + b.ID + "}" },
 	} {
-		base := sound
-		spoil(&base)
-		var refused *ledger.Refusal
+		base := soundBase
+		spoilBase(&base)
+		var refusal *ledger.Refusal
 		b, err := backups.Begin(&base)
-		if !errors.As(err, &refused) || refused.Field != "since" {
+		if !errors.As(err, &refusal) || refusal.Field != "since" {
 			t.Errorf("%s: %v, want a refusal of since", name, err)
 		}
 		if err == nil {
 			b.Close()
 		}
 	}
-	b, err := backups.Begin(&sound)
+	b, err := backups.Begin(&soundBase)
 	fixture.Must(t, err)
 	b.Close()
 }
@@ -393,8 +393,8 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 	_, foreignBackup, _, _ := backUpChainOf(t, fixture.Paged)
 	foreignPath := filepath.Join(dir, filepath.Base(foreignBackup.Path))
 	fixture.Must(t, os.Link(foreignBackup.Path, foreignPath))
-	spoiled := filepath.Join(dir, "spoiled"+backup.Suffix)
-	fixture.Must(t, os.WriteFile(spoiled, []byte("no backup"), 0o600))
+	spoiledPath := filepath.Join(dir, "spoiled"+backup.Suffix)
+	fixture.Must(t, os.WriteFile(spoiledPath, []byte("no backup"), 0o600))
 	var saved []string
 	takeBackup := func() {
 		t.Helper()
@@ -415,22 +415,22 @@ func TestPruneKeepsTheBackupsThatIncrementsNeed(t *testing.T) {
 		return n
 	}
 	for _, step := range []struct {
-		keep      int
+		keepCount int
 		remaining []int
 	}{
 		{8, intRange(0, 30)}, // two of the 8 are in the first chain and need all backups before them
 		{6, intRange(24, 30)},
 		{1, intRange(24, 30)},
 	} {
-		_, err := backups.Prune(dir, step.keep)
+		_, err := backups.Prune(dir, step.keepCount)
 		fixture.Must(t, err)
 		if got := remaining(); !slices.Equal(got, step.remaining) {
-			t.Errorf("keeping %d left %v, want %v", step.keep, got, step.remaining)
+			t.Errorf("keeping %d left %v, want %v", step.keepCount, got, step.remaining)
 		}
 	}
 	backups.Close()
 	server.Close()
-	for _, path := range []string{foreignPath, spoiled} {
+	for _, path := range []string{foreignPath, spoiledPath} {
 		if _, err := os.Stat(path); err != nil {
 			t.Errorf("what is not this store's was removed: %v", err)
 		}

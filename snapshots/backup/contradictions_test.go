@@ -205,8 +205,8 @@ func TestNoBackupIsTakenWhileTheDiskIsNearlyFull(t *testing.T) {
 	defer func() { fixture.Must(t, j.Close()) }()
 	dir := t.TempDir()
 	backups := backup.New(backup.Options{Journal: j, Keyring: fixture.Keyring(t, w.Dir), Clock: fixedClock{}, Data: w.Dir, Log: fixture.NoLog})
-	var refused *ledger.Refusal
-	if _, err := backups.Save(dir); !errors.As(err, &refused) || refused.Code != ledger.Unavailable || !strings.Contains(err.Error(), "the disk is nearly full") {
+	var refusal *ledger.Refusal
+	if _, err := backups.Save(dir); !errors.As(err, &refusal) || refusal.Code != ledger.Unavailable || !strings.Contains(err.Error(), "the disk is nearly full") {
 		t.Errorf("a backup on a full disk: %v", err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {

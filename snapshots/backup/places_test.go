@@ -110,17 +110,17 @@ func (earlierClock) Now() time.Time { return fixture.StartTime.Add(-time.Hour) }
 // A process that removes unfinished files while a backup begins never removes the file of that backup.
 func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 	dir := t.TempDir()
-	stop, ended := make(chan struct{}), make(chan error, 1)
+	stop, result := make(chan struct{}), make(chan error, 1)
 	go func() {
 		for {
 			select {
 			case <-stop:
-				ended <- nil
+				result <- nil
 				return
 			default:
 			}
 			if err := backup.RemoveUnfinished(dir); err != nil {
-				ended <- err
+				result <- err
 				return
 			}
 		}
@@ -133,7 +133,7 @@ func TestRemoveUnfinishedLeavesFilesBeingWritten(t *testing.T) {
 		fixture.Must(t, f.Close())
 	}
 	close(stop)
-	fixture.Must(t, <-ended)
+	fixture.Must(t, <-result)
 }
 
 // fileReplacer is a log handler. At the second message about an unreadable file it replaces a
@@ -164,10 +164,10 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	w := fixture.Copy(t)
 	server := fixture.Start(t, w)
 	dir := t.TempDir()
-	full, old := saveBackup(server, dir), saveBackup(server, dir)
-	fixture.Must(t, os.Remove(full.Path)) // no backup needs the increment, now or later
+	fullBackup, oldBackup := saveBackup(server, dir), saveBackup(server, dir)
+	fixture.Must(t, os.Remove(fullBackup.Path)) // no backup needs the increment, now or later
 	fixture.Must(t, os.WriteFile(filepath.Join(dir, "spoiled"+backup.Suffix), []byte("no backup"), 0o600))
-	log := &fileReplacer{path: old.Path}
+	log := &fileReplacer{path: oldBackup.Path}
 	server.Advance(time.Second)
 	backups := backup.New(backup.Options{
 		Journal: server.Journal, Keyring: fixture.Keyring(t, server.Dir), Clock: server.Clock, Data: server.Dir, Log: slog.New(log),
@@ -176,7 +176,7 @@ func TestFailureToRemoveAnOldBackupDoesNotChangeTheSchedule(t *testing.T) {
 	if err != nil || saved.Header.Since != nil {
 		t.Errorf("the backup: %+v, %v", saved, err)
 	}
-	if _, err := os.Stat(filepath.Join(old.Path, "something")); err != nil {
+	if _, err := os.Stat(filepath.Join(oldBackup.Path, "something")); err != nil {
 		t.Errorf("what was not to be removed: %v", err)
 	}
 	backups.Close()
@@ -260,14 +260,14 @@ func TestRestoreFollowsALinkAndKeepsIt(t *testing.T) {
 		t.Errorf("nothing is where the link leads: %v", err)
 	}
 
-	precious := filepath.Join(parent, "precious")
-	fixture.Must(t, os.MkdirAll(filepath.Join(precious, "something"), 0o700))
+	foreignDir := filepath.Join(parent, "precious")
+	fixture.Must(t, os.MkdirAll(filepath.Join(foreignDir, "something"), 0o700))
 	cfg.Data = filepath.Join(parent, "other")
-	fixture.Must(t, os.Symlink(precious, cfg.Data+backup.Restoring))
+	fixture.Must(t, os.Symlink(foreignDir, cfg.Data+backup.Restoring))
 	if _, err := backup.Restore(t.Context(), cfg); err == nil {
 		t.Error("a restore was at work where a link leads")
 	}
-	if _, err := os.Stat(filepath.Join(precious, "something")); err != nil {
+	if _, err := os.Stat(filepath.Join(foreignDir, "something")); err != nil {
 		t.Errorf("what a link led to was cleared: %v", err)
 	}
 }

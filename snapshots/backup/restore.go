@@ -202,8 +202,8 @@ func compareHeads(j *posting.Journal, a *archive) error {
 // Verify reads a backup, and all backups that it needs, to the end. It checks that every part
 // can be decrypted and agrees with the manifest, and that the groups of all rows are one chain, so that
 // all rows belong to one store. It restores nothing. Its errors are those of Restore.
-func Verify(ctx context.Context, from string, at time.Time, keyring Sealer) (result *Restored, err error) {
-	c, unused, err := openChain(ctx, from, at, keyring)
+func Verify(ctx context.Context, path string, at time.Time, keyring Sealer) (result *Restored, err error) {
+	c, unused, err := openChain(ctx, path, at, keyring)
 	if err != nil {
 		return nil, err
 	}

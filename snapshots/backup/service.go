@@ -54,11 +54,11 @@ func New(o Options) *Service {
 // lowDiskReason is the reason for refusing or stopping a backup when less space is free than commands need.
 const lowDiskReason = "the disk is nearly full, and a backup keeps the store from giving room back"
 
-// Begin begins a backup of everything that is durable now. If since is nil, the backup is full; otherwise
-// it is an increment, and since is its base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
+// Begin begins a backup of everything that is durable now. If base is nil, the backup is full; otherwise
+// it is an increment to the base. Errors: a *ledger.Refusal if a backup is under way (Conflict),
 // if the server is stopping or its disk is nearly full (Unavailable), or if the base is not a backup of
 // this store (InvalidField); or an error of the store.
-func (s *Service) Begin(since *Base) (*Backup, error) {
+func (s *Service) Begin(base *Base) (*Backup, error) {
 	const op = "backup.Begin"
 	s.mu.Lock()
 	busy, stopped := s.busy, s.ctx.Err() != nil
@@ -74,7 +74,7 @@ func (s *Service) Begin(since *Base) (*Backup, error) {
 		s.release()
 		return nil, ledger.Refuse(op, ledger.Unavailable, lowDiskReason)
 	}
-	return s.begin(since)
+	return s.begin(base)
 }
 
 func (s *Service) release() {
@@ -86,8 +86,8 @@ func (s *Service) release() {
 
 // Stream begins a backup that the caller reads from the returned stream. Closing the stream early ends
 // the backup; Close returns when the backup no longer reads the store.
-func (s *Service) Stream(since *Base) (io.ReadCloser, error) {
-	b, err := s.Begin(since)
+func (s *Service) Stream(base *Base) (io.ReadCloser, error) {
+	b, err := s.Begin(base)
 	if err != nil {
 		return nil, err
 	}

@@ -52,10 +52,10 @@ type openFile struct {
 
 // begin opens a view of the store and then the files beside the store. Because the files are opened
 // later, they contain at least what the view refers to.
-func (s *Service) begin(since *Base) (*Backup, error) {
+func (s *Service) begin(base *Base) (*Backup, error) {
 	b := &Backup{service: s, view: s.options.Journal.View()}
 	b.ctx, b.cancel = context.WithCancelCause(s.ctx)
-	if err := b.fillHeader(since); err != nil {
+	if err := b.fillHeader(base); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Service) begin(since *Base) (*Backup, error) {
 }
 
 // fillHeader sets the header. It refuses a base that is not a backup of an earlier state of this store.
-func (b *Backup) fillHeader(since *Base) error {
+func (b *Backup) fillHeader(requestedBase *Base) error {
 	n, hash, err := b.view.LastGroup()
 	if err != nil {
 		return err
@@ -94,11 +94,11 @@ func (b *Backup) fillHeader(since *Base) error {
 	} else if found {
 		b.header.Store = hex.EncodeToString(first[:])
 	}
-	if since == nil || since.Group == 0 {
+	if requestedBase == nil || requestedBase.Group == 0 {
 		return nil
 	}
 	const op = "backup.Begin"
-	base := *since
+	base := *requestedBase
 	baseHash, found, err := b.view.GroupHash(base.Group)
 	switch {
 	case err != nil:

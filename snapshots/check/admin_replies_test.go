@@ -22,17 +22,17 @@ func storeWithAdminKeys(t *testing.T) (w *fixture.Store, organization ledger.ID)
 	w = fixture.Copy(t)
 	server := fixture.Start(t, w)
 	defer server.Close()
-	keyed := func(key string) (actors.Key, func(any) directoryactor.Answer) {
+	keyAndAnswer := func(key string) (actors.Key, func(any) directoryactor.Answer) {
 		return actors.Key{Scope: actors.AdminKeyScope, Text: key}, func(any) directoryactor.Answer {
 			return directoryactor.Answer{Status: 200, Body: []byte("{}")}
 		}
 	}
-	key, answer := keyed("make")
+	key, answer := keyAndAnswer("make")
 	o, err := server.Directory.CreateOrganization(directoryactor.Once(t.Context(), key, answer), directory.Organization{Name: "Made", Type: directory.Merchant, Status: directory.Active})
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, answer = keyed("change")
+	key, answer = keyAndAnswer("change")
 	name := "Changed"
 	if _, err := server.Directory.PatchPartner(directoryactor.Once(t.Context(), key, answer), w.FirstDemo.Org, w.FirstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 		t.Fatal(err)
@@ -49,9 +49,9 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 		return store.KeyClaim(nil, directory.PlatformOrg, ledger.ClaimIdempotency, key)
 	}
 	for name, c := range map[string]struct {
-		broken   []int
-		wantText string
-		corrupt  func(w *fixture.Store, organization ledger.ID, p *fixture.Corrupter)
+		brokenRules []int
+		wantText    string
+		corrupt     func(w *fixture.Store, organization ledger.ID, p *fixture.Corrupter)
 	}{
 		"no fault":                  {},
 		"an answer without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, _ ledger.ID, p *fixture.Corrupter) { p.Group.Delete(claim("admin/change")) }},
@@ -76,7 +76,7 @@ func TestCachedAdminRepliesBelongToKeys(t *testing.T) {
 				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, organization, p) })
 			}
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, c.broken...)
+			fixture.WantBroken(t, report, c.brokenRules...)
 			wantDetail(t, report, c.wantText)
 		})
 	}

@@ -187,16 +187,16 @@ func isReported(report *findings.Report, line int, wantText string) bool {
 func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
-	var sound []string
+	var soundLines []string
 	for _, a := range records {
-		sound = append(sound, a.line(org, fixture.ShowRecord(a.source.Kind, a.record)))
+		soundLines = append(soundLines, a.line(org, fixture.ShowRecord(a.source.Kind, a.record)))
 	}
-	compared := make(map[*schema.Column]bool)
+	comparedColumns := make(map[*schema.Column]bool)
 	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
-		report := run(check.Inputs{Answers: fixture.WriteLines(t, sound...)})
+		report := run(check.Inputs{Answers: fixture.WriteLines(t, soundLines...)})
 		fixture.WantBroken(t, report)
-		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(sound)) {
-			t.Errorf("%d answers were compared, want %d", got, len(sound))
+		if got := report.Rules[findings.RuleAnswers-1].Count; got != uint64(len(soundLines)) {
+			t.Errorf("%d answers were compared, want %d", got, len(soundLines))
 		}
 		for name, a := range records {
 			t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
 				fixture.WantBroken(t, report, findings.RuleAnswers)
 				for i, c := range columns {
-					compared[c] = true
+					comparedColumns[c] = true
 					wantText := "is stored with another " + c.Name
 					if c.Name == "id" || a.source.Kind == ledger.Rate { // another record is shown; a rate is compared with its events
 						wantText = ""
@@ -218,7 +218,7 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 	})
 	for kind, records := range directory.Types {
 		for _, c := range records.Shown() {
-			if !compared[c] && !c.Secret && !c.AbsentWhenNew {
+			if !comparedColumns[c] && !c.Secret && !c.AbsentWhenNew {
 				t.Errorf("no answer of kind %c shows %s", kind, c.Name)
 			}
 		}
@@ -230,9 +230,9 @@ func TestEveryShownColumnIsComparedWithTheResponses(t *testing.T) {
 func TestFixedColumnsOfAChangedRecordAreComparedWithItsCreation(t *testing.T) {
 	w := fixture.Copy(t)
 	records, org := createShownRecords(t, w), w.FirstDemo.Org
-	changed := changeRecords(t, w, records)
+	changedNames := changeRecords(t, w, records)
 	w.RunChecks(t, func(run func(check.Inputs) *findings.Report) {
-		for _, name := range changed {
+		for _, name := range changedNames {
 			t.Run(name, func(t *testing.T) {
 				columns, lines := records[name].alteredLines(t, org)
 				report := run(check.Inputs{Answers: fixture.WriteLines(t, lines...)})
@@ -295,7 +295,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any
-		broken               []int
+		brokenRules          []int
 		wantText             string
 	}{
 		{"a limit's window", "velocity", "window", "minute", []int{1}, "another window"},
@@ -311,7 +311,7 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 		{"a settlement's direction", "settlement with a bank", "out", false, []int{1, 3}, "another direction"},
 	} {
 		t.Run(f.name, func(t *testing.T) {
-			wantReported(t, f.record, f.broken, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
+			wantReported(t, f.record, f.brokenRules, f.wantText, func(p *fixture.Corrupter, w *fixture.Store, s ledger.Source) {
 				p.ChangeColumn(w.FirstDemo.Org, s, f.column, f.value)
 			})
 		})
@@ -336,13 +336,13 @@ func TestCorruptedColumnContradictsItsResponse(t *testing.T) {
 }
 
 // wantReported corrupts a record that a response has shown, and checks which rules are broken and what rule 1 reports.
-func wantReported(t *testing.T, record string, broken []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
+func wantReported(t *testing.T, record string, brokenRules []int, wantText string, change func(*fixture.Corrupter, *fixture.Store, ledger.Source)) {
 	t.Helper()
 	w := fixture.Copy(t)
 	a := createShownRecords(t, w)[record]
 	w.Corrupt(t, func(p *fixture.Corrupter) { change(p, w, a.source) })
 	report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, a.line(w.FirstDemo.Org, fixture.ShowRecord(a.source.Kind, a.record)))})
-	fixture.WantBroken(t, report, broken...)
+	fixture.WantBroken(t, report, brokenRules...)
 	for _, detail := range report.Rules[findings.RuleAnswers-1].Details {
 		if !strings.HasSuffix(detail, wantText) {
 			t.Errorf("rule 1 says %q, want %q", detail, wantText)

@@ -128,9 +128,9 @@ func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 	}
 	deniedLine := notFoundLine(w.FirstDemo.Org, w.ChargedPayment.ID)
 	for _, c := range []struct {
-		name  string
-		lines []string
-		holds bool
+		name    string
+		lines   []string
+		isSound bool
 	}{
 		{"shown, then unknown", []string{shownLine, deniedLine}, false},
 		{"shown to a partner, then unknown to it", []string{asPartner("1", shownLine), asPartner("1", deniedLine)}, false},
@@ -140,11 +140,11 @@ func TestShownTransactionIsNotUnknownLater(t *testing.T) {
 		{"another transaction", []string{shownLine, notFoundLine(w.FirstDemo.Org, uuid.New())}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), brokenRules...)
 		})
 	}
 }

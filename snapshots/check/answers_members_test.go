@@ -93,11 +93,11 @@ func TestEveryMemberOfATransactionIsCompared(t *testing.T) {
 		}
 		request := s.request(payment.Payment, 300)
 		request.Asset.Network, request.Customer, request.Description, request.Described = "bsc", []byte(`{"a":1}`), "goods", true
-		hosted := request
-		hosted.Method, hosted.CardBIN, hosted.CardLast4 = "", "", ""
+		hostedRequest := request
+		hostedRequest.Method, hostedRequest.CardBIN, hostedRequest.CardLast4 = "", "", ""
 
 		charge := track("charge", &scenario{scenarios: s})
-		charge.write(s.decider.Host(uuid.New(), w.FirstDemo.Partner, hosted))
+		charge.write(s.decider.Host(uuid.New(), w.FirstDemo.Partner, hostedRequest))
 		charge.addForm("created")
 		charge.write(s.decider.Continue(charge.record, payment.Credentials{Method: payment.BankCard, CardBIN: "424242", CardLast4: "4242"}, pricedTerms()))
 		charge.addForm("authorizing")
@@ -233,9 +233,9 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 		return lineShowing(w.FirstDemo.Org, l.record.ID, []byte(strings.NewReplacer(pairs...).Replace(string(form))))
 	}
 	for _, c := range []struct {
-		name  string
-		lines []string
-		holds bool
+		name    string
+		lines   []string
+		isSound bool
 	}{
 		{"the dropped refund alone", []string{line(first)}, true},
 		{"the dropped refund and a kept one", []string{line(first), line(second)}, true},
@@ -245,11 +245,11 @@ func TestResponsesMayShowDroppedRefunds(t *testing.T) {
 		{"a dropped refund that succeeded", []string{line(first, `"status":"failed","error_code":"refund_refused","msg":"no"`, `"status":"succeeded","error_code":"refund_refused","msg":"no"`)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), brokenRules...)
 		})
 	}
 }
@@ -261,20 +261,20 @@ func TestTransactionIsShownToItsPartnerOnly(t *testing.T) {
 		return strings.Replace(lineShowing(w.FirstDemo.Org, w.ChargedPayment.ID, []byte(w.Show(w.ChargedPayment))), `{`, fmt.Sprintf(`{"partner_id":%d,`, partner), 1)
 	}
 	for _, c := range []struct {
-		name  string
-		lines []string
-		holds bool
+		name    string
+		lines   []string
+		isSound bool
 	}{
 		{"its partner", []string{lineForPartner(w.ChargedPayment.Partner)}, true},
 		{"another partner", []string{lineForPartner(w.ChargedPayment.Partner + 1)}, false},
 		{"its partner, then another", []string{lineForPartner(w.ChargedPayment.Partner), lineForPartner(w.ChargedPayment.Partner + 1)}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), brokenRules...)
 		})
 	}
 }

@@ -87,9 +87,9 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 	}
 	inRussian := withLanguage("ru")
 	for _, c := range []struct {
-		name  string
-		lines []string
-		holds bool
+		name    string
+		lines   []string
+		isSound bool
 	}{
 		{"a refund", []string{putLine(m.Refunded, "refund", w.Show(m.Refunded))}, true},
 		{"a refund before the last", []string{putLine(m.Refunded, "refund", afterFirstRefund), putLine(m.Refunded, "refund", w.Show(m.Refunded))}, true},
@@ -155,11 +155,11 @@ func TestResponsesToOperationsAreComparedWithTheStore(t *testing.T) {
 		{"an unknown link", []string{getLine(w.ChargedPayment, withField(w.Show(w.ChargedPayment), "link_id", `"`+uuid.NewString()+`"`))}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), brokenRules...)
 		})
 	}
 }
@@ -179,9 +179,9 @@ func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 	keyedCreate := createLine(201, "1018", w.Show(m.WithKeys))
 	keyedRefund := fixture.UpdateLine("PUT", "", org, m.WithKeys.ID, `{"params":{"type":"refund"}}`, w.Show(m.WithKeys))
 	for _, c := range []struct {
-		name  string
-		lines []string
-		holds bool
+		name    string
+		lines   []string
+		isSound bool
 	}{
 		{"a create", []string{withKey(keyedCreate, "create/1", m.Partner)}, true},
 		{"a create without a partner", []string{withKey(keyedCreate, "create/1", 0)}, true},
@@ -202,11 +202,11 @@ func TestResponsesToKeyedRequestsAreComparedWithTheClaims(t *testing.T) {
 		{"a refusal beside a success", []string{withKey(createLine(422, "0", "{}"), "create/1", m.Partner), withKey(keyedCreate, "create/1", m.Partner)}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)}), brokenRules...)
 		})
 	}
 }

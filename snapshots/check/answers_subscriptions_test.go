@@ -62,10 +62,10 @@ func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 	}
 	const active, renewing, pastDue, paused, next = subscription.Active, subscription.Renewing, subscription.PastDue, subscription.Paused, 1
 	for _, c := range []struct {
-		name   string
-		id     ledger.ID
-		change func(*subscription.Record)
-		holds  bool
+		name    string
+		id      ledger.ID
+		change  func(*subscription.Record)
+		isSound bool
 	}{
 		{"as it is", w.renewed, func(*subscription.Record) {}, true},
 		{"as it is, renewed at another time", w.renewed, func(r *subscription.Record) { r.Next++ }, false},
@@ -86,11 +86,11 @@ func TestResponsesAboutSubscriptionsAreComparedWithPastStates(t *testing.T) {
 		{"with one attempt more", w.unpaid, func(r *subscription.Record) { r.Failures++ }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.line(t, c.id, c.change))}), broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, w.line(t, c.id, c.change))}), brokenRules...)
 		})
 	}
 }

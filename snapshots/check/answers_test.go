@@ -88,10 +88,10 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	lostRecord := *w.ChargedPayment
 	lostRecord.ID = uuid.New()
 	for _, c := range []struct {
-		name  string
-		lines []string
-		count uint64
-		holds bool
+		name    string
+		lines   []string
+		count   uint64
+		isSound bool
 	}{
 		{"a charge as it was answered", []string{fixture.CreateLine(org, 201, w.ChargedPayment, w.Show(w.ChargedPayment))}, 1, true},
 		{"a charge with JSON in strings", []string{fixture.CreateLine(org, 201, w.ChargedPayment, fmt.Sprintf("%q", w.Show(w.ChargedPayment)))}, 1, true},
@@ -128,11 +128,11 @@ func TestResponsesAreComparedWithTheStore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, c.lines...)})
-			var broken []int
-			if !c.holds {
-				broken = []int{1}
+			var brokenRules []int
+			if !c.isSound {
+				brokenRules = []int{1}
 			}
-			fixture.WantBroken(t, report, broken...)
+			fixture.WantBroken(t, report, brokenRules...)
 			if got := report.Rules[0].Count; got != c.count {
 				t.Errorf("%d answers were compared, want %d", got, c.count)
 			}

@@ -14,9 +14,9 @@ import (
 // record with such a key has its claim. If a claim holds more than an id, exactly one event has its hash
 // (stored.go checks that).
 
-// owners has, for each kind of claim, the kinds of records that such a claim may name. The records belong
+// ownerKinds has, for each kind of claim, the kinds of records that such a claim may name. The records belong
 // to the same organization as the claim.
-var owners = map[ledger.ClaimKind][]ledger.Kind{
+var ownerKinds = map[ledger.ClaimKind][]ledger.Kind{
 	ledger.ClaimTxID:       {ledger.Transaction},
 	ledger.ClaimLogin:      {ledger.Partner, ledger.User},
 	ledger.ClaimSettlement: {ledger.Settlement},
@@ -66,7 +66,7 @@ func (c *orgCheck) checkClaim(kind ledger.ClaimKind, key string, owner []byte) {
 		return
 	}
 	hash := o.Histories.Hash(byte(kind), key)
-	for _, k := range owners[kind] {
+	for _, k := range ownerKinds[kind] {
 		h := o.Histories.Find(ledger.Source{Kind: k, ID: id})
 		if h == nil || h.Marks&scan.HasRow == 0 {
 			continue

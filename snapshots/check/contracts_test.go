@@ -42,10 +42,10 @@ func (w *contractStore) withView(t testing.TB, fn func(view *posting.View)) {
 
 // contractFault is one fault made in the contracts of a sound store.
 type contractFault struct {
-	name   string
-	broken []int
-	want   string // text that at least one detail must contain
-	make   func(t *testing.T, w *contractStore)
+	name        string
+	brokenRules []int
+	want        string // text that at least one detail must contain
+	make        func(t *testing.T, w *contractStore)
 }
 
 func TestFaultsInContractsAreFound(t *testing.T) {
@@ -55,7 +55,7 @@ func TestFaultsInContractsAreFound(t *testing.T) {
 				w := copyContractStore(t, fixture.Paged)
 				f.make(t, w)
 				report := w.Check(t, check.Inputs{})
-				fixture.WantBroken(t, report, f.broken...)
+				fixture.WantBroken(t, report, f.brokenRules...)
 				wantSomewhere(t, report, f.want)
 			})
 		}

@@ -404,9 +404,9 @@ func removeFromLists(t *testing.T, w *fixture.Store, creation bool) {
 }
 
 // moveChunk moves the last chunk of a row to another row and returns both rows.
-func moveChunk(from, to bufferRow) []bufferRow {
-	n := len(from.chunks) - 1
-	to.chunks = append(slices.Clone(to.chunks), from.chunks[n])
-	from.chunks = from.chunks[:n]
-	return []bufferRow{from, to}
+func moveChunk(source, target bufferRow) []bufferRow {
+	n := len(source.chunks) - 1
+	target.chunks = append(slices.Clone(target.chunks), source.chunks[n])
+	source.chunks = source.chunks[:n]
+	return []bufferRow{source, target}
 }

@@ -74,7 +74,7 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 	for _, f := range []struct {
 		name, record, column string
 		value                any
-		broken               []int
+		brokenRules          []int
 		wantText             string
 	}{
 		{"an organization that is archived without an event", "organization", "status", "archived", []int{3}, `says "archived", and its events lead to "active"`},
@@ -103,8 +103,8 @@ func TestEveryDirectoryRecordFaultBreaksItsRule(t *testing.T) {
 			}
 			w.Corrupt(t, func(p *fixture.Corrupter) { p.ChangeColumn(org, a.source, f.column, f.value) })
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.wantText)
+			fixture.WantBroken(t, report, f.brokenRules...)
+			wantReason(t, report, f.brokenRules, f.wantText)
 		})
 	}
 }

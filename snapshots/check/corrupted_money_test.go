@@ -65,22 +65,22 @@ var refundFaults = []fault{
 	}),
 }
 
-// moveOne takes one minor unit off an entry's posting on the account from and adds it to the posting on to.
-func moveOne(entry *ledger.Entry, from, to ledger.Path) {
+// moveOne moves one minor unit of an entry from its posting on the source account to that on the target account.
+func moveOne(entry *ledger.Entry, source, target ledger.Path) {
 	for i := range entry.Postings {
 		switch p := &entry.Postings[i]; p.Account {
-		case from:
+		case source:
 			p.Amount = subtract(p.Amount, 1)
-		case to:
+		case target:
 			p.Amount = fixture.MustAdd(p.Amount, 1)
 		}
 	}
 }
 
-func renameAccount(entry *ledger.Entry, from, to ledger.Path) {
+func renameAccount(entry *ledger.Entry, oldPath, newPath ledger.Path) {
 	for i := range entry.Postings {
-		if p := &entry.Postings[i]; p.Account == from {
-			p.Account, p.Spill = to, ""
+		if p := &entry.Postings[i]; p.Account == oldPath {
+			p.Account, p.Spill = newPath, ""
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (s *scenarios) refundedInPart() *scenario {
 // splitScenario returns a fault in how an entry splits a partner's balance, which breaks rule 2.
 func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, wantText, fn)
-	f.broken = []int{2}
+	f.brokenRules = []int{2}
 	return f
 }
 

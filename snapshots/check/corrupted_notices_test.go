@@ -116,11 +116,13 @@ func encodePage(notices ...store.Notice) []byte {
 // noAddresses implements actors.Addresses without any address.
 type noAddresses struct{}
 
-func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, hasAddress bool) {
-	return to, false
+func (noAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
+	return destination, false
 }
 
-func (noAddresses) Address(ledger.ID, ledger.ID) (a actors.Address, hasAddress bool) { return a, false }
+func (noAddresses) Address(ledger.ID, ledger.ID) (address actors.Address, hasAddress bool) {
+	return address, false
+}
 
 // payWithoutAddress makes a payment on a server that finds no address, although an address is set.
 func payWithoutAddress(currency money.Currency) func(t *testing.T, w *notifiedStore) {

@@ -82,8 +82,8 @@ var registerFaults = []contractFault{
 		p.Group.Set(keys[0], []byte{3 - rows[0][0]})
 	})},
 	{"an investor who is no holder", []int{3}, otherRows, corruptRegister(func(p *fixture.Corrupter, org, id ledger.ID) {
-		nobody := fixture.NewID()
-		p.Group.Set(registerKey(org, id, contractactor.InvestorRow, nobody[:]...), []byte{1})
+		unknownInvestor := fixture.NewID()
+		p.Group.Set(registerKey(org, id, contractactor.InvestorRow, unknownInvestor[:]...), []byte{1})
 	})},
 	{"a register of no contract", []int{3}, "of no contract", corruptRegister(func(p *fixture.Corrupter, org, _ ledger.ID) {
 		p.Group.Set(registerKey(org, fixture.NewID(), contractactor.HolderRow, bigEndian(1)...), contract.AppendHolder(nil, &contract.Holder{Investor: fixture.NewID(), Certificates: 1}))
@@ -114,14 +114,14 @@ var registerFaults = []contractFault{
 		})(t, w)
 	}},
 	{"a holder who was paid another one's part", []int{3}, "something else than their parts", actWith("issue secular", contract.Redeem, `{"redemption_date":"2026-12-01"}`, func(d *contract.Decision) {
-		var paid []int
+		var paidIndexes []int
 		for i, p := range d.Events[0].Entry.Postings {
 			if p.Side == ledger.Credit && strings.HasPrefix(string(p.Account), "L:customer:") {
-				paid = append(paid, i)
+				paidIndexes = append(paidIndexes, i)
 			}
 		}
 		postings := d.Events[0].Entry.Postings
-		postings[paid[0]].Amount, postings[paid[1]].Amount = postings[paid[1]].Amount, postings[paid[0]].Amount
+		postings[paidIndexes[0]].Amount, postings[paidIndexes[1]].Amount = postings[paidIndexes[1]].Amount, postings[paidIndexes[0]].Amount
 	})},
 }
 

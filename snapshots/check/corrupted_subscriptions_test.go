@@ -45,15 +45,15 @@ func newSubscriptionStore(t *testing.T) *subscriptionStore {
 		return r.Record.ID
 	}
 	w.renewed, w.paused = subscribe(990, w.key), subscribe(991, actors.Key{})
-	huge, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
+	hugeAmount, err := money.Parse("1" + strings.Repeat("0", 72)) // with fees, no total has room for twice this amount
 	fixture.Must(t, err)
 	initial := server.Create(w.FirstDemo, payment.Payment, "4242424242424242", 100, "")
-	third, err := s.Create(subscriptionactor.Create{
+	result, err := s.Create(subscriptionactor.Create{
 		Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, Refuse: func(field, detail string) { t.Errorf("%s: %s", field, detail) },
-		Terms: subscription.Terms{Initial: initial.ID, Amount: huge, PeriodDays: 50},
+		Terms: subscription.Terms{Initial: initial.ID, Amount: hugeAmount, PeriodDays: 50},
 	})
 	fixture.Must(t, err)
-	w.unpaid = third.Record.ID
+	w.unpaid = result.Record.ID
 	_, err = s.Pause(subscriptionactor.Command{Org: w.FirstDemo.Org, Partner: w.FirstDemo.Partner, ID: w.paused})
 	fixture.Must(t, err)
 	server.Advance(65 * 24 * time.Hour)
@@ -126,9 +126,9 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		broken   []int
-		wantText string
-		corrupt  func(*subscriptionStore, *fixture.Corrupter)
+		brokenRules []int
+		wantText    string
+		corrupt     func(*subscriptionStore, *fixture.Corrupter)
 	}{
 		"no fault":                              {},
 		"another state than its events lead to": {[]int{3}, "events lead to", corruptRecord(func(r *subscription.Record) { r.State = subscription.Renewing })},
@@ -215,7 +215,7 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p) })
 			}
 			report := w.Check(t, check.Inputs{})
-			if fixture.WantBroken(t, report, c.broken...); c.wantText == "" {
+			if fixture.WantBroken(t, report, c.brokenRules...); c.wantText == "" {
 				return
 			}
 			for _, rule := range report.Rules {
@@ -234,8 +234,8 @@ func TestFaultsInSubscriptionsAreFound(t *testing.T) {
 type directoryWithoutAddresses struct{ *directoryactor.Service }
 
 // Recipient implements actors.Addresses.
-func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (to ledger.ID, hasAddress bool) {
-	return to, false
+func (directoryWithoutAddresses) Recipient(ledger.ID, int64, money.Env, ledger.ID) (destination ledger.ID, hasAddress bool) {
+	return destination, false
 }
 
 // Rule 6 is broken if a merchant is not notified of a subscription's event although an address was set.

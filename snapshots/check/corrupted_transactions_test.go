@@ -17,7 +17,7 @@ import (
 
 // scenarioFault returns a fault that scenarios make and rule 3 reports.
 func scenarioFault(name, wantText string, fn func(*scenarios)) fault {
-	return fault{name: name, broken: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
+	return fault{name: name, brokenRules: []int{3}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		runScenario(t, w, fn)
 		w.CorruptAll(t)
 	}}
@@ -172,12 +172,12 @@ var entryFaults = []fault{
 		l.answerOperation(payment.VerdictCharged, func(d *payment.Decision) { reduceBoth(lastEvent(d).Entry) })
 	}),
 	scenarioFault("a payment that is held when it is sent", "and money was held for 1 of them", func(s *scenarios) {
-		free := terms(payment.Fees{})
+		freeTerms := terms(payment.Fees{})
 		postings := []ledger.Posting{
-			{Account: ledger.ProviderReceivable(free.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
+			{Account: ledger.ProviderReceivable(freeTerms.Terminal), Asset: fixture.USD, Side: ledger.Debit, Amount: money.FromUint64(300)},
 			{Account: ledger.PartnerAvailable(s.w.FirstDemo.Partner), Asset: fixture.USD, Side: ledger.Credit, Amount: money.FromUint64(300)},
 		}
-		l := s.create(s.request(payment.Payment, 300), free, func(d *payment.Decision) {
+		l := s.create(s.request(payment.Payment, 300), freeTerms, func(d *payment.Decision) {
 			lastEvent(d).Entry = &ledger.Entry{Phase: ledger.Pending, Postings: postings}
 		})
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) {
@@ -243,9 +243,9 @@ var intentFaults = []fault{
 	}),
 	scenarioFault("a void as of an old hold, of a payment whose payer did not act", "and it is not rejected", func(s *scenarios) {
 		l := s.awaitingPayer()
-		later := s.decider
-		later.Now = later.Now.Add(time.Hour)
-		_, d, decided := later.OnDue(l.record, false, uuid.New())
+		laterDecider := s.decider
+		laterDecider.Now = laterDecider.Now.Add(time.Hour)
+		_, d, decided := laterDecider.OnDue(l.record, false, uuid.New())
 		if !decided {
 			s.t.Fatal("its time is not over")
 		}
@@ -315,9 +315,9 @@ var termFaults = []fault{
 		l.answer(payment.Answer{Verdict: payment.VerdictCharged}, func(d *payment.Decision) { d.Record.Captured = money.Amount{} })
 	}),
 	scenarioFault("another fee than the terminal's", "has other fees than its terminal", func(s *scenarios) {
-		dear := s.sandboxTerms()
-		dear.Fees.Fixed = fixture.MustAdd(dear.Fees.Fixed, 1)
-		s.pay(300, dear)
+		expensiveTerms := s.sandboxTerms()
+		expensiveTerms.Fees.Fixed = fixture.MustAdd(expensiveTerms.Fees.Fixed, 1)
+		s.pay(300, expensiveTerms)
 	}),
 	scenarioFault("two phases at a terminal that has one", "is in two phases: true", func(s *scenarios) { s.hold(payment.Payment, 300, s.sandboxTerms()) }),
 	scenarioFault("a conversion at a terminal that has none", "and its terminal in", func(s *scenarios) { s.pay(300, withRate(s.sandboxTerms(), "0.5")) }),
@@ -383,8 +383,8 @@ var statusFaults = []fault{
 
 // keyFault returns a fault: a claim is added on an idempotency key, which has the form that actors.Key gives
 // it. claimOwner returns the claim's organization and owner.
-func keyFault(name, key string, broken []int, wantText string, claimOwner func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
-	return fault{name: name, broken: broken, want: wantText, make: func(t *testing.T, w *fixture.Store) {
+func keyFault(name, key string, brokenRules []int, wantText string, claimOwner func(*fixture.Store) (org ledger.ID, owner []byte)) fault {
+	return fault{name: name, brokenRules: brokenRules, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		org, owner := claimOwner(w)
 		w.Corrupt(t, func(p *fixture.Corrupter) { p.Group.Set(store.KeyClaim(nil, org, ledger.ClaimIdempotency, key), owner) })
 	}}

@@ -18,14 +18,14 @@ import (
 // volumeFault returns a fault in the counters of a transaction's volumes, which breaks rule 2.
 func volumeFault(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "and its transactions make it", fn)
-	f.broken = []int{2}
+	f.brokenRules = []int{2}
 	return f
 }
 
 // soundScenario returns a scenario without a fault.
 func soundScenario(name string, fn func(*scenarios)) fault {
 	f := scenarioFault(name, "", fn)
-	f.broken = nil
+	f.brokenRules = nil
 	return f
 }
 
@@ -50,8 +50,8 @@ func withoutGuards(prefix string, release bool) change {
 }
 
 // counterFault returns a fault in a counter of the first organization.
-func counterFault(name string, key func(*fixture.Store) string, row func(oldRow []byte) []byte, broken ...int) fault {
-	return fault{name: name, broken: broken, want: "", make: func(t *testing.T, w *fixture.Store) {
+func counterFault(name string, key func(*fixture.Store) string, row func(oldRow []byte) []byte, brokenRules ...int) fault {
+	return fault{name: name, brokenRules: brokenRules, want: "", make: func(t *testing.T, w *fixture.Store) {
 		w.Corrupt(t, func(p *fixture.Corrupter) {
 			counterKey := store.KeyCounter(nil, w.FirstDemo.Org, key(w), "")
 			oldRow, _, err := p.Snap.Get(counterKey, nil)

@@ -103,10 +103,10 @@ func markForced(c *posting.Change) *posting.Change {
 
 // fault is one fault made in a sound store, and the rules that report it.
 type fault struct {
-	name   string
-	make   func(t *testing.T, w *fixture.Store)
-	broken []int
-	want   string // text that every detail must contain, because no other check finds the fault; empty: not checked
+	name        string
+	make        func(t *testing.T, w *fixture.Store)
+	brokenRules []int
+	want        string // text that every detail must contain, because no other check finds the fault; empty: not checked
 }
 
 func TestEveryFaultBreaksOnlyItsRules(t *testing.T) {
@@ -127,8 +127,8 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 			w := copyStore(t)
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.want)
+			fixture.WantBroken(t, report, f.brokenRules...)
+			wantReason(t, report, f.brokenRules, f.want)
 		})
 	}
 }
@@ -137,11 +137,11 @@ func wantFaults(t *testing.T, copyStore func(testing.TB) *fixture.Store, list []
 // record's claim can't be compared with its key.
 var unreadableRules = []int{3, 4}
 
-// wantReason is wantDetail, except if broken is unreadableRules: then it checks only that rule 3 reports the
+// wantReason is wantDetail, except if brokenRules is unreadableRules: then it checks only that rule 3 reports the
 // text as the reason why the record can't be read.
-func wantReason(t *testing.T, report *findings.Report, broken []int, wantText string) {
+func wantReason(t *testing.T, report *findings.Report, brokenRules []int, wantText string) {
 	t.Helper()
-	if !slices.Equal(broken, unreadableRules) || wantText == "" {
+	if !slices.Equal(brokenRules, unreadableRules) || wantText == "" {
 		wantDetail(t, report, wantText)
 		return
 	}

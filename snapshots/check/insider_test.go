@@ -143,12 +143,12 @@ func (ins *insider) isDetected(row, changed rawRow) bool {
 }
 
 // replaceRow writes a row in place of another one, whose key may be the same.
-func (ins *insider) replaceRow(from, to rawRow) {
+func (ins *insider) replaceRow(oldRow, newRow rawRow) {
 	ins.t.Helper()
-	if bytes.Equal(from.key, to.key) {
-		ins.writeRows(to)
+	if bytes.Equal(oldRow.key, newRow.key) {
+		ins.writeRows(newRow)
 	} else {
-		ins.writeRows(rawRow{key: from.key}, to)
+		ins.writeRows(rawRow{key: oldRow.key}, newRow)
 	}
 }
 
@@ -163,16 +163,16 @@ func (r rawRow) change(random *rand.Rand) rawRow {
 	return changed
 }
 
-// unproven has the kinds of rows in which the checker may miss a changed byte. They are those in
+// unprovenKinds has the kinds of rows in which the checker may miss a changed byte. They are those in
 // docs/audit.md, "Rows that no event proves".
-var unproven = map[string]bool{
+var unprovenKinds = map[string]bool{
 	"counter headroom": true, "counter timed": true, "mark": true, "due": true, "part": true,
 	"kv c": true, "kv d": true, "kv e": true, "kv i": true, "kv summaries": true,
 }
 
-// skippable has the kinds of rows that hold lines of lists. Readers skip a line that covers neither its
+// skippableKinds has the kinds of rows that hold lines of lists. Readers skip a line that covers neither its
 // record's creation nor its last event, and so does the checker.
-var skippable = map[string]bool{"page buffer": true, "list": true, "page": true}
+var skippableKinds = map[string]bool{"page buffer": true, "list": true, "page": true}
 
 // isInvisible tells whether readers get the same results before and after a change of a row.
 func (ins *insider) isInvisible(row, changed rawRow) bool {
@@ -223,31 +223,31 @@ func TestInsiderChangeOfAnyRowIsFound(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
-	missing := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
+	missingKinds := map[string]bool{"sealed": true, "part": true, "record y": true, "record a": true, "shifted": true, "checkpoint": true, "kv n": true, "claim i": true, "record d": true}
 	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
 		kinds := slices.Sorted(maps.Keys(ins.rows))
 		for _, kind := range kinds {
-			delete(missing, kind)
+			delete(missingKinds, kind)
 		}
-		tried, missed := make(map[string]int), make(map[string]int)
+		triedCounts, missedCounts := make(map[string]int), make(map[string]int)
 		for n := range changes / 2 {
 			kind := kinds[n%len(kinds)]
 			row := ins.rows[kind][random.IntN(len(ins.rows[kind]))]
 			changed := row.change(random)
-			tried[kind]++
+			triedCounts[kind]++
 			if ins.isDetected(row, changed) {
 				continue
 			}
-			missed[kind]++
-			if !unproven[kind] && !(skippable[kind] && ins.isInvisible(row, changed)) {
+			missedCounts[kind]++
+			if !unprovenKinds[kind] && !(skippableKinds[kind] && ins.isInvisible(row, changed)) {
 				t.Errorf("nobody finds a changed byte in a row of kind %s: key %x, was\n%x, is\n%x", kind, row.key, row.value, changed.value)
 			}
 		}
 		t.Logf("kinds %v", kinds)
-		t.Logf("tried %v, missed %v", tried, missed)
+		t.Logf("tried %v, missed %v", triedCounts, missedCounts)
 	}
-	if len(missing) > 0 {
-		t.Errorf("neither store has a row of the kinds %v", slices.Sorted(maps.Keys(missing)))
+	if len(missingKinds) > 0 {
+		t.Errorf("neither store has a row of the kinds %v", slices.Sorted(maps.Keys(missingKinds)))
 	}
 }
 
@@ -266,11 +266,11 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	sample := copyContractStore(t, fixture.Buffered)
-	redundant := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
+	redundantKinds := map[string]bool{"page buffer": true, "list": true, "page": true, "checkpoint": true} // kinds of rows that readers may not need
 	for _, ins := range []*insider{openInsider(t, storeWithAllRowKinds(t), fixture.StartTime.AddDate(0, 0, 4)), openInsider(t, &sample.Store, sample.at)} {
-		wanted, missed := ins.readAll(), make(map[string]int)
+		originalResults, missedCounts := ins.readAll(), make(map[string]int)
 		for kind, rows := range ins.rows {
-			if unproven[kind] {
+			if unprovenKinds[kind] {
 				continue
 			}
 			random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
@@ -279,15 +279,15 @@ func TestInsiderRemovalOfAnyRowIsFound(t *testing.T) {
 				if ins.isDetected(row, removedRow) {
 					continue
 				}
-				missed[kind]++
+				missedCounts[kind]++
 				ins.writeRows(removedRow)
-				if !redundant[kind] || ins.readAll() != wanted {
+				if !redundantKinds[kind] || ins.readAll() != originalResults {
 					t.Errorf("nobody finds that a row of kind %s is gone: key %x, was %x", kind, row.key, row.value)
 				}
 				ins.writeRows(row)
 			}
 		}
-		t.Logf("missed and not missing: %v", missed)
+		t.Logf("missed and not missing: %v", missedCounts)
 	}
 }
 
@@ -357,7 +357,7 @@ func (ins *insider) writeList(b *strings.Builder, v *posting.View, org ledger.ID
 func TestAuditDocumentationNamesTheUnprovenRows(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "audit.md"))
 	fixture.Must(t, err)
-	for kind := range unproven {
+	for kind := range unprovenKinds {
 		if !bytes.Contains(page, fmt.Appendf(nil, "| `%s` |", kind)) {
 			t.Errorf("docs/audit.md does not say why a row of kind %q may be changed", kind)
 		}

@@ -75,7 +75,7 @@ func TestLimitsAndBlocklistBreakNoRule(t *testing.T) {
 }
 
 func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
-	someone := uuid.New()
+	unknownID := uuid.New()
 	for _, f := range []struct {
 		name     string
 		source   func(*limitIDs) ledger.Source
@@ -88,7 +88,7 @@ func TestEveryLimitFaultBreaksItsRule(t *testing.T) {
 		{"a limit of another organization's partner", (*limitIDs).velocitySource, "partner_id", sameValue(int64(2)), "bounds partner 2, who does not exist"},
 		{"a limit of a partner without a number", (*limitIDs).velocitySource, "partner_id", sameValue(int64(-1)), "has a partner number below 1"},
 		{"a limit of no partner", (*limitIDs).velocitySource, "partner_id", sameValue(nil), "no column partner_id"},
-		{"a limit of a terminal that does not exist", (*limitIDs).dailySource, "terminal_id", sameValue(someone), "bounds a terminal that its partner does not have"},
+		{"a limit of a terminal that does not exist", (*limitIDs).dailySource, "terminal_id", sameValue(unknownID), "bounds a terminal that its partner does not have"},
 		{"a limit of another organization's terminal", (*limitIDs).dailySource, "terminal_id", func(b *limitIDs) any { return b.foreignTerminal }, "bounds a terminal that its partner does not have"},
 		{"a limit with an unreadable terminal", (*limitIDs).dailySource, "terminal_id", sameValue(fixture.Raw{1}), "can't be read: schema: unknown stored form: column terminal_id"},
 		{"a limit in the other environment than its terminal", (*limitIDs).dailySource, "env", sameValue("test"), "bounds a terminal that its partner does not have"},

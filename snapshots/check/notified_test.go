@@ -88,7 +88,7 @@ func TestDigestCoversKVs(t *testing.T) {
 			w.Corrupt(t, w.changeRows(func(p *kvCorrupter) { p.set([]byte{1}, kind, 0xff) }))
 		}
 		digest := w.Check(t, check.Inputs{}).Digest
-		if other, twice := seen[digest]; twice {
+		if other, exists := seen[digest]; exists {
 			t.Errorf("a row of kind %q has the digest of %q", kind, other)
 		}
 		seen[digest] = kind

@@ -15,7 +15,7 @@ import (
 
 // logFault returns a fault that changes the lines of the simulator's log about one transaction.
 func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment.Record, change func(lines []string) []string) fault {
-	return fault{name: name, broken: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
+	return fault{name: name, brokenRules: []int{7}, want: wantText, make: func(t *testing.T, w *fixture.Store) {
 		id := transactionOf(w).ID.String()
 		w.RewriteSimulatorLog(t, func(lines []string) (otherLines []string) {
 			var ofTransaction []string
@@ -26,9 +26,9 @@ func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment
 					otherLines = append(otherLines, line)
 				}
 			}
-			unchanged := slices.Clone(ofTransaction)
-			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, unchanged) {
-				t.Fatalf("nothing was changed in %q", unchanged)
+			originalLines := slices.Clone(ofTransaction)
+			if ofTransaction = change(ofTransaction); slices.Equal(ofTransaction, originalLines) {
+				t.Fatalf("nothing was changed in %q", originalLines)
 			}
 			return append(otherLines, ofTransaction...)
 		})
@@ -36,12 +36,12 @@ func logFault(name, wantText string, transactionOf func(*fixture.Store) *payment
 }
 
 // replaceInLine replaces a text in the line with an index; -1 is the last.
-func replaceInLine(i int, from, to string) func([]string) []string {
+func replaceInLine(i int, old, replacement string) func([]string) []string {
 	return func(lines []string) []string {
 		if i < 0 {
 			i += len(lines)
 		}
-		lines[i] = strings.Replace(lines[i], from, to, 1)
+		lines[i] = strings.Replace(lines[i], old, replacement, 1)
 		return lines
 	}
 }
@@ -120,11 +120,11 @@ var operationFaults = []fault{
 // it, and refunds it after a separate intent.
 func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		amount     string
-		refunded   string // empty: the call was not made
-		hasOutcome bool
-		broken     []int
+		name        string
+		amount      string
+		refunded    string // empty: the call was not made
+		hasOutcome  bool
+		brokenRules []int
 	}{
 		{"nothing was given back", "300", "", false, nil},
 		{"it is being given back", "300", "300", false, nil},
@@ -158,7 +158,7 @@ func TestLateMoneyIsComparedWithTheSimulatorLog(t *testing.T) {
 				}
 				return lines
 			})
-			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.brokenRules...)
 		})
 	}
 }

@@ -86,7 +86,7 @@ func TestEveryRateFaultBreaksItsRule(t *testing.T) {
 			setRates(t, w, 3)
 			f.make(t, w)
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, f.broken...)
+			fixture.WantBroken(t, report, f.brokenRules...)
 			wantDetail(t, report, f.want)
 		})
 	}

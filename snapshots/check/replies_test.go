@@ -49,9 +49,9 @@ func corruptSealedReply(change func(plaintext []byte) []byte) func(*fixture.Stor
 
 func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 	for name, c := range map[string]struct {
-		broken   []int
-		wantText string
-		corrupt  func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
+		brokenRules []int
+		wantText    string
+		corrupt     func(w *fixture.Store, p *fixture.Corrupter, claim []byte, reply ledger.Source)
 	}{
 		"no fault":                {},
 		"a reply without its key": {[]int{4}, "belongs to no idempotency key", func(_ *fixture.Store, p *fixture.Corrupter, claim []byte, _ ledger.Source) { p.Group.Delete(claim) }},
@@ -78,7 +78,7 @@ func TestCachedRepliesBelongToKeysAndShowPastStates(t *testing.T) {
 				w.Corrupt(t, func(p *fixture.Corrupter) { c.corrupt(w, p, claim, reply) })
 			}
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, c.broken...)
+			fixture.WantBroken(t, report, c.brokenRules...)
 			wantDetail(t, report, c.wantText)
 		})
 	}

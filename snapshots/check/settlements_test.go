@@ -191,9 +191,9 @@ func collection(t *testing.T, w *fixture.Store, partner int64, terminal ledger.I
 
 func TestResponsesOfSettlementsNameStoredRecords(t *testing.T) {
 	for name, c := range map[string]struct {
-		path  string
-		id    func(incoming, collected *directory.Settlement) ledger.ID
-		fails bool
+		path     string
+		id       func(incoming, collected *directory.Settlement) ledger.ID
+		isBroken bool
 	}{
 		"with a bank":         {"/api/v1/partners/1/settlements", func(incoming, _ *directory.Settlement) ledger.ID { return incoming.ID }, false},
 		"with a provider":     {"/api/v1/terminal/x/settlements?a=b", func(_, collected *directory.Settlement) ledger.ID { return collected.ID }, false},
@@ -204,7 +204,7 @@ func TestResponsesOfSettlementsNameStoredRecords(t *testing.T) {
 			incoming, _, collected := makeSettlements(t, w)
 			line := `{"method":"POST","path":"` + c.path + `","organization_id":"` + w.FirstDemo.Org.String() + `","status":201,"response":{"data":{"id":"` + c.id(incoming, collected).String() + `"}}}`
 			report := w.Check(t, check.Inputs{Answers: fixture.WriteLines(t, line)})
-			if c.fails {
+			if c.isBroken {
 				fixture.WantBroken(t, report, 1)
 				return
 			}

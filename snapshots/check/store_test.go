@@ -17,10 +17,10 @@ func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 	w := fixture.Copy(t)
 	m := &w.Trades
 	for _, c := range []struct {
-		name   string
-		record *payment.Record
-		status payment.Status
-		holds  func(*payment.Record) bool
+		name    string
+		record  *payment.Record
+		status  payment.Status
+		matches func(*payment.Record) bool
 	}{
 		{"refunded", m.Refunded, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(667) && !r.RefundedFee.IsZero() }},
 		{"returned", m.Returned, payment.Reversed, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(400) && r.ReturnID != ledger.ID{} }},
@@ -41,7 +41,7 @@ func TestFixtureHasTransactionsOfEveryKind(t *testing.T) {
 		{"deposited on a chain", m.ChainDeposit, payment.Charged, func(r *payment.Record) bool { return !r.Rate.IsZero() && r.Asset.Network != "" && r.RailMeta != nil }},
 		{"made with keys", m.WithKeys, payment.Refunded, func(r *payment.Record) bool { return r.Refunded == money.FromUint64(18) }},
 	} {
-		if c.record.Status != c.status || !c.holds(c.record) {
+		if c.record.Status != c.status || !c.matches(c.record) {
 			t.Errorf("%s is %s: %+v", c.name, c.record.Status, c.record)
 		}
 	}

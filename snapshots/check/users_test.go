@@ -74,14 +74,14 @@ func TestUsersAndSessionsBreakNoRule(t *testing.T) {
 }
 
 func TestEveryUserFaultBreaksItsRule(t *testing.T) {
-	someone := uuid.New()
+	unknownID := uuid.New()
 	for _, f := range []struct {
-		name     string
-		source   func(*accessRecords) ledger.Source
-		column   string
-		value    func(*accessRecords) any
-		broken   []int
-		wantText string
+		name        string
+		source      func(*accessRecords) ledger.Source
+		column      string
+		value       func(*accessRecords) any
+		brokenRules []int
+		wantText    string
 	}{
 		{"a user who is active, though switched off", userSource, "active", constant(true), []int{3}, "events lead to"},
 		{"a user without a role", userSource, "roles", constant(nil), unreadableRules, "no column roles"},
@@ -92,7 +92,7 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 		{"a user who acts as a missing partner", userSource, "partner_id", constant(int64(99)), []int{3}, "acts as partner 99, who does not exist"},
 		{"a user who acts as another organization's partner", userSource, "partner_id", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
 		{"a session that is revoked without an event", sessionSource, "revoked", constant(ledger.Micros(1)), []int{3}, "events lead to"},
-		{"a session of a user who does not exist", sessionSource, "user", constant(someone), []int{3}, "was begun by a user who does not exist"},
+		{"a session of a user who does not exist", sessionSource, "user", constant(unknownID), []int{3}, "was begun by a user who does not exist"},
 		{"a session with an unreadable user", sessionSource, "user", constant(fixture.Raw{1}), unreadableRules, "column user"},
 		{"a session without a role", sessionSource, "roles", constant(nil), unreadableRules, "no column roles"},
 		{"a partner's session that acts as another organization's", partnerSessionSource, "partner", func(p *accessRecords) any { return p.foreignPartner }, []int{3}, "acts as partner 2, who does not exist"},
@@ -106,8 +106,8 @@ func TestEveryUserFaultBreaksItsRule(t *testing.T) {
 			p := addUsers(t, w)
 			changeRecord(t, w, f.source(&p), f.column, f.value(&p))
 			report := w.Check(t, check.Inputs{})
-			fixture.WantBroken(t, report, f.broken...)
-			wantReason(t, report, f.broken, f.wantText)
+			fixture.WantBroken(t, report, f.brokenRules...)
+			wantReason(t, report, f.brokenRules, f.wantText)
 		})
 	}
 }

@@ -22,21 +22,21 @@ import (
 func verify(t *testing.T, cfg check.VerifyConfig) (exit int, out string) {
 	t.Helper()
 	cfg.Log = fixture.NoLog
-	exit, out, output := verifyBoth(t, cfg)
-	if output != "" {
-		t.Errorf("beside its report it said %s", output)
+	exit, out, problems := verifyBoth(t, cfg)
+	if problems != "" {
+		t.Errorf("beside its report it said %s", problems)
 	}
 	return exit, out
 }
 
 // verifyRefused checks that a verification can't be made: it prints an error and no report.
-func verifyRefused(t *testing.T, cfg check.VerifyConfig) (exit int, output string) {
+func verifyRefused(t *testing.T, cfg check.VerifyConfig) (exit int, problems string) {
 	t.Helper()
-	exit, out, output := verifyBoth(t, cfg)
-	if out != "" || strings.Count(output, "\n") != 1 {
-		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, output)
+	exit, out, problems := verifyBoth(t, cfg)
+	if out != "" || strings.Count(problems, "\n") != 1 {
+		t.Errorf("printed %q, said %q; want one line that says why, and no report", out, problems)
 	}
-	return exit, output
+	return exit, problems
 }
 
 func verifyBoth(t *testing.T, cfg check.VerifyConfig) (exit int, out, output string) {
@@ -256,9 +256,9 @@ func TestCheckEndsWithItsContext(t *testing.T) {
 
 func TestUnreadableRowsBreakTheirRule(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		key    func(w *fixture.Store) []byte
-		broken []int
+		name        string
+		key         func(w *fixture.Store) []byte
+		brokenRules []int
 	}{
 		{"block", func(w *fixture.Store) []byte { return store.KeyBlocks(nil, w.SecondDemo.Org) }, []int{2, 3, 4, 5, 7}},
 		{"tree", func(w *fixture.Store) []byte { return store.KeyTrees(nil, w.SecondDemo.Org) }, []int{5}},
@@ -277,7 +277,7 @@ func TestUnreadableRowsBreakTheirRule(t *testing.T) {
 					p.Group.Set(key, []byte{0xff, 0xff, 0xff})
 				}
 			})
-			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.broken...)
+			fixture.WantBroken(t, w.Check(t, check.Inputs{}), c.brokenRules...)
 		})
 	}
 }

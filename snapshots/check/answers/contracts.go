@@ -64,12 +64,12 @@ type shownContract struct {
 
 // readContract reads a response about contracts, or a request without a response.
 func (c *Check) readContract(n uint32, target contractPath, l *responseLine) bool {
-	keyed := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
+	hasKey := l.Method == "POST" && c.noteKey(n, l, actors.UserKeyScope, 0)
 	switch {
 	case *l.Status == 404 && target.id != "":
-		return c.answers.contracts.noteUnknown(c, n, l, target.id, target.variant) || keyed
+		return c.answers.contracts.noteUnknown(c, n, l, target.id, target.variant) || hasKey
 	case !l.succeeded(target.id == ""), l.Method == "GET" && target.action != "":
-		return keyed
+		return hasKey
 	}
 	list := target.id == "" && l.Method == "GET"
 	records, ok := l.shownObjects(list)
@@ -86,8 +86,8 @@ func (c *Check) readContract(n uint32, target contractPath, l *responseLine) boo
 // one that the path names.
 func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, s object, listed bool) bool {
 	a := &c.answers
-	at, dated := parseInstant(s.text("updated_at"))
-	if !dated || target.id != "" && s.text("id") != target.id {
+	at, hasTime := parseInstant(s.text("updated_at"))
+	if !hasTime || target.id != "" && s.text("id") != target.id {
 		return false
 	}
 	record := a.contracts.subject(c, n, l, s, target.variant)
@@ -129,7 +129,7 @@ func withoutServiceKeys(p *contract.Product, metadata jsontext.Value) jsontext.V
 	if len(sent) == 0 {
 		return nil
 	}
-	return asJSON(sent)
+	return encodeJSON(sent)
 }
 
 // CompareContract compares a stored contract with the responses about it.
@@ -151,11 +151,11 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
 	}
-	sent := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
+	sentMetadata := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
 	for i := range s.shown {
 		response := &s.shown[i]
-		report := func(what string) {
-			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", response.line, p.ID, what)
+		report := func(text string) {
+			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", response.line, p.ID, text)
 		}
 		eventIndex := slices.IndexFunc(pastEvents, func(e contracts.PastEvent) bool { return e.At == response.changedAt })
 		switch {
@@ -166,7 +166,7 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 			report("after an action that has not happened")
 		case !response.listed && pastEvents[eventIndex].Moved != response.sums:
 			report("with other sums than its entries had moved by then")
-		case !response.listed && sent != response.sentMetadata:
+		case !response.listed && sentMetadata != response.sentMetadata:
 			report("with other metadata than was sent")
 		}
 		past, excluded := *current, contracts.NotStored
@@ -174,13 +174,13 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 			excluded = contracts.NotStoredBefore(p.Product)
 		}
 		if names := c.contractDiffers(org, &past, &r.Stamp, response, excluded); names != nil {
-			report("with another " + joined(names) + " than it had")
+			report("with another " + joinNames(names) + " than it had")
 		}
 		if k := slices.IndexFunc(s.shown[:i], func(earlier shownContract) bool {
 			return earlier.changedAt == response.changedAt && earlier.listed == response.listed
 		}); k >= 0 {
 			if names := c.answers.differing(s.shown[k].members, response.members, contracts.NotStored); names != nil {
-				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joined(names), s.shown[k].line))
+				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joinNames(names), s.shown[k].line))
 			}
 		}
 	}
@@ -226,6 +226,6 @@ func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
 		return // rule 3 reports the register
 	}
 	if names := c.contractDiffers(k.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joined(names))
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joinNames(names))
 	}
 }

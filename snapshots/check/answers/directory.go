@@ -60,8 +60,8 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 // the creation of a record.
 func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *responseLine) bool {
 	s := parseObject(decodeEmbedded(l.Response))
-	if inner := parseObject(s["data"]); inner != nil {
-		s = inner
+	if data := parseObject(s["data"]); data != nil {
+		s = data
 	}
 	name := strings.Trim(string(s["id"]), `"`)
 	if id != "" && name == "" && l.Method == "DELETE" {
@@ -81,7 +81,7 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 		if value, has := s[column.Name]; has && !column.Secret {
 			if column.Name == apiKeyMember {
 				sum := sha256.Sum256([]byte(s.text(apiKeyMember)))
-				value = quoted(hex.EncodeToString(sum[:]))
+				value = quoteJSON(hex.EncodeToString(sum[:]))
 			}
 			hash = a.hashOf(value) | 1
 		}
@@ -108,20 +108,20 @@ func (c *Check) CompareDirectoryRecord(r *scan.Record, name string, record any) 
 	records := ledgerdirectory.Types[r.Source.Kind]
 	stored := parseObject(append(records.AppendRecord([]byte{'{'}, record, schema.Style{}), '}'))
 	if k, isKey := record.(*ledgerdirectory.APIKey); isKey {
-		stored[apiKeyMember] = quoted(hex.EncodeToString(k.Hash[:]))
+		stored[apiKeyMember] = quoteJSON(hex.EncodeToString(k.Hash[:]))
 	}
 	for _, index := range responses {
 		shown := a.directoryRecords.At(index)
-		untouched := shown.created && r.Stamp.Version == 1
+		isUnchanged := shown.created && r.Stamp.Version == 1
 		var names []string
 		for i, column := range records.Shown() {
-			compared := shown.fields[i] != 0 && (column.Fixed || untouched)
+			compared := shown.fields[i] != 0 && (column.Fixed || isUnchanged)
 			if compared && shown.fields[i] != a.hashOf(stored[column.Name])|1 {
 				names = append(names, column.Name)
 			}
 		}
 		if names != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID, joined(names))
+			c.Report.Breach(findings.RuleAnswers, "line %d: the %s of organization %v is stored with another %s", shown.line, scan.KindName(r.Source.Kind), r.Organization.ID, joinNames(names))
 		}
 	}
 }

@@ -43,7 +43,7 @@ func (c *Check) readEntry(n uint32, rest string, l *responseLine) bool {
 		return report("can't be read: %v", err)
 	}
 	if names := c.answers.entryDiffers(c.answers.membersOf(parseObject(l.data())), &e, totalsAfter[0]); names != nil {
-		report("is stored with another %s", joined(names))
+		report("is stored with another %s", joinNames(names))
 	}
 	return true
 }

@@ -98,10 +98,10 @@ func (s object) text(name string) string {
 	return text
 }
 
-// canonical returns the canonical form of a value, so that equal values have equal bytes. Whole
+// canonicalForm returns the canonical form of a value, so that equal values have equal bytes. Whole
 // numbers stay as written, because canonical JSON rounds numbers beyond 2^53. The form of an
 // absent value is empty. Most values are strings without an escape, which are already canonical.
-func canonical(v jsontext.Value) string {
+func canonicalForm(v jsontext.Value) string {
 	if v.Kind() == '"' && bytes.IndexByte(v, '\\') < 0 {
 		return string(bytes.TrimSpace(v))
 	}
@@ -114,21 +114,21 @@ func canonical(v jsontext.Value) string {
 
 // hashOf returns a hash of a value's canonical form.
 func (a *acknowledgements) hashOf(v jsontext.Value) uint32 {
-	return uint32(maphash.String(a.seed, canonical(v)))
+	return uint32(maphash.String(a.seed, canonicalForm(v)))
 }
 
-func joined(names []string) string { return strings.Join(names, ", ") }
+func joinNames(names []string) string { return strings.Join(names, ", ") }
 
-func quoted(text string) jsontext.Value {
+func quoteJSON(text string) jsontext.Value {
 	value, _ := jsontext.AppendQuote(nil, text) // a client cannot have sent text that is not UTF-8
 	return value
 }
 
-// asJSON encodes a value that was decoded from JSON.
-func asJSON(v any) jsontext.Value {
-	written, err := json.Marshal(v)
+// encodeJSON encodes a value that was decoded from JSON.
+func encodeJSON(v any) jsontext.Value {
+	encoded, err := json.Marshal(v)
 	if err != nil {
 		return nil
 	}
-	return written
+	return encoded
 }

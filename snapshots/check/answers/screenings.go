@@ -36,7 +36,7 @@ func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 	a := &c.answers
 	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
 	if names := a.differing(form, a.membersOf(s), nil); names != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joined(names))
+		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joinNames(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {
 		c.checkKey(&keyedResponse{n, l.org, l.IdempotencyKey, ledger.Source{Kind: ledger.Screening, ID: id}}, actors.UserKeyScope)

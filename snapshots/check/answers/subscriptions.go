@@ -80,7 +80,7 @@ func (c *Check) compareSubscriptions() {
 		}
 		for i := range record.shown {
 			if names := c.subscriptionDiffers(o, pastRecords, &record.shown[i]); names != nil {
-				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", record.shown[i].line, r.ID, joined(names))
+				c.Report.Breach(findings.RuleAnswers, "line %d: subscription %v was answered with another %s than it had", record.shown[i].line, r.ID, joinNames(names))
 			}
 		}
 	}

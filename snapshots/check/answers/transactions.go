@@ -165,7 +165,7 @@ func (c *Check) CompareTransaction(r *scan.Record, p *payment.Record) {
 		if !past.WasInStatus() {
 			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q and is %q", shown.line, p.ID, past.Status, p.Status)
 		} else if names := a.transactionDiffers(&past, shown); names != nil {
-			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, past.Status, joined(names))
+			c.Report.Breach(findings.RuleAnswers, "line %d: transaction %v was answered as %q with another %s than it had", shown.line, p.ID, past.Status, joinNames(names))
 		}
 	}
 	if count := int(r.History.Intents[scan.CallRefund]); len(droppedIDs) > max(0, count-len(p.Refunds)) && count < scan.MaxCounted {

@@ -95,12 +95,12 @@ func (b *Books) book(e *ledger.Event) (closedHold scan.Hold, fault string) {
 	if entry.Closes != 0 && entry.Phase != ledger.Capture && entry.Phase != ledger.Void {
 		fault = "closes something without being a capture or a void"
 	}
-	inRange, split := b.apply(e, &closedHold)
+	inRange, splitFault := b.apply(e, &closedHold)
 	switch {
 	case !inRange:
 		fault = "takes a total out of its range"
 	case fault == "":
-		fault = split
+		fault = splitFault
 	}
 	return closedHold, fault
 }

@@ -64,8 +64,8 @@ var callNames = [scan.Operations]string{"charge", "completion", "capture", "void
 // money.
 var heldStatuses = map[string]bool{"held": true, "action": true}
 
-// uncharged are the statuses of a charge that never moves money.
-var uncharged = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
+// unchargedStatuses are the statuses of a charge that never moves money.
+var unchargedStatuses = map[string]bool{"refused": true, "failed": true, "unknown_reference": true, "not_sent": true}
 
 // checker compares the calls in the simulator's log with the intents in the journals.
 type checker struct{ *scan.Scan }
@@ -187,26 +187,26 @@ func (entry *call) apply(histories *scan.Histories, h *scan.History) {
 		captured = entry.Amount
 	}
 	h.Marks &^= scan.ProviderMayHold | scan.ProviderHolds | scan.ProviderAgrees
-	if uncharged[status] {
+	if unchargedStatuses[status] {
 		return
 	}
 	h.Marks |= scan.ProviderMayHold
 	if status == "charged" {
 		h.Marks |= scan.ProviderHolds
 	}
-	var booked scan.ProviderMoney
+	var bookedMoney scan.ProviderMoney
 	if h.ProviderMoney >= 0 {
-		booked = *histories.Moved.At(h.ProviderMoney)
+		bookedMoney = *histories.Moved.At(h.ProviderMoney)
 	}
-	withOpenRefund := booked.Refunded // the refunded amount, if the open refund succeeds
+	withOpenRefund := bookedMoney.Refunded // the refunded amount, if the open refund succeeds
 	if h.Refunds >= 0 {
 		if last := histories.Refunds.At(h.Refunds); last.State == scan.RefundOpen {
-			withOpenRefund, _ = booked.Refunded.Add(last.Provider) // rule 3 has checked the range
+			withOpenRefund, _ = bookedMoney.Refunded.Add(last.Provider) // rule 3 has checked the range
 		}
 	} else if h.OpenRequest == scan.LateRefundRequest {
-		withOpenRefund = booked.Captured
+		withOpenRefund = bookedMoney.Captured
 	}
-	if captured == booked.Captured && !heldStatuses[status] && (entry.Refunded == booked.Refunded || entry.Refunded == withOpenRefund) {
+	if captured == bookedMoney.Captured && !heldStatuses[status] && (entry.Refunded == bookedMoney.Refunded || entry.Refunded == withOpenRefund) {
 		h.Marks |= scan.ProviderAgrees
 	}
 }

@@ -3,7 +3,7 @@ package calls
 import "testing"
 
 func TestOnlySeparateCardNumbersAreFound(t *testing.T) {
-	for line, shows := range map[string]bool{
+	for line, want := range map[string]bool{
 		`{"reason":"4242424242424242"}`:                                                             true,
 		`{"reason":"card 5555555555554444 was declined"}`:                                           true,
 		`{"reason":"card 5555555555554445 was declined"}`:                                           false, // its check digit is wrong
@@ -20,8 +20,8 @@ func TestOnlySeparateCardNumbersAreFound(t *testing.T) {
 		`{"reason":"42424242424"}`:                                                                  false, // shorter than any card number
 		`{"reason":"4242424242424242","reason":"x"}`:                                                true,  // a line that repeats a member is not parsed
 	} {
-		if got := showsCard([]byte(line)); got != shows {
-			t.Errorf("%s: %v, want %v", line, got, shows)
+		if got := showsCard([]byte(line)); got != want {
+			t.Errorf("%s: %v, want %v", line, got, want)
 		}
 	}
 }

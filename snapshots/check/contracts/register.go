@@ -153,7 +153,7 @@ func subscriptionHash(h *scan.Histories, number int64, account string, price *bi
 	return maphash.Comparable(h.Seed, struct {
 		number         int64
 		account, price string
-		on             ledger.Date
+		day            ledger.Date
 	}{number, account, price.String(), day})
 }
 

@@ -237,7 +237,7 @@ func (d *deliveryReader) gatherMarks(page ledger.Micros) {
 }
 
 func (d *deliveryReader) addMark(m *notifier.Mark) {
-	if _, twice := d.pageMarks[m.ID]; twice {
+	if _, exists := d.pageMarks[m.ID]; exists {
 		d.fault(m.ID, "is marked twice")
 	}
 	if !acknowledges(m.Channel, m.Status) {

@@ -16,7 +16,7 @@ type History struct {
 	Last, Held, Settled uint64 // seqs, as in posting.Stamp
 	Started, Updated    ledger.Micros
 	Finished            ledger.Micros // time at which a transaction last reached a final status
-	visited             uint64        // one bit for each state that the record was in
+	visitedStates       uint64        // one bit for each state that the record was in
 	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
 	HoldFingerprint     Fingerprint   // of the last hold for the transaction's charge
 	NetFingerprint      Fingerprint   // of all the record's entries
@@ -192,7 +192,7 @@ func (h *Histories) EnterState(history *History, kind ledger.Kind, state string)
 	}
 	states := h.StatesOf(kind)
 	history.state = states.Code(state)
-	history.visited |= 1 << history.state
+	history.visitedStates |= 1 << history.state
 }
 
 // ValueHash returns the hash of a rate's or a closed month's value; 0 if it has none.
@@ -230,7 +230,7 @@ func (s *States) Code(name string) uint8 {
 // WasIn tells whether the record was ever in the state.
 func (s *States) WasIn(h *History, name string) bool {
 	code, known := s.Codes[name]
-	return known && h.visited&(1<<code) != 0
+	return known && h.visitedStates&(1<<code) != 0
 }
 
 // Name returns the current state of the record.

@@ -70,21 +70,21 @@ func PostingsFault(postings []ledger.Posting) string {
 		}
 	}
 	for i := range postings {
-		var memorandum, real money.Signed
+		var memorandumSum, realSum money.Signed
 		for k := range postings {
 			if postings[k].Asset != postings[i].Asset {
 				continue
 			}
-			sum := &real
+			sum := &realSum
 			if postings[k].Account.Class() == ledger.ClassMemorandum {
-				sum = &memorandum
+				sum = &memorandumSum
 			}
 			var err error
 			if *sum, err = sum.Add(Net(&postings[k])); err != nil {
 				return "is out of range"
 			}
 		}
-		if !real.IsZero() || !memorandum.IsZero() {
+		if !realSum.IsZero() || !memorandumSum.IsZero() {
 			return "does not balance in " + postings[i].Asset.String()
 		}
 		if SameAsset(postings) {

@@ -86,14 +86,14 @@ func (c *Check) noteSettled(h *scan.History, amount money.Amount, fingerprint sc
 // followRefund records a refund's intent or its outcome.
 func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint) {
 	histories := c.organization.Histories
-	moved := histories.ProviderMoneyOf(h)
+	providerMoney := histories.ProviderMoneyOf(h)
 	if payment.Event(e.Name) == payment.Refund {
 		r := scan.Refund{Previous: h.Refunds, Fingerprint: fingerprint}
 		r.Provider, _ = scan.OnProvider(e.Entry.Postings)
 		r.Fees = feesAmount(e.Entry.Postings)
 		r.Dest = destinationAmount(e.Entry.Postings)
 		h.Refunds = histories.Refunds.Add(r)
-		if total, err := moved.Refunded.Add(r.Provider); err != nil || moved.Captured.Less(total) {
+		if total, err := providerMoney.Refunded.Add(r.Provider); err != nil || providerMoney.Captured.Less(total) {
 			c.EventFault(c.organization.ID, e, "more is refunded than was captured")
 		}
 		return
@@ -110,7 +110,7 @@ func (c *Check) followRefund(h *scan.History, e *ledger.Event, fingerprint scan.
 		return
 	}
 	r.State = scan.RefundDone
-	c.addTo(&moved.Refunded, r.Provider, e)
+	c.addTo(&providerMoney.Refunded, r.Provider, e)
 }
 
 // followReturn checks the entry of a return, which is a transaction of its own: it must mirror the part

@@ -13,8 +13,8 @@ import (
 
 // intent describes an event that must be durable before a provider is called.
 type intent struct {
-	call  scan.Operation   // the call that the event precedes
-	opens scan.OpenRequest // the request that is open until an outcome ends it
+	call    scan.Operation   // the call that the event precedes
+	request scan.OpenRequest // the request that is open until an outcome ends it
 }
 
 // intents has the events that precede a call.
@@ -76,8 +76,8 @@ func (c *Check) FollowIntent(h *scan.History, e *ledger.Event) {
 	}
 	if i, isIntent := intents[name]; isIntent {
 		h.Intents[i.call] = scan.Increment(h.Intents[i.call])
-		if i.opens != scan.NoRequest {
-			h.OpenRequest = i.opens
+		if i.request != scan.NoRequest {
+			h.OpenRequest = i.request
 		}
 	}
 }

@@ -17,11 +17,11 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 		c.checkLateRefund(r, p)
 		return
 	}
-	recorded := p.Refunds
+	recordedRefunds := p.Refunds
 	droppedCount := 0
 	for _, refund := range bookedRefunds {
-		if len(recorded) > 0 && scan.BigAmount(recorded[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recorded[0].RefundedFee).Cmp(refund.fee) == 0 && sameStatus(recorded[0].Status, refund.state) {
-			recorded = recorded[1:]
+		if len(recordedRefunds) > 0 && scan.BigAmount(recordedRefunds[0].Amount).Cmp(refund.amount) == 0 && scan.BigAmount(recordedRefunds[0].RefundedFee).Cmp(refund.fee) == 0 && sameStatus(recordedRefunds[0].Status, refund.state) {
+			recordedRefunds = recordedRefunds[1:]
 			continue
 		}
 		if refund.state != scan.RefundRefused {
@@ -31,8 +31,8 @@ func (c *Check) checkRefundRecords(r *scan.Record, p *payment.Record, bookedRefu
 		droppedCount++
 	}
 	switch {
-	case len(recorded) > 0:
-		c.Fault(r, "names refund %v, and none of its events requested it", recorded[0].ID)
+	case len(recordedRefunds) > 0:
+		c.Fault(r, "names refund %v, and none of its events requested it", recordedRefunds[0].ID)
 	case droppedCount > 0 && len(p.Refunds) < payment.MaxRefunds-1:
 		c.Fault(r, "has dropped %d refunds, and had room for them", droppedCount)
 	}
@@ -46,14 +46,14 @@ type refundPart struct {
 }
 
 // sameStatus tells whether a refund has the status to which its events have led.
-func sameStatus(recorded payment.RefundStatus, fromEvents scan.RefundState) bool {
-	switch fromEvents {
+func sameStatus(status payment.RefundStatus, state scan.RefundState) bool {
+	switch state {
 	case scan.RefundDone:
-		return recorded == payment.RefundSucceeded
+		return status == payment.RefundSucceeded
 	case scan.RefundRefused:
-		return recorded == payment.RefundFailed
+		return status == payment.RefundFailed
 	}
-	return recorded.Pending()
+	return status.Pending()
 }
 
 // checkLateRefund checks the refund of money that arrived after the transaction was closed. There is at

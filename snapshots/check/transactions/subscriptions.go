@@ -183,12 +183,12 @@ func (c *Check) CheckSubscriptionKey(key string, partner int64, source ledger.So
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d was used for %s, which is another's", o.ID, partner, scan.Named(source))
 	}
 	const head = 32 + 1 + 16 // the owner begins with the hash of the request and the kind and id of the record
-	shows := actors.SubscriptionReply.Has(owner[head:])
-	if shows && c.Keyring != nil {
+	showsSubscription := actors.SubscriptionReply.Has(owner[head:])
+	if showsSubscription && c.Keyring != nil {
 		id, err := subscriptionactor.CheckReply(c.Keyring, o.ID, key, owner[head:])
-		shows = err == nil && id == source.ID
+		showsSubscription = err == nil && id == source.ID
 	}
-	if !shows {
+	if !showsSubscription {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a key of partner %d does not show %s", o.ID, partner, scan.Named(source))
 	}
 }

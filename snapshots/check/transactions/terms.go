@@ -141,9 +141,9 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	var total refundSum
 	total.init()
 	var parts []refundPart
-	sound := true
+	isSound := true
 	report := func(format string, args ...any) {
-		sound = false
+		isSound = false
 		c.Fault(r, format, args...)
 	}
 	for _, refund := range histories.RefundsOf(h) {
@@ -173,7 +173,7 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 	case (len(p.Refunds) == 0) != (h.Intents[scan.CallRefund] == 0):
 		report("names %d refunds, and was asked for %d", len(p.Refunds), h.Intents[scan.CallRefund])
 	}
-	if sound {
+	if isSound {
 		c.checkRefundRecords(r, p, parts)
 	}
 }
