@@ -54,7 +54,7 @@ type Header struct {
 	Version   int       `json:"version"`
 	ID        string    `json:"id"`       // a UUID
 	Store     string    `json:"store"`    // hex: hash of the store's first group; empty for an empty store
-	TakenAt   time.Time `json:"taken_at"` // by the server's clock, with microsecond precision
+	TakenAt   time.Time `json:"taken_at"` // time of the server's clock, with microsecond precision
 	Group     uint64    `json:"group"`    // the last group that the backup contains
 	GroupHash string    `json:"group_hash"`
 	Since     *Base     `json:"since,omitempty"` // the base of an increment; nil: the backup is full
@@ -101,7 +101,7 @@ type Manifest struct {
 
 // Part is one sealed part: rows, or a piece of a file beside the store.
 type Part struct {
-	Size   int    `json:"size"` // in bytes, after sealing
+	Size   int    `json:"size"` // size of the sealed part in bytes
 	SHA256 []byte `json:"sha256"`
 	File   string `json:"file,omitempty"` // the file's name; empty: the part has rows
 }

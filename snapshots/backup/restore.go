@@ -39,7 +39,7 @@ type RestoreConfig struct {
 
 // Restored is the result of a restore.
 type Restored struct {
-	Header Header  // of the newest backup that was used
+	Header Header  // the header of the newest backup that was used
 	Used   int     // the number of backups that were used
 	Unused []error // why further backups in the directory can't be used; they were not needed
 	Rows   uint64

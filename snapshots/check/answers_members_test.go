@@ -59,7 +59,7 @@ func TestResponsesBetweenRandomEventsAreCorrect(t *testing.T) {
 // moments has responses about one transaction at several moments of its life.
 type moments struct {
 	*scenario
-	forms map[string][]byte // by the moment's name
+	forms map[string][]byte // each moment's name → the response at that moment
 }
 
 // addForm adds the response that would show the transaction now.

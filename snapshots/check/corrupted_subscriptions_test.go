@@ -25,7 +25,7 @@ import (
 type subscriptionStore struct {
 	*fixture.Store
 	renewed, paused, unpaid ledger.ID
-	key                     actors.Key // of the request that created the renewed subscription
+	key                     actors.Key // key of the request that created the renewed subscription
 }
 
 func newSubscriptionStore(t *testing.T) *subscriptionStore {

@@ -33,7 +33,7 @@ type insider struct {
 	t       *testing.T
 	journal *posting.Journal
 	log     posting.Log
-	rows    map[string][]rawRow // by kind
+	rows    map[string][]rawRow // kind of row, as kindOfRow names it → its rows
 }
 
 type rawRow struct{ key, value []byte }

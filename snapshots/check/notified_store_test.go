@@ -41,7 +41,7 @@ type notifiedStore struct {
 	retried              *payment.Record // acknowledged at the second attempt
 	requestedAgain       *payment.Record // acknowledged at the first attempt, then requested again and acknowledged
 	payerIdle            *payment.Record // rejected because its payer had to act and did not
-	withoutAddress       *payment.Record // at a terminal without an address, whose partner has none either
+	withoutAddress       *payment.Record // a payment at a terminal without an address, whose partner has no address either
 	withoutTerminal      *payment.Record // rejected, because no terminal takes its currency
 	ofPartnerWithAddress *payment.Record // a payment of partnerWithAddress
 }

@@ -32,7 +32,7 @@ type storeWithReplies struct {
 	server        *fixture.Server
 	contracts     *contractactor.Service
 	subscriptions *subscriptionactor.Service
-	replies       map[string]*keyedReply // by the kind of the request
+	replies       map[string]*keyedReply // kind of request → the cached reply to it
 }
 
 // keyedReply is the cached reply to a request with an idempotency key.

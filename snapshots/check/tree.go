@@ -17,7 +17,7 @@ import (
 // complete subtree of each level, because appending needs no more.
 type tree struct {
 	size int64
-	last [64]node // by level
+	last [64]node // level → its last complete subtree
 }
 
 type node struct {

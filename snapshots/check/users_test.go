@@ -21,8 +21,8 @@ import (
 // accessRecords are the users of the first organization and their sessions.
 type accessRecords struct {
 	teller         ledger.Source // a user who acts as a partner
-	session        ledger.Source // of the teller
-	partnerSession ledger.Source // of a partner
+	session        ledger.Source // a session of the teller
+	partnerSession ledger.Source // a session of a partner
 	foreignPartner int64         // a partner of another organization
 }
 

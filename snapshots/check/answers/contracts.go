@@ -57,7 +57,7 @@ type shownContract struct {
 	listed       bool             // shown in a list: sums and sentMetadata are not set
 	changedAt    ledger.Micros    // time of the last change
 	action       contract.Action  // the requested action; empty: the request only read
-	sums         scan.Fingerprint // of the control totals: the columns that show moved amounts
+	sums         scan.Fingerprint // fingerprint of the control totals, which are the columns that show moved amounts
 	sentMetadata uint32           // hash of the metadata without the keys that the service adds
 	members      members
 }

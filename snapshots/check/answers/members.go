@@ -21,7 +21,7 @@ type object map[string]jsontext.Value
 // responses about records of one kind have members with the same names.
 type members struct {
 	names  int32    // index of the names in acknowledgements.memberLists
-	hashes []uint32 // of the values, in the alphabetical order of their names
+	hashes []uint32 // hashes of the values, in the alphabetical order of the names
 }
 
 // membersOf returns an object's members.

@@ -23,8 +23,8 @@ import (
 // the running totals.
 type contractAccounts struct {
 	seed       maphash.Seed
-	journalSum lineSum // from the journal
-	pageSum    lineSum // from the pages
+	journalSum lineSum // sum of the lines that the journal gives
+	pageSum    lineSum // sum of the lines on the pages
 	mismatch   bool    // a line's running totals do not follow from the line before
 	accounts   uint64  // the number of accounts with pages
 	sums       map[money.Asset]*ledger.Totals
@@ -97,8 +97,8 @@ type contractLines struct {
 	accountID ledger.Account
 	books     *Books
 	totals    ledger.Totals // after the last line read
-	seq       uint64        // of that line
-	index     int           // of that line
+	seq       uint64        // seq of that line
+	index     int           // index of that line in its entry
 }
 
 // add checks the order and the running totals of the next lines and adds their hashes.

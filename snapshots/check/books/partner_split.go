@@ -33,7 +33,7 @@ func (a *account) changeForced(change func(money.Amount, money.Amount) (money.Am
 type partnerSplit struct {
 	asset           money.Asset
 	available, owed money.Signed   // the debits of the two accounts; negative: credits
-	paths           [2]ledger.Path // of the available account, and of the account of what is owed
+	paths           [2]ledger.Path // paths of the available account and of the account of what is owed
 	hasPartner      bool           // a posting is on one of the two accounts
 }
 

@@ -120,7 +120,7 @@ type Check struct {
 	repliedMoments scan.Slab[contractMoment]
 	foreignEntries map[ledger.ID]scan.Fingerprint // what entries of other records have posted on accounts that belong to a contract
 	lastEvent      contractMoment                 // the contract event that was read last
-	numbers        map[string]*numberSet          // by the prefix of the contract number
+	numbers        map[string]*numberSet          // prefix of contract numbers → the numbers with it
 	contractCounts map[string]uint64              // numbers of contracts, by counterKey
 
 	requiredCounters map[string]uint64 // all counters, by counterKey; nil: not computed yet
@@ -143,10 +143,10 @@ type Lifecycle struct {
 	variants      variantSet       // the variants that have all steps so far
 	asset         uint32           // hash of the asset that the contract has moved; 0: none
 	payload       uint64           // hash of the record
-	Shared        scan.Fingerprint // of the contract's entries on the accounts of control totals
-	ownSum        scan.Fingerprint // of the contract's entries on its own accounts
+	Shared        scan.Fingerprint // fingerprint of the contract's entries on the accounts of control totals
+	ownSum        scan.Fingerprint // fingerprint of the contract's entries on its own accounts
 	LastAction    contract.Action  // the last event that is neither a continuation nor a batch
-	ListHash      uint64           // of its rows in lists of parties: the required rows minus the stored ones; 0 at the end of a sound check
+	ListHash      uint64           // hash of the rows that lists of parties must have, minus that of the stored rows; 0 at the end of a sound check
 	recordVariant variantSet       // the record's variant
 	reviewed      bool
 	hadEntry      bool // the last event had an entry

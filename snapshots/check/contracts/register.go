@@ -25,7 +25,7 @@ import (
 type register struct {
 	subscriptions  int64
 	sum            uint64                    // sum of the hashes of the subscriptions, which are numbered in order
-	paid           scan.Fingerprint          // of all lines on the holders' current accounts
+	paid           scan.Fingerprint          // fingerprint of all lines on the holders' current accounts
 	batches        int64                     // number of batches since the last action
 	effectiveDay   ledger.Date               // the day on which the last action takes effect
 	earlierActions map[holderAction]struct{} // the actions before the last one

@@ -55,7 +55,7 @@ type Rule struct {
 	Outcome  Outcome
 	Count    uint64 // how many things the rule has checked
 	Breaches uint64
-	Details  []string // of the first breaches
+	Details  []string // the first breaches, one line each
 	Note     string   // what the rule did not compare; empty: it compared everything
 }
 

@@ -18,9 +18,9 @@ type History struct {
 	Finished            ledger.Micros // time at which a transaction last reached a final status
 	visitedStates       uint64        // one bit for each state that the record was in
 	EntryHash           uint64        // fingerprint of the settling entry, or hash of the value of a rate or a closed month
-	HoldFingerprint     Fingerprint   // of the last hold for the transaction's charge
-	NetFingerprint      Fingerprint   // of all the record's entries
-	ClaimHash           uint64        // of the key that the record must have claimed
+	HoldFingerprint     Fingerprint   // fingerprint of the last hold for the transaction's charge
+	NetFingerprint      Fingerprint   // fingerprint of all the record's entries
+	ClaimHash           uint64        // hash of the key that the record must have claimed
 	Version             uint32
 	ProviderMoney       int32  // index in Histories.Moved; -1: the record moved no money
 	Refunds             int32  // index of the last refund in Histories.Refunds; -1: none

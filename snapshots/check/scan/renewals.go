@@ -10,7 +10,7 @@ import (
 // Subscriptions holds an organization's subscriptions and renewals until all records have been
 // read.
 type Subscriptions struct {
-	Histories     map[ledger.ID]*SubscriptionHistory // by the subscription's id
+	Histories     map[ledger.ID]*SubscriptionHistory // subscription's id → its history
 	Renewals      []Renewal                          // according to their transactions
 	ByTransaction map[ledger.ID]Renewal              // Renewals by the transaction's id
 }

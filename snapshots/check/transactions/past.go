@@ -15,9 +15,9 @@ import (
 type Past struct {
 	Scan    *scan.Scan
 	Record  *scan.Record
-	Stored  *payment.Record // as it is now
-	Status  payment.Status  // in the response
-	Refunds []ledger.ID     // in the response
+	Stored  *payment.Record // the transaction as it is stored now
+	Status  payment.Status  // status in the response
+	Refunds []ledger.ID     // ids of the refunds in the response
 	Pending bool            // the last refund in the response was pending
 }
 
