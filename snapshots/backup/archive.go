@@ -78,6 +78,7 @@ func openSealed(ctx context.Context, path string, keyring Sealer) (*archive, err
 	return a, nil
 }
 
+// measure records the size and the modification time of the file.
 func (a *archive) measure() error {
 	info, err := a.f.Stat()
 	if err != nil {

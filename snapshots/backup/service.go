@@ -77,6 +77,7 @@ func (s *Service) Begin(base *Base) (*Backup, error) {
 	return s.begin(base)
 }
 
+// release lets the next backup begin.
 func (s *Service) release() {
 	s.mu.Lock()
 	s.busy = false

@@ -96,7 +96,7 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	makeCheckpoints(t, w)
 	withCheckpoints := w.Check(t, check.Inputs{})
 	fixture.WantBroken(t, withCheckpoints)
-	if len(withCheckpoints.Rules) == 0 || counted(withCheckpoints, 2) <= counted(withoutCheckpoints, 2) {
+	if len(withCheckpoints.Rules) == 0 || countOf(withCheckpoints, 2) <= countOf(withoutCheckpoints, 2) {
 		t.Error("nothing was compared")
 	}
 	for name, change := range map[string]func(p *fixture.Corrupter, heads, parts []storedKV){
@@ -121,8 +121,8 @@ func TestSoundCheckpointsBreakNoRule(t *testing.T) {
 	}
 }
 
-// counted returns how many things a rule has checked.
-func counted(r *findings.Report, rule int) uint64 {
+// countOf returns how many things a rule has checked.
+func countOf(r *findings.Report, rule int) uint64 {
 	for _, result := range r.Rules {
 		if result.Number == rule {
 			return result.Count

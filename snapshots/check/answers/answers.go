@@ -198,7 +198,7 @@ func decodeEmbedded(v jsontext.Value) []byte {
 	return []byte(text)
 }
 
-// data returns the response's member "data", which contains what was asked for; nil if there is none.
+// data returns the response's member "data", which contains the requested record or list; nil if there is none.
 func (l *responseLine) data() jsontext.Value { return parseObject(decodeEmbedded(l.Response))["data"] }
 
 // succeeded tells whether a read or a write has succeeded. A POST to a list creates a record, so its status is 201.
@@ -248,7 +248,7 @@ func (c *Check) CheckAll() error {
 	}
 	c.compareSubscriptions()
 	a.transactions.reportLost(c, partnerKeyScope, nil)
-	a.contracts.reportLost(c, func(*subject[shownContract]) string { return actors.UserKeyScope }, c.compareReply)
+	a.contracts.reportLost(c, func(*shownRecord[shownContract]) string { return actors.UserKeyScope }, c.compareReply)
 	a.subscriptions.reportLost(c, partnerKeyScope, nil)
 	c.checkKeys()
 	c.checkDirectory()

@@ -90,7 +90,7 @@ func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, s o
 	if !hasTime || target.id != "" && s.text("id") != target.id {
 		return false
 	}
-	record := a.contracts.subject(c, n, l, s, target.variant)
+	record := a.contracts.findOrAdd(c, n, l, s, target.variant)
 	if record == nil {
 		return false
 	}
@@ -202,7 +202,7 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
 // has all columns as they were then.
-func (c *Check) compareReply(k *keyedResponse, s *subject[shownContract]) {
+func (c *Check) compareReply(k *keyedResponse, s *shownRecord[shownContract]) {
 	response := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
 	reply := contractactor.ReplyID(k.org, actors.UserKeyScope+"/"+k.key)
 	replyRecord, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})

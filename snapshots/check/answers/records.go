@@ -15,12 +15,12 @@ import (
 type shownRecords[T any] struct {
 	kind           ledger.Kind
 	index          map[scan.Place]int32 // index in slab
-	slab           scan.Slab[subject[T]]
+	slab           scan.Slab[shownRecord[T]]
 	keyedResponses []keyedResponse
 }
 
-// subject is one record and everything that responses show of it.
-type subject[T any] struct {
+// shownRecord is one record and everything that responses show of it.
+type shownRecord[T any] struct {
 	line    uint32            // the first line that shows the record
 	partner int64             // the partner to which the record was shown; 0: the file does not say
 	variant contracts.Variant // set for contracts only
@@ -37,8 +37,8 @@ func (k *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
 	return ledger.Source{Kind: k.kind, ID: id}
 }
 
-// find returns the subject of a record; nil if no response shows the record.
-func (k *shownRecords[T]) find(org, id ledger.ID) *subject[T] {
+// find returns what responses show of a record; nil if no response shows the record.
+func (k *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
 	at, known := k.index[scan.Place{Org: org, ID: id}]
 	if !known {
 		return nil
@@ -46,16 +46,16 @@ func (k *shownRecords[T]) find(org, id ledger.ID) *subject[T] {
 	return k.slab.At(at)
 }
 
-// subject finds or creates the subject of the record whose id is in s, a JSON object of a response. The caller
+// findOrAdd finds or adds the record whose id is in s, a JSON object of a response. The caller
 // adds what the response shows. It returns nil if s has no id.
-func (k *shownRecords[T]) subject(c *Check, n uint32, l *responseLine, s object, variant contracts.Variant) *subject[T] {
+func (k *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, s object, variant contracts.Variant) *shownRecord[T] {
 	id, err := uuid.Parse(s.text("id"))
 	if err != nil {
 		return nil
 	}
 	record := k.find(l.org, id)
 	if record == nil {
-		at := k.slab.Add(subject[T]{line: n, partner: l.PartnerID, variant: variant})
+		at := k.slab.Add(shownRecord[T]{line: n, partner: l.PartnerID, variant: variant})
 		k.index[scan.Place{Org: l.org, ID: id}] = at
 		record = k.slab.At(at)
 	}
@@ -86,8 +86,8 @@ func (k *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text 
 	return true
 }
 
-// markFound marks the subject of a stored record as found and returns it; nil if no response shows the record.
-func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *subject[T] {
+// markFound marks a stored record as found and returns what responses show of it; nil if no response does.
+func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *shownRecord[T] {
 	record := k.find(org, id)
 	if record == nil {
 		return nil
@@ -101,7 +101,7 @@ func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 
 // reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that
 // name a different record than the response did. It calls onMatchingKey for each key that names the same record.
-func (k *shownRecords[T]) reportLost(c *Check, scope func(*subject[T]) string, onMatchingKey func(*keyedResponse, *subject[T])) {
+func (k *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
 	for place, at := range k.index {
 		if record := k.slab.At(at); !record.found {
 			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(k.sourceOf(place.ID)), place.Org)
@@ -116,4 +116,6 @@ func (k *shownRecords[T]) reportLost(c *Check, scope func(*subject[T]) string, o
 }
 
 // partnerKeyScope returns the idempotency-key scope of the record's partner.
-func partnerKeyScope[T any](record *subject[T]) string { return actors.PartnerKeyScope(record.partner) }
+func partnerKeyScope[T any](record *shownRecord[T]) string {
+	return actors.PartnerKeyScope(record.partner)
+}

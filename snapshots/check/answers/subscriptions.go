@@ -49,7 +49,7 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
 
 // noteSubscription records what a response shows of a subscription; false if the response shows none.
 func (c *Check) noteSubscription(n uint32, l *responseLine, s object) bool {
-	record := c.answers.subscriptions.subject(c, n, l, s, contracts.Variant{})
+	record := c.answers.subscriptions.findOrAdd(c, n, l, s, contracts.Variant{})
 	if record == nil {
 		return false
 	}

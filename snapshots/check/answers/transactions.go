@@ -101,7 +101,7 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 	if status == "" {
 		return false
 	}
-	record := a.transactions.subject(c, n, l, s, contracts.Variant{})
+	record := a.transactions.findOrAdd(c, n, l, s, contracts.Variant{})
 	if record == nil {
 		return false
 	}

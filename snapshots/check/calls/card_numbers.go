@@ -47,7 +47,7 @@ func hasCard(text []byte) bool {
 		for end < len(text) && text[end] >= '0' && text[end] <= '9' {
 			end++
 		}
-		if n := end - at; n >= minCard && n <= maxCard && !isJoined(text, at-1) && !isJoined(text, end) && luhn(text[at:end]) {
+		if n := end - at; n >= minCard && n <= maxCard && !isJoined(text, at-1) && !isJoined(text, end) && passesLuhn(text[at:end]) {
 			return true
 		}
 		at = end
@@ -55,6 +55,8 @@ func hasCard(text []byte) bool {
 	return false
 }
 
+// isJoined tells whether the character at an index makes the digits beside it a part of a word, an identifier or
+// a token.
 func isJoined(text []byte, at int) bool {
 	if at < 0 || at >= len(text) {
 		return false
@@ -62,8 +64,8 @@ func isJoined(text []byte, at int) bool {
 	return bytes.IndexByte([]byte("-_.%"), text[at]) >= 0 || text[at]|0x20 >= 'a' && text[at]|0x20 <= 'z'
 }
 
-// luhn tells whether digits pass the check digit formula of ISO/IEC 7812-1, annex B.
-func luhn(digits []byte) bool {
+// passesLuhn tells whether digits pass the check digit formula of ISO/IEC 7812-1, annex B.
+func passesLuhn(digits []byte) bool {
 	sum := 0
 	for i, c := range digits {
 		d := int(c - '0')

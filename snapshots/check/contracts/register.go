@@ -40,8 +40,8 @@ type holderAction struct {
 	paidNobody bool // the distribution paid nobody
 }
 
-// forHolders are the actions that concern all holders.
-var forHolders = map[contract.Action]bool{
+// actionsForHolders are the actions that concern all holders.
+var actionsForHolders = map[contract.Action]bool{
 	contract.Activate: true, contract.Profit: true, contract.Redeem: true, contract.RedeemEarly: true, contract.Default: true,
 }
 
@@ -87,7 +87,7 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 	if r == nil {
 		return
 	}
-	if forHolders[l.LastAction] {
+	if actionsForHolders[l.LastAction] {
 		r.earlierActions[holderAction{l.LastAction, r.batches, l.paidNobody}] = struct{}{}
 	}
 	r.batches, r.effectiveDay, l.paidNobody = 0, 0, paysNobody(e)
@@ -100,7 +100,7 @@ func (c *Check) beginAction(l *Lifecycle, e *ledger.Event) {
 // nothing.
 func (c *Check) followBatch(l *Lifecycle, e *ledger.Event) string {
 	r := c.registerOf(e.Source.ID)
-	if r == nil || !forHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
+	if r == nil || !actionsForHolders[l.LastAction] || l.paidNobody || e.Entry == nil || e.From != e.To {
 		return "it is a batch, and no action for all holders is under way"
 	}
 	r.batches++
@@ -249,7 +249,7 @@ func (c *Check) checkBatches(r *scan.Record, p *contract.Record, fromEvents *reg
 	l := c.LifecycleOf(r.History)
 	progress, underWay := p.Progress()
 	want := int64(0)
-	if forHolders[l.LastAction] && !l.paidNobody {
+	if actionsForHolders[l.LastAction] && !l.paidNobody {
 		want = batchesOf(l.LastAction, holders)
 	}
 	switch {

@@ -80,6 +80,7 @@ func (h *Histories) weight(path ledger.Path, asset money.Asset) Fingerprint {
 	return Fingerprint(m.Sum64() % prime)
 }
 
+// residue returns an amount modulo prime.
 func residue(a money.Amount) Fingerprint {
 	if u, small := a.Uint64(); small {
 		return Fingerprint(u % prime)

@@ -40,8 +40,8 @@ func (c *Check) FollowEntry(h *scan.History, e *ledger.Event, closedHold scan.Ho
 	}
 }
 
-// followMoney records what a transaction's entry moves, which depends on the event, and checks
-// held ≥ captured ≥ returned on the provider's account.
+// followMoney records what a transaction's entry moves. It checks that no more is captured than was held, and no
+// more returned than was captured.
 func (c *Check) followMoney(h *scan.History, e *ledger.Event, fingerprint scan.Fingerprint, closedHold scan.Hold) {
 	histories := c.organization.Histories
 	amount, _ := scan.OnProvider(e.Entry.Postings)

@@ -69,9 +69,9 @@ func refundedFee(p *payment.Record, fee, refunded, settled *big.Int) *big.Int {
 	return part.Div(part, settled)
 }
 
-// crosses tells whether a transaction's entry passes through the exchange position. If the fee takes
+// usesExchange tells whether a transaction's entry passes through the exchange position. If the fee takes
 // the whole amount of a payment, nothing is converted.
-func crosses(p *payment.Record, merchant *big.Int) bool {
+func usesExchange(p *payment.Record, merchant *big.Int) bool {
 	return !p.Rate.IsZero() && (p.Type == payment.Payout && p.ReversalOf == (ledger.ID{}) || merchant.Sign() > 0)
 }
 
@@ -81,13 +81,13 @@ func chargeEntry(p *payment.Record, costs price) []scan.Line {
 	provider, partner := ledger.ProviderReceivable(p.Terminal), ledger.PartnerAvailable(p.Partner)
 	if p.Type == payment.Payout {
 		lines := []scan.Line{scan.Debit(partner, p.Asset, costs.AmountWithFee), scan.Credit(ledger.Fees, p.Asset, costs.Fee)}
-		if !crosses(p, costs.Merchant) {
+		if !usesExchange(p, costs.Merchant) {
 			return append(lines, scan.Credit(provider, p.Asset, costs.Dest))
 		}
 		return append(lines, scan.Credit(ledger.FXPosition, p.Asset, costs.Merchant),
 			scan.Debit(ledger.FXPosition, p.SettlementAsset, costs.Dest), scan.Credit(provider, p.SettlementAsset, costs.Dest))
 	}
-	return paymentEntry(p, costs, crosses(p, costs.Merchant))
+	return paymentEntry(p, costs, usesExchange(p, costs.Merchant))
 }
 
 // paymentEntry returns the lines that a payment books if costs is its price. If isConverted, the lines pass

@@ -152,7 +152,7 @@ func (c *Check) checkRefunds(r *scan.Record, p *payment.Record) {
 		switch {
 		case next.fault != "":
 			report("%s", next.fault)
-		case refund.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, crosses(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
+		case refund.Fingerprint != histories.ExpectedFingerprint(refundEntry(p, usesExchange(p, costs.Merchant), next.part.amount, next.part.fee, next.part.dest)):
 			report("returns its money in another way than it came")
 		}
 		switch refund.State {
@@ -206,7 +206,7 @@ func (t *refundSum) add(p *payment.Record, costs *price, settled *big.Int, refun
 	switch {
 	case next.fee.Cmp(refundedFee(p, costs.Fee, next.amount, settled)) != 0:
 		next.fault = "returns another part of its fee than its refunds make"
-	case crosses(p, costs.Merchant) && next.dest.Cmp(convert(p, partnerPart)) != 0:
+	case usesExchange(p, costs.Merchant) && next.dest.Cmp(convert(p, partnerPart)) != 0:
 		next.fault = "converts another part back than its refunds make"
 	}
 	return next

@@ -171,7 +171,7 @@ func (c *Check) CheckReturns() {
 // forbids.
 func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	h := r.History
-	needsTimer := unsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
+	needsTimer := isUnsettled(p) || p.Op != nil || p.SettledLate && p.Type == payment.Payment && len(p.Refunds) == 0
 	switch {
 	case p.Status == payment.New, p.Status == payment.Created && !p.Hosted:
 		c.Fault(r, "is stored with the status %q, which is never stored", p.Status)
@@ -190,8 +190,8 @@ func (c *Check) checkStatus(r *scan.Record, p *payment.Record) {
 	}
 }
 
-// unsettled tells whether a charge has not been settled or refused yet.
-func unsettled(p *payment.Record) bool {
+// isUnsettled tells whether a charge has not been settled or refused yet.
+func isUnsettled(p *payment.Record) bool {
 	return p.Status == payment.Created || p.Status == payment.Authorizing || p.Status == payment.ActionRequired || p.Status.AtProvider() || p.Status.Held()
 }
 
@@ -201,5 +201,5 @@ func holdsMoney(p *payment.Record) bool {
 	case p.Op != nil && p.Op.Kind == payment.OpRefund && !p.Op.Late, p.Status == payment.PaymentHeld:
 		return true
 	}
-	return p.Type == payment.Payout && unsettled(p) && p.Status != payment.Created
+	return p.Type == payment.Payout && isUnsettled(p) && p.Status != payment.Created
 }

@@ -26,7 +26,7 @@ func countsFor(p *payment.Record) (counts, settled bool) {
 	case payment.Charged, payment.Refunding, payment.Refunded, payment.Reversed:
 		return p.ReversalOf == ledger.ID{}, true
 	}
-	return unsettled(p) && p.Status != payment.Created, false
+	return isUnsettled(p) && p.Status != payment.Created, false
 }
 
 // checkVolumes checks the volumes in a transaction's record, and adds the transaction to their sums. The
