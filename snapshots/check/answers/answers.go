@@ -214,9 +214,9 @@ func (l *responseLine) succeeded(list bool) bool {
 
 // shownObjects returns the records that a response shows: those of a list, or one. ok is false if a list was
 // expected and the response has none.
-func (l *responseLine) shownObjects(list bool) (records []object, ok bool) {
+func (l *responseLine) shownObjects(list bool) (records []jsonObject, ok bool) {
 	if !list {
-		return []object{parseObject(l.data())}, true
+		return []jsonObject{parseObject(l.data())}, true
 	}
 	ok = json.Unmarshal(l.data(), &records) == nil
 	return records, ok

@@ -73,8 +73,8 @@ func (c *Check) readContract(n uint32, target contractPath, l *responseLine) boo
 	}
 	list := target.id == "" && l.Method == "GET"
 	records, ok := l.shownObjects(list)
-	for _, s := range records {
-		ok = c.noteContract(n, target, l, s, list) && ok
+	for _, object := range records {
+		ok = c.noteContract(n, target, l, object, list) && ok
 	}
 	if !ok {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no contract, or another one than was asked for", n)
@@ -84,19 +84,19 @@ func (c *Check) readContract(n uint32, target contractPath, l *responseLine) boo
 
 // noteContract records the contract that a response shows; false if the response shows no contract, or not the
 // one that the path names.
-func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, s object, listed bool) bool {
+func (c *Check) noteContract(n uint32, target contractPath, l *responseLine, object jsonObject, listed bool) bool {
 	a := &c.answers
-	at, hasTime := parseInstant(s.text("updated_at"))
-	if !hasTime || target.id != "" && s.text("id") != target.id {
+	at, hasTime := parseInstant(object.text("updated_at"))
+	if !hasTime || target.id != "" && object.text("id") != target.id {
 		return false
 	}
-	record := a.contracts.findOrAdd(c, n, l, s, target.variant)
+	record := a.contracts.findOrAdd(c, n, l, object, target.variant)
 	if record == nil {
 		return false
 	}
-	product, shown := target.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(s)}
+	product, shown := target.variant.Product, shownContract{line: n, listed: listed, changedAt: at, members: a.membersOf(object)}
 	if !listed {
-		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, s[contract.Sent.Name]))
+		shown.sentMetadata = a.hashOf(withoutServiceKeys(product, object[contract.Sent.Name]))
 		shown.sums = contracts.ShownTotals(c.OrganizationOf(l.org).Histories, product, l.data())
 	}
 	if l.Method == "POST" {
@@ -135,12 +135,12 @@ func withoutServiceKeys(p *contract.Product, metadata jsontext.Value) jsontext.V
 // CompareContract compares a stored contract with the responses about it.
 func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	org := r.Organization.ID
-	s := c.answers.contracts.markFound(c, org, p.ID, 0)
-	if s == nil {
+	record := c.answers.contracts.markFound(c, org, p.ID, 0)
+	if record == nil {
 		return
 	}
-	if s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was shown with another product or reading than it has", s.line, p.ID)
+	if record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was shown with another product or reading than it has", record.line, p.ID)
 		return
 	}
 	current, err := c.asShown(org, p, r.Stamp.Started, r.Stamp.Updated)
@@ -149,11 +149,11 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 	}
 	pastEvents, err := contracts.PastEvents(c.Scan, r)
 	if err != nil {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", s.line, p.ID, err)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the events of contract %v can't be read: %v", record.line, p.ID, err)
 	}
 	sentMetadata := c.answers.hashOf(withoutServiceKeys(p.Product, contract.Sent.Get(p.Values)))
-	for i := range s.shown {
-		response := &s.shown[i]
+	for i := range record.shown {
+		response := &record.shown[i]
 		report := func(text string) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered %s", response.line, p.ID, text)
 		}
@@ -176,11 +176,11 @@ func (c *Check) CompareContract(r *scan.Record, p *contract.Record) {
 		if names := c.contractDiffers(org, &past, &r.Stamp, response, excluded); names != nil {
 			report("with another " + joinNames(names) + " than it had")
 		}
-		if k := slices.IndexFunc(s.shown[:i], func(earlier shownContract) bool {
+		if k := slices.IndexFunc(record.shown[:i], func(earlier shownContract) bool {
 			return earlier.changedAt == response.changedAt && earlier.listed == response.listed
 		}); k >= 0 {
-			if names := c.answers.differing(s.shown[k].members, response.members, contracts.NotStored); names != nil {
-				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joinNames(names), s.shown[k].line))
+			if names := c.answers.differing(record.shown[k].members, response.members, contracts.NotStored); names != nil {
+				report(fmt.Sprintf("with another %s than line %d showed of the same instant", joinNames(names), record.shown[k].line))
 			}
 		}
 	}
@@ -202,30 +202,30 @@ func (c *Check) contractDiffers(org ledger.ID, p *contract.Record, stamp *postin
 
 // compareReply compares a response about a contract with the cached reply to the same request. The cached reply
 // has all columns as they were then.
-func (c *Check) compareReply(k *keyedResponse, s *shownRecord[shownContract]) {
-	response := &s.shown[slices.IndexFunc(s.shown, func(shown shownContract) bool { return shown.line == k.line })] // a line with a key shows one contract
-	reply := contractactor.ReplyID(k.org, actors.UserKeyScope+"/"+k.key)
-	replyRecord, found, err := c.View.Record(k.org, ledger.Source{Kind: ledger.Reply, ID: reply})
+func (c *Check) compareReply(keyed *keyedResponse, record *shownRecord[shownContract]) {
+	response := &record.shown[slices.IndexFunc(record.shown, func(shown shownContract) bool { return shown.line == keyed.line })] // a line with a key shows one contract
+	reply := contractactor.ReplyID(keyed.org, actors.UserKeyScope+"/"+keyed.key)
+	replyRecord, found, err := c.View.Record(keyed.org, ledger.Source{Kind: ledger.Reply, ID: reply})
 	if err != nil || !found || !actors.ContractReply.Has(replyRecord.Payload) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the cached reply to the request for contract %v is missing", k.line, k.source.ID)
+		c.Report.Breach(findings.RuleAnswers, "line %d: the cached reply to the request for contract %v is missing", keyed.line, keyed.source.ID)
 		return
 	}
-	stored, found, err := c.View.Record(k.org, k.source)
+	stored, found, err := c.View.Record(keyed.org, keyed.source)
 	if c.Keyring == nil || !found || err != nil {
 		return // a lost contract is reported once
 	}
-	id, payload, err := contractactor.OpenReply(c.Keyring, k.org, reply, replyRecord.Payload)
-	if err != nil || id != k.source.ID {
+	id, payload, err := contractactor.OpenReply(c.Keyring, keyed.org, reply, replyRecord.Payload)
+	if err != nil || id != keyed.source.ID {
 		return // rule 3 reports the reply
 	}
 	p, err := contract.ReadRecord(id, payload)
-	if err != nil || s.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
+	if err != nil || record.variant != (contracts.Variant{Product: p.Product, Reading: p.Reading}) {
 		return // rule 3 reports the reply
 	}
-	if p, err = c.asShown(k.org, p, stored.Stamp.Started, response.changedAt); err != nil {
+	if p, err = c.asShown(keyed.org, p, stored.Stamp.Started, response.changedAt); err != nil {
 		return // rule 3 reports the register
 	}
-	if names := c.contractDiffers(k.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
+	if names := c.contractDiffers(keyed.org, p, &stored.Stamp, response, contracts.NotStored); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: contract %v was answered with another %s than its cached reply has", response.line, id, joinNames(names))
 	}
 }

@@ -59,11 +59,11 @@ func parseDirectoryPath(path string) (kind ledger.Kind, id string, ok bool) {
 // readDirectoryRecord reads the response to a request about the record with the id, or, if the id is empty, to
 // the creation of a record.
 func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *responseLine) bool {
-	s := parseObject(decodeEmbedded(l.Response))
-	if data := parseObject(s["data"]); data != nil {
-		s = data
+	object := parseObject(decodeEmbedded(l.Response))
+	if data := parseObject(object["data"]); data != nil {
+		object = data
 	}
-	name := strings.Trim(string(s["id"]), `"`)
+	name := strings.Trim(string(object["id"]), `"`)
 	if id != "" && name == "" && l.Method == "DELETE" {
 		name = id
 	}
@@ -78,9 +78,9 @@ func (c *Check) readDirectoryRecord(n uint32, kind ledger.Kind, id string, l *re
 	shown := shownDirectoryRecord{line: n, source: directory.RecordName{Kind: kind, Org: org, Name: name}, created: id == ""}
 	for _, column := range ledgerdirectory.Types[kind].Shown() {
 		hash := uint32(0)
-		if value, has := s[column.Name]; has && !column.Secret {
+		if value, has := object[column.Name]; has && !column.Secret {
 			if column.Name == apiKeyMember {
-				sum := sha256.Sum256([]byte(s.text(apiKeyMember)))
+				sum := sha256.Sum256([]byte(object.text(apiKeyMember)))
 				value = quoteJSON(hex.EncodeToString(sum[:]))
 			}
 			hash = a.hashOf(value) | 1

@@ -14,8 +14,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-// object is a JSON object in a response.
-type object map[string]jsontext.Value
+// jsonObject is a JSON object in a response.
+type jsonObject map[string]jsontext.Value
 
 // members are an object's members in a short form, because the file may name very many records. Most
 // responses about records of one kind have members with the same names.
@@ -25,8 +25,8 @@ type members struct {
 }
 
 // membersOf returns an object's members.
-func (a *acknowledgements) membersOf(s object) members {
-	names := slices.Sorted(maps.Keys(s))
+func (a *acknowledgements) membersOf(object jsonObject) members {
+	names := slices.Sorted(maps.Keys(object))
 	key := fmt.Sprintf("%q", names)
 	at, known := a.memberListIndex[key]
 	if !known {
@@ -35,7 +35,7 @@ func (a *acknowledgements) membersOf(s object) members {
 	}
 	m := members{at, make([]uint32, len(names))}
 	for i, name := range names {
-		m.hashes[i] = a.hashOf(s[name])
+		m.hashes[i] = a.hashOf(object[name])
 	}
 	return m
 }
@@ -81,18 +81,18 @@ func (a *acknowledgements) hashIn(m members, name string) (hash uint32, found bo
 }
 
 // parseObject parses a JSON object; nil if the value is not one.
-func parseObject(value []byte) object {
-	var s object
-	if json.Unmarshal(value, &s) != nil {
+func parseObject(value []byte) jsonObject {
+	var object jsonObject
+	if json.Unmarshal(value, &object) != nil {
 		return nil
 	}
-	return s
+	return object
 }
 
 // text returns a field that is a string; empty for any other kind of value.
-func (s object) text(name string) string {
+func (object jsonObject) text(name string) string {
 	var text string
-	if v := s[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
+	if v := object[name]; v.Kind() != '"' || json.Unmarshal(v, &text) != nil {
 		return ""
 	}
 	return text

@@ -24,13 +24,13 @@ type shownRate struct {
 
 // readRate reads the response to a request that set a rate.
 func (c *Check) readRate(n uint32, l *responseLine) {
-	s := parseObject(l.data())
-	id, err := uuid.Parse(s.text("id"))
+	object := parseObject(l.data())
+	id, err := uuid.Parse(object.text("id"))
 	if err != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no rate", n)
 		return
 	}
-	c.answers.rates = append(c.answers.rates, shownRate{n, l.org, id, c.answers.membersOf(s)})
+	c.answers.rates = append(c.answers.rates, shownRate{n, l.org, id, c.answers.membersOf(object)})
 }
 
 // checkRates compares the responses with the rates after each of their events.

@@ -33,40 +33,40 @@ func newShownRecords[T any](kind ledger.Kind) shownRecords[T] {
 }
 
 // sourceOf returns the source of the record with the id.
-func (k *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
-	return ledger.Source{Kind: k.kind, ID: id}
+func (r *shownRecords[T]) sourceOf(id ledger.ID) ledger.Source {
+	return ledger.Source{Kind: r.kind, ID: id}
 }
 
 // find returns what responses show of a record; nil if no response shows the record.
-func (k *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
-	at, known := k.index[scan.Place{Org: org, ID: id}]
+func (r *shownRecords[T]) find(org, id ledger.ID) *shownRecord[T] {
+	at, known := r.index[scan.Place{Org: org, ID: id}]
 	if !known {
 		return nil
 	}
-	return k.slab.At(at)
+	return r.slab.At(at)
 }
 
-// findOrAdd finds or adds the record whose id is in s, a JSON object of a response. The caller
-// adds what the response shows. It returns nil if s has no id.
-func (k *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, s object, variant contracts.Variant) *shownRecord[T] {
-	id, err := uuid.Parse(s.text("id"))
+// findOrAdd finds or adds the record with the id in object, which is a JSON object of a response. The caller
+// adds what the response shows. It returns nil if the object has no id.
+func (r *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, object jsonObject, variant contracts.Variant) *shownRecord[T] {
+	id, err := uuid.Parse(object.text("id"))
 	if err != nil {
 		return nil
 	}
-	record := k.find(l.org, id)
+	record := r.find(l.org, id)
 	if record == nil {
-		at := k.slab.Add(shownRecord[T]{line: n, partner: l.PartnerID, variant: variant})
-		k.index[scan.Place{Org: l.org, ID: id}] = at
-		record = k.slab.At(at)
+		at := r.slab.Add(shownRecord[T]{line: n, partner: l.PartnerID, variant: variant})
+		r.index[scan.Place{Org: l.org, ID: id}] = at
+		record = r.slab.At(at)
 	}
 	if record.partner == 0 {
 		record.partner = l.PartnerID
 	}
 	if record.variant != variant || l.PartnerID != 0 && l.PartnerID != record.partner {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", n, scan.Named(k.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s has another address or partner than in line %d", n, scan.Named(r.sourceOf(id)), record.line)
 	}
 	if l.IdempotencyKey != "" && l.Method != "GET" && !l.hasTxID {
-		k.keyedResponses = append(k.keyedResponses, keyedResponse{n, l.org, l.IdempotencyKey, k.sourceOf(id)})
+		r.keyedResponses = append(r.keyedResponses, keyedResponse{n, l.org, l.IdempotencyKey, r.sourceOf(id)})
 	}
 	return record
 }
@@ -74,26 +74,26 @@ func (k *shownRecords[T]) findOrAdd(c *Check, n uint32, l *responseLine, s objec
 // noteUnknown checks a response that says that a record is unknown; false if no earlier line has shown the
 // record. The response is wrong if an earlier line showed the record at the same address, unless the lines
 // name two different partners.
-func (k *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text string, variant contracts.Variant) bool {
+func (r *shownRecords[T]) noteUnknown(c *Check, n uint32, l *responseLine, text string, variant contracts.Variant) bool {
 	id, err := uuid.Parse(text)
-	record := k.find(l.org, id)
+	record := r.find(l.org, id)
 	if err != nil || record == nil {
 		return false
 	}
 	if record.variant == variant && (l.PartnerID == record.partner || l.PartnerID == 0 || record.partner == 0) {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", n, scan.Named(k.sourceOf(id)), record.line)
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s is answered as unknown, and line %d showed it", n, scan.Named(r.sourceOf(id)), record.line)
 	}
 	return true
 }
 
 // markFound marks a stored record as found and returns what responses show of it; nil if no response does.
-func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *shownRecord[T] {
-	record := k.find(org, id)
+func (r *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) *shownRecord[T] {
+	record := r.find(org, id)
 	if record == nil {
 		return nil
 	}
 	if record.found = true; partner != 0 && record.partner != 0 && record.partner != partner {
-		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.Named(k.sourceOf(id)))
+		c.Report.Breach(findings.RuleAnswers, "line %d: %s was shown to another partner than its own", record.line, scan.Named(r.sourceOf(id)))
 	}
 	record.partner = partner
 	return record
@@ -101,15 +101,15 @@ func (k *shownRecords[T]) markFound(c *Check, org, id ledger.ID, partner int64) 
 
 // reportLost reports the records that responses showed and that the store lacks, and the idempotency keys that
 // name a different record than the response did. It calls onMatchingKey for each key that names the same record.
-func (k *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
-	for place, at := range k.index {
-		if record := k.slab.At(at); !record.found {
-			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(k.sourceOf(place.ID)), place.Org)
+func (r *shownRecords[T]) reportLost(c *Check, scope func(*shownRecord[T]) string, onMatchingKey func(*keyedResponse, *shownRecord[T])) {
+	for place, at := range r.index {
+		if record := r.slab.At(at); !record.found {
+			c.Report.Breach(findings.RuleAnswers, "line %d: %s of organization %v is lost", record.line, scan.Named(r.sourceOf(place.ID)), place.Org)
 		}
 	}
-	for i := range k.keyedResponses {
-		response := &k.keyedResponses[i]
-		if record := k.find(response.org, response.source.ID); record.found && c.checkKey(response, scope(record)) && onMatchingKey != nil {
+	for i := range r.keyedResponses {
+		response := &r.keyedResponses[i]
+		if record := r.find(response.org, response.source.ID); record.found && c.checkKey(response, scope(record)) && onMatchingKey != nil {
 			onMatchingKey(response, record)
 		}
 	}

@@ -46,11 +46,11 @@ func (c *Check) readCreate(n uint32, l *responseLine) {
 	txid := params.text("txid")
 	l.hasTxID = txid != ""
 	if *l.Status == 201 {
-		s := parseObject(decodeEmbedded(l.Response))
-		if !c.noteTransaction(n, l, s) {
+		object := parseObject(decodeEmbedded(l.Response))
+		if !c.noteTransaction(n, l, object) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response names no transaction", n)
 		}
-		if l.hasTxID && s.text("txid") != txid {
+		if l.hasTxID && object.text("txid") != txid {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response shows another txid than was asked for", n)
 		}
 	}
@@ -146,10 +146,10 @@ func (c *Check) checkKeys() {
 
 // checkKey tells whether an idempotency key names the same record as the response to its request, and reports
 // the key if it does not.
-func (c *Check) checkKey(k *keyedResponse, scope string) bool {
-	record, found := c.claimedBy(k.line, k.org, scope, k.key)
-	if !found || record.ID != k.source.ID {
-		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", k.line, scan.Named(k.source))
+func (c *Check) checkKey(keyed *keyedResponse, scope string) bool {
+	record, found := c.claimedBy(keyed.line, keyed.org, scope, keyed.key)
+	if !found || record.ID != keyed.source.ID {
+		c.Report.Breach(findings.RuleAnswers, "line %d: the idempotency key of the request for %s does not name it any more", keyed.line, scan.Named(keyed.source))
 		return false
 	}
 	return true

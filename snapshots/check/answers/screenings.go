@@ -22,8 +22,8 @@ func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 	if l.Method != "GET" || *l.Status != 200 {
 		return false
 	}
-	s := parseObject(l.data())
-	id, err := uuid.Parse(s.text("screening_id"))
+	object := parseObject(l.data())
+	id, err := uuid.Parse(object.text("screening_id"))
 	if err != nil || rest != "" && rest != id.String() {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no screening, or another one than was asked for", n)
 		return true
@@ -35,7 +35,7 @@ func (c *Check) readScreening(n uint32, rest string, l *responseLine) bool {
 	}
 	a := &c.answers
 	form := a.formOf(func(e *schema.Encoder) { jsonform.AppendScreening(e, &screening.Screening, rest != "") })
-	if names := a.differing(form, a.membersOf(s), nil); names != nil {
+	if names := a.differing(form, a.membersOf(object), nil); names != nil {
 		c.Report.Breach(findings.RuleAnswers, "line %d: screening %v is stored with another %s", n, id, joinNames(names))
 	}
 	if l.IdempotencyKey != "" && rest == "" {

@@ -38,8 +38,8 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
 		return false
 	}
 	records, ok := l.shownObjects(id == "" && l.Method == "GET")
-	for _, s := range records {
-		ok = (id == "" || s.text("id") == id) && c.noteSubscription(n, l, s) && ok
+	for _, object := range records {
+		ok = (id == "" || object.text("id") == id) && c.noteSubscription(n, l, object) && ok
 	}
 	if !ok {
 		c.Report.Breach(findings.RuleAnswers, "line %d: the response shows no subscription, or another one than was asked for", n)
@@ -48,16 +48,16 @@ func (c *Check) readSubscriptions(n uint32, rest string, l *responseLine) bool {
 }
 
 // noteSubscription records what a response shows of a subscription; false if the response shows none.
-func (c *Check) noteSubscription(n uint32, l *responseLine, s object) bool {
-	record := c.answers.subscriptions.findOrAdd(c, n, l, s, contracts.Variant{})
+func (c *Check) noteSubscription(n uint32, l *responseLine, object jsonObject) bool {
+	record := c.answers.subscriptions.findOrAdd(c, n, l, object, contracts.Variant{})
 	if record == nil {
 		return false
 	}
-	lastTransaction, err := uuid.Parse(s.text("last_transaction_id"))
+	lastTransaction, err := uuid.Parse(object.text("last_transaction_id"))
 	if err != nil {
 		lastTransaction = ledger.ID{} // no id, so the text names none of the subscription's transactions
 	}
-	record.shown = append(record.shown, shownSubscription{n, lastTransaction, c.answers.membersOf(s)})
+	record.shown = append(record.shown, shownSubscription{n, lastTransaction, c.answers.membersOf(object)})
 	return true
 }
 

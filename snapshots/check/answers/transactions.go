@@ -53,8 +53,8 @@ func (c *Check) readTransactions(n uint32, rest string, l *responseLine) (known 
 		return true
 	case l.Method == "GET" && *l.Status == 200:
 		list, _ := l.shownObjects(true)
-		for _, s := range list {
-			known = c.noteTransaction(n, l, s) || known
+		for _, object := range list {
+			known = c.noteTransaction(n, l, object) || known
 		}
 	}
 	return known
@@ -75,12 +75,12 @@ func (c *Check) readTransaction(n uint32, rest string, l *responseLine) bool {
 	case 404:
 		return endsWithID && c.answers.transactions.noteUnknown(c, n, l, rest, contracts.Variant{})
 	case 200, 201:
-		s := parseObject(decodeEmbedded(l.Response))
-		known := c.noteTransaction(n, l, s)
-		if endsWithID && s.text("id") != id.String() && (known || !isUpdate) {
+		object := parseObject(decodeEmbedded(l.Response))
+		known := c.noteTransaction(n, l, object)
+		if endsWithID && object.text("id") != id.String() && (known || !isUpdate) {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response does not show transaction %v", n, id)
 		}
-		if known && l.asksForRefund() && s.text("refund_id") == "" {
+		if known && l.asksForRefund() && object.text("refund_id") == "" {
 			c.Report.Breach(findings.RuleAnswers, "line %d: the response to a refund of transaction %v names none", n, id)
 		}
 		return known || endsWithID && !isUpdate
@@ -96,21 +96,21 @@ func (l *responseLine) asksForRefund() bool {
 
 // noteTransaction records what a response shows of a transaction, unless an earlier response showed the
 // same; false if the response shows no transaction.
-func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
-	a, status := &c.answers, s.text("status")
+func (c *Check) noteTransaction(n uint32, l *responseLine, object jsonObject) bool {
+	a, status := &c.answers, object.text("status")
 	if status == "" {
 		return false
 	}
-	record := a.transactions.findOrAdd(c, n, l, s, contracts.Variant{})
+	record := a.transactions.findOrAdd(c, n, l, object, contracts.Variant{})
 	if record == nil {
 		return false
 	}
 	path, _, _ := strings.Cut(l.Path, "?")
 	shown := shownTransaction{
 		line: n, status: a.states.Code(status), created: l.Method == "POST" && path == transactionsPath,
-		lang: parseObject(s["merchant_meta"]).text(jsonform.MetaLang),
+		lang: parseObject(object["merchant_meta"]).text(jsonform.MetaLang),
 	}
-	shown.refunds, shown.members = a.readRefunds(s), a.membersOf(s)
+	shown.refunds, shown.members = a.readRefunds(object), a.membersOf(object)
 	if !slices.ContainsFunc(record.shown, func(earlier shownTransaction) bool {
 		return earlier.status == shown.status && earlier.created == shown.created && earlier.lang == shown.lang &&
 			earlier.members.equal(shown.members) && slices.Equal(earlier.refunds, shown.refunds)
@@ -122,9 +122,9 @@ func (c *Check) noteTransaction(n uint32, l *responseLine, s object) bool {
 
 // readRefunds removes the refunds from a response and returns them. They are compared one by one,
 // because a record drops failed refunds to make room.
-func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
+func (a *acknowledgements) readRefunds(object jsonObject) (refunds []shownRefund) {
 	var list []jsontext.Value
-	if json.Unmarshal(s["refunds"], &list) != nil {
+	if json.Unmarshal(object["refunds"], &list) != nil {
 		return nil
 	}
 	for _, value := range list {
@@ -135,7 +135,7 @@ func (a *acknowledgements) readRefunds(s object) (refunds []shownRefund) {
 		}
 		refunds = append(refunds, shownRefund{id, a.states.Code(refund.text("status")), a.hashOf(value)})
 	}
-	delete(s, "refunds")
+	delete(object, "refunds")
 	return refunds
 }
 
@@ -199,9 +199,9 @@ func (a *acknowledgements) transactionDiffers(past *transactions.Past, shown *sh
 	}
 	excluded := past.NotStored()
 	for i, form := range forms {
-		s := parseObject(form)
-		refunds := a.readRefunds(s)
-		differing := a.differing(a.membersOf(s), shown.members, excluded)
+		object := parseObject(form)
+		refunds := a.readRefunds(object)
+		differing := a.differing(a.membersOf(object), shown.members, excluded)
 		if !slices.EqualFunc(refunds, shown.refunds, func(stored, shown shownRefund) bool {
 			return stored == shown || stored.id == shown.id && past.IsDropped(shown.id) && a.states.Names[shown.status] != payment.RefundSucceeded.String()
 		}) {
