@@ -134,8 +134,8 @@ func splitScenario(name, wantText string, fn func(*scenarios)) fault {
 	return f
 }
 
-// splitOff adds a posting of the amount owed, on the side, to the account of what partner 1 owes. It changes
-// the posting on the partner's available account so that the entry still balances.
+// splitOff adds a posting to an entry, with the amount owed and on the given side, on the account of what partner 1
+// owes. It changes the posting on the partner's available account so that the entry still balances.
 func splitOff(entry *ledger.Entry, owed uint64, side ledger.Side) {
 	for i := range entry.Postings {
 		p := &entry.Postings[i]

@@ -119,8 +119,8 @@ func (c *orgCheck) checkDirectoryRecord(r *scan.Record) {
 	c.answers.CompareDirectoryRecord(r, c.directory.CheckRecord(r, record), record)
 }
 
-// timers are the timers that must be stored according to the records. Without its timer a payment stays
-// open forever.
+// timers are the timers that must be stored according to the records. A missing timer is a fault, because a
+// payment without its timer would stay open forever.
 type timers struct{ required map[timer]bool }
 
 type timer struct {

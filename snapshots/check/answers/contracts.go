@@ -20,11 +20,11 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 1, contracts, in the secular and the religious family of paths. The contract entered the
-// shown status at the shown instant, by the requested action; and the shown sums are those that
-// its entries had moved by then. If no event has followed, its JSON form is equal to the response.
-// Otherwise the members that an event may set are not compared, unless the request has a cached
-// reply: then the JSON form of the reply is equal to the response.
+// Rule 1, contracts, in the secular and the religious family of paths. The contract entered the shown status at
+// the shown instant, by the requested action; and the shown sums are those that its entries had moved by then. If
+// no event has followed, the contract's JSON form is equal to the response. Otherwise the members that an event
+// may set are not compared, unless the request has a cached reply: then the JSON form of the reply is equal to the
+// response.
 
 // contractPath is a parsed path, which names a contract or the contracts of a product.
 type contractPath struct {

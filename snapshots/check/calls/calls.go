@@ -40,8 +40,8 @@ type call struct {
 	Refunded  money.Amount `json:"refunded"`
 }
 
-// callNamesInLog maps names in the log to operations. A challenge is missing, because the payer
-// answers it, without a provider call of the service.
+// callNamesInLog maps names in the log to operations. It has no challenge, because the payer answers a challenge
+// and the service makes no call for it.
 var callNamesInLog = map[string]scan.Operation{
 	payment.Payment.String(): scan.CallCharge,
 	payment.Payout.String():  scan.CallCharge,
@@ -89,7 +89,7 @@ func Check(s *scan.Scan, data string) error {
 	})
 }
 
-// readCalls adds every call to its transaction's history. The last line may be cut short: the
+// readCalls adds every call to its transaction's history. It ignores a last line that is cut short, because the
 // simulator never answered that call.
 func (c *checker) readCalls(path string) error {
 	f, err := os.Open(path)

@@ -72,7 +72,7 @@ func addVariant(v Variant) {
 	if v.Reading.ReviewFirst {
 		reviewFirst |= bit
 	}
-	prefixes[v.Product.Variants[v.Reading].Prefix] = true
+	counterSuffixes[v.Product.Variants[v.Reading].Prefix] = true
 	machine := v.Product.Machine(v.Reading)
 	for _, from := range machine.States() {
 		emptyStatuses[variantStatus{v.Product, v.Reading, from}] = v.Product.HoldsNothing(v.Reading, from)

@@ -75,9 +75,9 @@ func (c *Check) CheckNumbers() {
 	}
 }
 
-// prefixes has what may follow the slash in the name of a counter of contracts: the prefixes of contract
+// counterSuffixes has what may follow the slash in the name of a counter of contracts: the prefixes of contract
 // numbers, which contracts.go adds, and the name of the counter of work under way.
-var prefixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
+var counterSuffixes = map[string]bool{strings.TrimPrefix(ledger.UnderWayKey, "contracts/"): true}
 
 // counterKey is the key by which maps in memory have a counter.
 func counterKey(name, window string) string { return name + "\x00" + window }
@@ -86,7 +86,7 @@ func counterKey(name, window string) string { return name + "\x00" + window }
 // another kind.
 func (c *Check) CheckCounter(name, window string, row []byte) bool {
 	kind, prefix, _ := strings.Cut(name, "/")
-	if !prefixes[prefix] || kind != "number" && kind != "contracts" {
+	if !counterSuffixes[prefix] || kind != "number" && kind != "contracts" {
 		return false
 	}
 	c.Report.Count(findings.RuleClaims, 1)

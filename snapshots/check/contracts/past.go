@@ -53,9 +53,9 @@ var NotStored = func() (names []string) {
 	return names
 }()
 
-// NotStoredBefore returns the members of a contract whose values a later event may have changed, and the
-// members in NotStored. A later event may change members that no creation sets, reviews, and metadata,
-// to which the service adds keys.
+// NotStoredBefore returns the members of a contract whose values a later event may have changed, and the members
+// in NotStored. A later event may change three kinds of members: those that no creation sets, reviews, and the
+// metadata, because the service adds keys to it.
 func NotStoredBefore(p *contract.Product) []string {
 	names := slices.Clone(NotStored)
 	for _, c := range p.SetAgain {

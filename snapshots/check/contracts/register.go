@@ -143,9 +143,9 @@ func paysNobody(e *ledger.Event) bool {
 	return true
 }
 
-// subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the
-// last day of a month is dated one day later if the month was closed in between, so both days give the
-// same hash.
+// subscriptionHash returns the hash of a subscription and its number. The entry of a subscription on the last day
+// of a month is dated one day later if the month is closed before the entry is booked, so both days give the same
+// hash.
 func subscriptionHash(h *scan.Histories, number int64, account string, price *big.Int, day ledger.Date) uint64 {
 	if (day + 1).Time().Day() == 1 {
 		day++

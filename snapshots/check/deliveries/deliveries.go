@@ -93,8 +93,8 @@ func (d *deliveryReader) fault(id notifier.ID, text string) {
 	d.breach("delivery %v (%v) %s", notifier.EventID(d.organization.ID, id), id.Channel, text)
 }
 
-// summariesKey is the key of a row in the platform's organization: the last day for which
-// operators got a summary.
+// summariesKey is the key of a row in the platform's organization, which has the last day for which operators got
+// a summary.
 var summariesKey = []byte("summaries")
 
 // readRow reads one key-value row. It skips marks and deliveries, which are read along with the notices.

@@ -38,8 +38,8 @@ func wasIn(r *scan.Record, status payment.Status) bool {
 	return r.Organization.Histories.StatesOf(ledger.Transaction).WasIn(r.History, string(status))
 }
 
-// checkSettings compares a transaction's terms with the settings of its terminal and with
-// the rate, unless they may have changed since the transaction was decided.
+// checkSettings compares a transaction's terms with the settings of its terminal and with the rate, unless the
+// settings or the rate may have changed since the transaction was decided.
 func (c *Check) checkSettings(r *scan.Record, p *payment.Record) {
 	t := c.settingsFor(r, p.Terminal)
 	if t == nil {
