@@ -74,10 +74,10 @@ func TestBackupWithMissingOrRepeatedBytesIsNotRestored(t *testing.T) {
 		"zeros at the end": func(b []byte) []byte { return append(b[:len(b)-36], make([]byte, 36)...) },
 		"a manifest twice": func(b []byte) []byte { return append(b, b[len(b)/2:]...) },
 	} {
-		for index := range chain {
+		for index, altered := range []string{"the full backup", "the increment"} {
 			dir := t.TempDir()
 			alterBackup(t, dir, chain, index, change)
-			t.Run(name, func(t *testing.T) {
+			t.Run(altered+": "+name, func(t *testing.T) {
 				wantRefused(t, filepath.Join(dir, filepath.Base(increment.Path)), keys, "the backup is damaged")
 			})
 		}
