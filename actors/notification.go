@@ -31,7 +31,7 @@ type Addresses interface {
 	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
 	// environment. If neither that terminal nor the partner has an address, it returns false, and no
 	// merchant is notified.
-	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
+	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, hasAddress bool)
 	// Address returns a destination's current address; false if it has none.
 	Address(org, to ledger.ID) (Address, bool)
 }

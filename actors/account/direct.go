@@ -31,7 +31,7 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 			continue
 		}
 		t := p.windows[l.ID]
-		if !t.knows(l) || t.within(subject, at)+near >= l.MaxCount {
+		if !t.knows(l) || t.within(subject, at)+nearLimit >= l.MaxCount {
 			return false
 		}
 		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, t, subject})

@@ -179,12 +179,12 @@ func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.C
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
 			return false, nil
 		}
-		whole, err := balances.HasParts(view, org, c)
-		if whole && err == nil {
+		complete, err := balances.HasParts(view, org, c)
+		if complete && err == nil {
 			last = *c
 			last.Parts = nil
 		}
-		return whole, err
+		return complete, err
 	})
 	if err != nil {
 		return last, err
@@ -197,9 +197,9 @@ func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.C
 	if err == nil && len(removals) > 0 {
 		m.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", len(removals))
 	}
-	for some := range slices.Chunk(removals, maxRemoved) {
+	for rows := range slices.Chunk(removals, maxRemoved) {
 		if err == nil {
-			err = m.submit(some...)
+			err = m.submit(rows...)
 		}
 	}
 	return last, err

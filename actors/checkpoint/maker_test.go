@@ -182,24 +182,24 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f.makeDue()
 	want := f.rows(first)
 	keys := slices.Sorted(maps.Keys(want))
-	made := headKeys(want)
-	if len(made) != 7 || len(keys) != 14 {
-		t.Fatalf("%d checkpoints in %d rows", len(made), len(keys))
+	heads := headKeys(want)
+	if len(heads) != 7 || len(keys) != 14 {
+		t.Fatalf("%d checkpoints in %d rows", len(heads), len(keys))
 	}
-	parts := keys[len(made):]
-	for name, spoil := range map[string][]posting.KV{
+	parts := keys[len(heads):]
+	for name, damage := range map[string][]posting.KV{
 		"all of them":                 deletionsOf(keys...),
-		"the first head":              deletionsOf(made[0]),
-		"a head in the middle":        deletionsOf(made[3]),
-		"the last head":               deletionsOf(made[6]),
+		"the first head":              deletionsOf(heads[0]),
+		"a head in the middle":        deletionsOf(heads[3]),
+		"the last head":               deletionsOf(heads[6]),
 		"a part in the middle":        deletionsOf(parts[3]),
 		"the last part":               deletionsOf(parts[6]),
-		"all heads":                   deletionsOf(made...),
+		"all heads":                   deletionsOf(heads...),
 		"all parts":                   deletionsOf(parts...),
-		"a head that cannot be read":  {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
+		"a head that cannot be read":  {{Org: first, Key: []byte(heads[4]), Value: []byte("?")}},
 		"a part without a checkpoint": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
-		f.submit(&posting.Change{KVs: spoil})
+		f.submit(&posting.Change{KVs: damage})
 		if maps.Equal(f.rows(first), want) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
@@ -225,22 +225,22 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f.makeDue()
 	rows := f.rows(first)
 	keys := slices.Sorted(maps.Keys(rows))
-	last := keys[len(keys)-1]
-	wrong := strings.Replace(rows[last], "bank", "bang", 1)
+	lastKey := keys[len(keys)-1]
+	wrongRow := strings.Replace(rows[lastKey], "bank", "bang", 1)
 	for _, restart := range []bool{false, true} {
-		f.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
+		f.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(lastKey), Value: []byte(wrongRow)}}})
 		if restart {
 			f.restart()
 		}
 		f.bookDays(first, 1, 4)
 		f.makeDue()
-		if f.rows(first)[last] != rows[last] {
+		if f.rows(first)[lastKey] != rows[lastKey] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
 		}
 		rows = f.rows(first)
 		keys = slices.Sorted(maps.Keys(rows))
-		last = keys[len(keys)-1]
-		wrong = strings.Replace(rows[last], "bank", "bang", 1)
+		lastKey = keys[len(keys)-1]
+		wrongRow = strings.Replace(rows[lastKey], "bank", "bang", 1)
 	}
 	if got := len(headKeys(rows)); got != 5 {
 		t.Errorf("there are %d", got)
@@ -308,7 +308,7 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 // addManyRows returns the rows that replace the first of the given checkpoints by one with as many further
 // accounts as its head has room for. The new head still states the old number of accounts, because with a
 // large number the next checkpoint would be due later.
-func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
+func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV) {
 	t.Helper()
 	key := []byte(headKeys(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -316,7 +316,7 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 		t.Fatal(err)
 	}
 	firstPart := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
-	write := func(w *store.CheckpointWriter, maxMore int, keep func(part []byte)) (more int) {
+	write := func(w *store.CheckpointWriter, maxMore int, onPart func(part []byte)) (more int) {
 		err := store.DecodeCheckpointPart(firstPart, func(key []byte, totals *ledger.Totals) (bool, error) {
 			w.Add(key, totals)
 			return true, nil
@@ -327,24 +327,24 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 		for ; more < maxMore && !w.Full(); more++ {
 			path := longPath(fmt.Sprintf("Q:%06d", more))
 			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
-				keep(part)
+				onPart(part)
 			}
 		}
 		return more
 	}
-	const beyond = 200_000
-	maxMore := write(new(store.CheckpointWriter), beyond, func([]byte) {}) - 1
-	if maxMore == beyond-1 {
+	const moreThanFit = 200_000
+	maxMore := write(new(store.CheckpointWriter), moreThanFit, func([]byte) {}) - 1
+	if maxMore == moreThanFit-1 {
 		t.Fatal("a head has room for any number")
 	}
 	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
-	keep := func(part []byte) {
-		all = append(all, posting.KV{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
+	appendPart := func(part []byte) {
+		replacement = append(replacement, posting.KV{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(replacement)), Value: part})
 	}
-	write(w, maxMore, keep)
-	keep(w.Flush())
+	write(w, maxMore, appendPart)
+	appendPart(w.Flush())
 	w.Head.Accounts = head.Accounts
-	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
+	return append(replacement, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
 }
 
 // longPath returns a path of the maximum length.

@@ -72,21 +72,21 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	t.Logf("MIZAN_SEED=%d", seed)
 	d := rand.New(rand.NewPCG(seed, 0))
 	c := holdersFixture{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
-	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
+	created, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.id = made.Record.ID
+	c.id = created.Record.ID
 	if reading.ReviewFirst {
 		c.do(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
 	c.do(contract.Offer, "")
 	for range manyHolders {
-		who := uuid.New()
+		investor := uuid.New()
 		for range 1 + d.IntN(8)/7 {
 			n := 1 + d.Int64N(9)
-			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, who, n))
-			c.held[who] += n
+			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
+			c.held[investor] += n
 			c.sold += n
 		}
 	}
@@ -127,7 +127,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 	c.OpenJournal()
 	for n := int64(-1); n < batches; n++ {
 		view := c.Journal.View()
-		was, _, err := Load(view, c.org, c.id)
+		loaded, _, err := Load(view, c.org, c.id)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -135,21 +135,21 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if n < 0 {
 			requested = action
 		}
-		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.RegisterExtract(requested, parseInput(c.t, body)))
+		loaded.Record.Register, err = Extract(view, c.org, c.id, loaded.Record.RegisterExtract(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		var d contract.Decision
 		if now := ledger.MicrosOf(c.Clock.Now()); n < 0 {
-			d, err = was.Record.Act(action, parseInput(c.t, body), now)
+			d, err = loaded.Record.Act(action, parseInput(c.t, body), now)
 		} else {
-			d, _ = was.Record.OnDue(now)
+			d, _ = loaded.Record.OnDue(now)
 		}
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.MustSubmit(changeOf(c.org, &d, was.Stamp.Version))
+		c.MustSubmit(changeOf(c.org, &d, loaded.Stamp.Version))
 	}
 	c.Close()
 }
@@ -178,12 +178,12 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
-	for who, n := range c.held {
+	for holder, n := range c.held {
 		if holders != "" {
-			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, who))] = fmt.Sprint(100 * n)
+			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, holder))] = fmt.Sprint(100 * n)
 		}
 		if sum := paid(n); sum > 0 {
-			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", who))] = fmt.Sprint(sum)
+			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", holder))] = fmt.Sprint(sum)
 		}
 	}
 	for path, sum := range common {
@@ -223,9 +223,9 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base.Runtime.Quiesce()
 	active := base.copyIssue(t)
 	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
-	kept := int64(0)
+	penalties := int64(0)
 	for _, n := range base.held {
-		kept += penalty(n)
+		penalties += penalty(n)
 	}
 	for _, step := range []struct {
 		from    *holdersFixture
@@ -239,7 +239,7 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.sold+5), "Q:holders", func(n int64) int64 { return 3 * n },
 			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.sold + 5, "L:undistributed:{c}": 5}},
 		{active, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
-			map[string]int64{"A:cash:MY": face, "L:charity": kept}},
+			map[string]int64{"A:cash:MY": face, "L:charity": penalties}},
 		{active, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": face}},
 	} {
 		batches := contract.Batches(step.action, int64(len(base.held)))
@@ -288,22 +288,22 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
 	c.Runtime.Quiesce()
-	again, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
-	if err != nil || !again.Replay {
-		t.Fatal(again.Replay, err)
+	repeated, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
+	if err != nil || !repeated.Replay {
+		t.Fatal(repeated.Replay, err)
 	}
-	if string(contract.AppendRecord(nil, again.Record)) != string(contract.AppendRecord(nil, first.Record)) {
+	if string(contract.AppendRecord(nil, repeated.Record)) != string(contract.AppendRecord(nil, first.Record)) {
 		t.Error("the repeated request is answered with another contract")
 	}
-	one, two := column(t, first.Record, "subscriptions").([]schema.Row), column(t, again.Record, "subscriptions").([]schema.Row)
-	if len(one) != contract.ShownSubscriptions || fmt.Sprint(one) != fmt.Sprint(two) {
-		t.Errorf("%d and %d subscriptions are shown", len(one), len(two))
+	firstRows, repeatedRows := column(t, first.Record, "subscriptions").([]schema.Row), column(t, repeated.Record, "subscriptions").([]schema.Row)
+	if len(firstRows) != contract.ShownSubscriptions || fmt.Sprint(firstRows) != fmt.Sprint(repeatedRows) {
+		t.Errorf("%d and %d subscriptions are shown", len(firstRows), len(repeatedRows))
 	}
-	kept := int64(0)
+	penalties := int64(0)
 	for _, n := range c.held {
-		kept += min(77777*n/c.sold, 100*n)
+		penalties += min(77777*n/c.sold, 100*n)
 	}
-	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
+	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": penalties})
 	view := c.Journal.View()
 	defer view.Close()
 	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {

@@ -58,21 +58,21 @@ func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	p := f.newPartner(o.ID, "one")
-	var seen any
-	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { seen = made; return Answer{Status: 201} })
+	var written any
+	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { written = made; return Answer{Status: 201} })
 	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
-	if issued, ok := seen.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
-		t.Errorf("%T", seen)
+	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
+		t.Errorf("%T", written)
 	}
 	f.putRate(o.ID, "USD", "RUB", "1")
 	ctx = Once(t.Context(), adminKey("r"), func(made any) Answer {
 		r := made.(*directory.Rate)
-		seen = [2]ledger.Micros{r.Created, r.Updated}
+		written = [2]ledger.Micros{r.Created, r.Updated}
 		return Answer{Status: 200}
 	})
 	r := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
-	if seen != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
-		t.Errorf("%v of %+v", seen, r)
+	if written != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
+		t.Errorf("%v of %+v", written, r)
 	}
 }
 
@@ -113,24 +113,24 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 // The partner number that a repeated request has reserved goes to the next partner.
 func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			ctx := Once(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
-			_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if rows, _, err := f.ListPartners(o.ID, Page{}); err != nil || len(rows) != 1 {
+	if rows, _, err := f.ListPartners(org.ID, Page{}); err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
 	next := f.platform.Load().record.NextPartner
 	for n := int64(2); n < next; n++ {
-		f.newPartner(o.ID, strings.Repeat("x", int(n)))
+		f.newPartner(org.ID, strings.Repeat("x", int(n)))
 	}
 	if after := f.platform.Load().record.NextPartner; after != next {
 		t.Errorf("the next number is %d, was %d", after, next)

@@ -37,14 +37,14 @@ func wantLocked(t *testing.T, what string, err error, wait time.Duration) {
 
 func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
-	at := func(d time.Duration) {
+	setClock := func(d time.Duration) {
 		t.Helper()
 		if err := c.Set(startTime.Add(d)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 5 {
-		at(time.Duration(i) * time.Minute)
+		setClock(time.Duration(i) * time.Minute)
 		if err := guess(t, l, c, key(1), true); err != nil {
 			t.Fatalf("attempt %d: %v", i+1, err)
 		}
@@ -53,14 +53,14 @@ func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
 	if err := guess(t, l, c, key(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
-	at(15*time.Minute - time.Microsecond)
+	setClock(15*time.Minute - time.Microsecond)
 	wantLocked(t, "the last microsecond", guess(t, l, c, key(1), false), time.Microsecond)
-	at(15 * time.Minute)
+	setClock(15 * time.Minute)
 	if err := guess(t, l, c, key(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
 		t.Errorf("after a quarter of an hour: %v", err)
 	}
 	wantLocked(t, "one more", guess(t, l, c, key(1), false), time.Minute)
-	at(30 * time.Minute)
+	setClock(30 * time.Minute)
 	if err := guess(t, l, c, key(1), false); err != nil {
 		t.Error(err)
 	}
@@ -90,21 +90,21 @@ func TestSuccessReleasesOnlyItsOwnAttempt(t *testing.T) {
 func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	var guesses, locked atomic.Int64
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
+		running.Go(func() {
 			ended, err := l.enter(t.Context(), c, key(1))
-			var out *LockedOut
+			var lockedOut *LockedOut
 			switch {
 			case err == nil:
 				guesses.Add(1)
 				ended(true)
-			case errors.As(err, &out):
+			case errors.As(err, &lockedOut):
 				locked.Add(1)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if guesses.Load() != 5 || locked.Load() != 59 {
 		t.Errorf("%d guesses, %d locked out", guesses.Load(), locked.Load())
 	}
@@ -112,15 +112,15 @@ func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
 
 func Test64ConcurrentRightPasswordsAllSucceed(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
+		running.Go(func() {
 			if err := guess(t, l, c, key(1), false); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if len(l.logins) != 0 || l.waiters != 0 {
 		t.Errorf("%d logins, %d waiting", len(l.logins), l.waiters)
 	}

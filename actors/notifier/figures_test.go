@@ -72,10 +72,10 @@ type deliveryTimes struct {
 	hanging  int                  // guarded by mu
 }
 
-// sink returns a server that acknowledges at all its addresses except the first ones, hang in number, at which it
-// never responds.
+// sink returns a server that acknowledges at all its addresses except the first hang addresses, at which it never
+// responds.
 func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
-	over := make(chan struct{})
+	testOver := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -87,7 +87,7 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 			c.mu.Unlock()
 			select {
 			case <-r.Context().Done():
-			case <-over:
+			case <-testOver:
 			}
 			panic(http.ErrAbortHandler)
 		}
@@ -100,7 +100,7 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 		c.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	t.Cleanup(func() { close(over); s.CloseClientConnections(); s.Close() })
+	t.Cleanup(func() { close(testOver); s.CloseClientConnections(); s.Close() })
 	return s
 }
 
@@ -159,7 +159,7 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 
 // report waits for the last notifications and reports how long they took.
 func (c *deliveryTimes) report(t *testing.T, hang int) {
-	good := func() (delays []time.Duration, missing int) {
+	toGoodDestination := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for txid, at := range c.answered {
@@ -175,8 +175,8 @@ func (c *deliveryTimes) report(t *testing.T, hang int) {
 		}
 		return delays, missing
 	}
-	waitFor(t, "the last notifications arrive", func() bool { _, missing := good(); return missing == 0 })
-	delays, _ := good()
+	waitFor(t, "the last notifications arrive", func() bool { _, missing := toGoodDestination(); return missing == 0 })
+	delays, _ := toGoodDestination()
 	slices.Sort(delays)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,8 +200,8 @@ func load() string {
 // much memory it uses, and whether due deliveries come first.
 func TestFigureAMillionRetries(t *testing.T) {
 	skipUnlessMeasuring(t)
-	const waiting, due, others = 1_000_000, 100_000, 1_000
-	events := make(chan string, 2*due)
+	const waitingCount, dueCount, otherDestinations = 1_000_000, 100_000, 1_000
+	events := make(chan string, 2*dueCount)
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		events <- r.Header.Get("x-webhook-event-id")
@@ -214,10 +214,10 @@ func TestFigureAMillionRetries(t *testing.T) {
 	apiClient{s.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
 	s.Stop()
-	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waiting, due, others)
+	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waitingCount, dueCount, otherDestinations)
 	startTime := time.Now()
 	s.Restart()
-	ready, memory := time.Since(startTime), residentMiB(t, s.PID())
+	startTook, memory := time.Since(startTime), residentMiB(t, s.PID())
 	place := make(map[string]int, len(order))
 	for n, event := range order {
 		place[event] = n
@@ -230,11 +230,11 @@ func TestFigureAMillionRetries(t *testing.T) {
 		}
 		furthest = max(furthest, at-n, n-at)
 	}
-	took := time.Since(startTime) - ready
+	took := time.Since(startTime) - startTook
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
-		waiting, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
-	if ready > 10*time.Second {
-		t.Errorf("ready after %v, wanted under 10 s", ready)
+		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
+	if startTook > 10*time.Second {
+		t.Errorf("ready after %v, wanted under 10 s", startTook)
 	}
 }
 

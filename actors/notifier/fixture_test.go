@@ -139,8 +139,8 @@ func (f *fixture) start() {
 
 func (f *fixture) stop() {
 	f.t.Helper()
-	soon(f.t, "closed", f.Service.Close)
-	soon(f.t, "stopped", f.World.Close)
+	mustReturn(f.t, "closed", f.Service.Close)
+	mustReturn(f.t, "stopped", f.World.Close)
 }
 
 func (f *fixture) restart() {
@@ -152,14 +152,14 @@ func (f *fixture) restart() {
 // quiesce returns when no work is in progress.
 func (f *fixture) quiesce() {
 	f.t.Helper()
-	soon(f.t, "at rest", f.Runtime.Quiesce)
+	mustReturn(f.t, "at rest", f.Runtime.Quiesce)
 }
 
 // advance moves the clock.
 func (f *fixture) advance(d time.Duration) {
 	f.t.Helper()
 	f.quiesce()
-	soon(f.t, "passed", func() {
+	mustReturn(f.t, "passed", func() {
 		if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
 			f.t.Error(err)
 		}
@@ -267,11 +267,11 @@ type arrival struct {
 	Type      string          `json:"type"`
 	Data      json.RawMessage `json:"data"`
 
-	body   string
-	header http.Header
-	nth    int // number of this arrival among those of its event, from 1
-	all    int // number of this arrival among all, from 1
-	status int
+	body     string
+	header   http.Header
+	nth      int // number of this arrival among those of its event, from 1
+	nthOfAll int // number of this arrival among all, from 1
+	status   int
 }
 
 // gate holds responses back until it is opened.
@@ -383,7 +383,7 @@ func (r *receiver) arrived(a *arrival) {
 	defer r.mu.Unlock()
 	r.perEvent[a.EventID]++
 	r.arrivals = append(r.arrivals, a)
-	a.nth, a.all = r.perEvent[a.EventID], len(r.arrivals)
+	a.nth, a.nthOfAll = r.perEvent[a.EventID], len(r.arrivals)
 	r.unanswered++
 	r.maxUnanswered = max(r.maxUnanswered, r.unanswered)
 }
@@ -428,8 +428,8 @@ func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 
 func alwaysStatus(status int) func(*arrival) int { return func(*arrival) int { return status } }
 
-// soon fails the test if fn does not return.
-func soon(t testing.TB, what string, fn func()) {
+// mustReturn fails the test if fn does not return.
+func mustReturn(t testing.TB, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); fn() }()

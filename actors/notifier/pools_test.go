@@ -14,16 +14,16 @@ import (
 // fresh notices take no place from destinations that respond.
 func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nthOfAll == 1] })
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce()
 	f.restart()
-	g := newGate()
-	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
+	gate := newGate()
+	f.fillPool(gate, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
 	waitFor(t, "the notification arrives", func() bool { return r.count() == 2 })
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.wantDelivery(fresh, Delivered, 1)
 }
@@ -76,18 +76,18 @@ func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	g := newGate()
-	t.Cleanup(g.open)
+	gate := newGate()
+	t.Cleanup(gate.open)
 	var running atomic.Int64
 	jobs := int64(0)
-	for f.quickPool.Go(func() { running.Add(1); g.wait() }) == nil {
+	for f.quickPool.Go(func() { running.Add(1); gate.wait() }) == nil {
 		if jobs++; jobs == maxQuickWorkers {
 			waitFor(t, "all workers are busy", func() bool { return running.Load() == maxQuickWorkers })
 		}
 	}
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "the destination has found no worker", func() bool { return f.Runtime.Outstanding() == jobs })
-	g.open()
+	gate.open()
 	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)

@@ -41,7 +41,7 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 	good := receive(t, alwaysStatus(200))
 	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(r))
 	f.quiesce()
-	same := func(step string) {
+	wantSameRows := func(step string) {
 		t.Helper()
 		before, requests := f.allRows(), r.count()
 		f.restart()
@@ -55,18 +55,18 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 		f.wantDelivery(delivered, Delivered, 1)
 	}
 	for n, gap := range gapsWanted {
-		same(fmt.Sprintf("after attempt %d", n+1))
+		wantSameRows(fmt.Sprintf("after attempt %d", n+1))
 		f.advance(gap - microsecond)
-		same(fmt.Sprintf("just before attempt %d", n+2))
+		wantSameRows(fmt.Sprintf("just before attempt %d", n+2))
 		if r.count() != n+1 {
 			t.Fatalf("%d requests just before attempt %d", r.count(), n+2)
 		}
 		f.advance(microsecond)
 		f.wantDelivery(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
 	}
-	same("parked")
+	wantSameRows("parked")
 	f.advance(24 * time.Hour)
-	same("a day later")
+	wantSameRows("a day later")
 }
 
 // Deliveries that became due while the process was down are tried at start.
@@ -92,16 +92,16 @@ func TestDeliveriesDueDuringDowntimeAreTriedAtStart(t *testing.T) {
 func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var over sync.Map
+	var stopped sync.Map
 	r := receive(t, func(*arrival) int {
-		if _, ok := over.Load("hanging"); ok {
+		if _, ok := stopped.Load("hanging"); ok {
 			return 200
 		}
 		return hangs
 	})
 	ids := f.notifyMany(f.destinationOf(r), 40)
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
-	over.Store("hanging", true)
+	stopped.Store("hanging", true)
 	f.restart()
 	f.quiesce()
 	for _, id := range ids {
@@ -146,8 +146,8 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 // The cursor moves up to the first notice that is not settled, and further once that notice is settled.
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
@@ -159,7 +159,7 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	waiting := f.notifyOne(toSlow)
 	f.moveCursor(firstOrg)
 	waitFor(t, "the cursor has passed the settled pages", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.moveCursor(firstOrg)
 	f.quiesce()
@@ -246,13 +246,13 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	for n := range taken {
 		if n%max(1, len(taken)/12) == 0 {
-			taken[n].resumes(t, f.addresses, answer, data)
+			taken[n].wantResumed(t, f.addresses, answer, data)
 		}
 	}
 }
 
-// resumes starts a notifier on an image and lets it finish.
-func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
+// wantResumed starts a notifier on an image and lets it finish.
+func (i *image) wantResumed(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
 	t.Helper()
 	r := receive(t, answer)
 	second := newFixture(t, func(f *fixture) {

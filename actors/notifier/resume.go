@@ -162,13 +162,13 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 
 // passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
 // because pages before it may have been removed.
-func (o *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
-	current, err := o.service.cursor(o.org)
+func (l *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
+	current, err := l.service.cursor(l.org)
 	if err != nil || max(current, d.cursor) >= to {
 		return err
 	}
 	d.cursor = to
-	d.put(o.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
+	d.put(l.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
 	return nil
 }
 

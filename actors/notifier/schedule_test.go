@@ -228,13 +228,13 @@ func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 		}
 	}
 	f.advance(time.Second)
-	only := f.notify(secondOrg, posting.Webhook, to)[0]
+	idOfSecondOrg := f.notify(secondOrg, posting.Webhook, to)[0]
 	f.quiesce()
-	_, err := f.Read(firstOrg, only)
+	_, err := f.Read(firstOrg, idOfSecondOrg)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Replay(firstOrg, only, nil)
+	_, err = f.Replay(firstOrg, idOfSecondOrg, nil)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Read(secondOrg, only)
+	_, err = f.Read(secondOrg, idOfSecondOrg)
 	if err != nil {
 		t.Error(err)
 	}

@@ -74,7 +74,7 @@ func (a *subscriptionActor) command(c *actors.Context, m *command) {
 	}
 	var d subscription.Decision
 	var err error
-	switch m.what {
+	switch m.event {
 	case subscription.Pause:
 		d, err = a.record.Pause(c.Now())
 	case subscription.Resume:

@@ -334,16 +334,16 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
-	was := f.read(s.ID)
-	if !was.State.UnderWay() || len(f.renewals(s.ID)) != 0 {
-		t.Fatalf("%s with %d renewals", was.State, len(f.renewals(s.ID)))
+	before := f.read(s.ID)
+	if !before.State.UnderWay() || len(f.renewals(s.ID)) != 0 {
+		t.Fatalf("%s with %d renewals", before.State, len(f.renewals(s.ID)))
 	}
 	l.set(false, false)
 	f.restart()
 	f.advance(time.Minute)
 	r := f.wantState(s.ID, "active", 1, 1)
-	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != was.Last || r.Last != was.Last || f.charges(was.Last) != 1 {
-		t.Errorf("%d renewals, charged %d times", len(list), f.charges(was.Last))
+	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != before.Last || r.Last != before.Last || f.charges(before.Last) != 1 {
+		t.Errorf("%d renewals, charged %d times", len(list), f.charges(before.Last))
 	}
 }
 

@@ -26,7 +26,7 @@ import (
 func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f := open(t)
 	f.setTerminal(`{"two_phase":true}`, "")
-	held := f.pay(nil)
+	heldPayment := f.pay(nil)
 	captured := f.pay(nil)
 	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	}{
 		"charged":                     {f.pay(nil).ID, ""},
 		"captured":                    {captured.ID, ""},
-		"held":                        {held.ID, "initial_payment_id: it is not a charged payment"},
+		"held":                        {heldPayment.ID, "initial_payment_id: it is not a charged payment"},
 		"declined":                    {declined.ID, "initial_payment_id: it is not a charged payment"},
 		"refunded":                    {refunded.ID, "initial_payment_id: it is not a charged payment"},
 		"without a stored credential": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
@@ -109,7 +109,7 @@ func (g tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Out
 // A valid token is sealed and stored. A token that is too long or not a text is not stored, and the
 // payment is charged nevertheless.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
-	for token, kept := range map[secret.Text]bool{
+	for token, accepted := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
@@ -117,7 +117,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 			f.wrapProvider = func(p actors.Provider) actors.Provider { return tokenProvider{p, token} }
 		})
 		r := f.pay(nil)
-		if r.Status != payment.Charged || r.HasCredential() != kept || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
+		if r.Status != payment.Charged || r.HasCredential() != accepted || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
 			t.Errorf("a token of %d bytes: %s, kept %v", len(token), r.Status, r.HasCredential())
 		}
 	}
@@ -147,27 +147,27 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
 	k := key("create")
-	made, _, err := f.create(terms(initial.ID), k)
-	if err != nil || made.Replay {
+	created, _, err := f.create(terms(initial.ID), k)
+	if err != nil || created.Replay {
 		t.Fatal(err)
 	}
-	paused, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Resume(f.commandFor(made.Record.ID)); err != nil {
+	if _, err := f.Resume(f.commandFor(created.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(65 * day)
 	again, _, err := f.create(terms(initial.ID), k)
-	if err != nil || !again.Replay || again.Record.Progress != made.Record.Progress || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
-		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
+	if err != nil || !again.Replay || again.Record.Progress != created.Record.Progress || again.Stamp.Started != created.Stamp.Started || again.Record.ID != created.Record.ID {
+		t.Errorf("%+v (%v), want %+v", again.Record, err, created.Record)
 	}
-	repeated, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	repeated, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
-	f.wantState(made.Record.ID, "active", 2, 2) // it was not paused again
+	f.wantState(created.Record.ID, "active", 2, 2) // it was not paused again
 	other := k
 	other.Hash[0]++
 	if _, _, err := f.create(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -233,16 +233,16 @@ func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
-	var made []ledger.ID
+	var created []ledger.ID
 	for range 5 {
 		f.advance(time.Second)
-		made = append(made, f.subscribeOn(initial).ID)
+		created = append(created, f.subscribeOn(initial).ID)
 	}
-	if _, err := f.Cancel(f.commandFor(made[1])); err != nil {
+	if _, err := f.Cancel(f.commandFor(created[1])); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(65 * day) // renewals do not change the order of the list
-	walk := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
+	listAll := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
 			rows, next, err := f.List(f.first.Org, f.first.Partner, p)
 			if err != nil {
@@ -258,17 +258,17 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 			p.Before = next
 		}
 	}
-	newest := []ledger.ID{made[4], made[3], made[2], made[1], made[0]}
-	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
+	newest := []ledger.ID{created[4], created[3], created[2], created[1], created[0]}
+	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
 		t.Errorf("%v in %d pages, want %v in 3", got, pages, newest)
 	}
-	if got, _ := walk(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
+	if got, _ := listAll(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
 		t.Errorf("active: %v", got)
 	}
-	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, made[1:2]) || pages != 1 {
+	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, created[1:2]) || pages != 1 {
 		t.Errorf("cancelled: %v in %d pages", got, pages)
 	}
-	if got, _ := walk(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
+	if got, _ := listAll(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
 	if rows, _, err := f.List(f.second.Org, f.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
@@ -383,14 +383,14 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	n := f.notices[0]
 	f.mu.Unlock()
 	n.About = nil
-	whole := n.Body
-	for i := range whole {
-		n.Body = whole[:i]
+	body := n.Body
+	for i := range body {
+		n.Body = body[:i]
 		if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
-	n.Body, n.Source.ID = whole, randomID()
+	n.Body, n.Source.ID = body, randomID()
 	if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}

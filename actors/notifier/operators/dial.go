@@ -62,12 +62,12 @@ func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) 
 	if o.secure == nil {
 		return conn, nil
 	}
-	over := tls.Client(conn, o.secure)
-	if err := over.HandshakeContext(ctx); err != nil {
+	encrypted := tls.Client(conn, o.secure)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // there is nothing to end properly
 		return nil, errConnect{err}
 	}
-	return over, nil
+	return encrypted, nil
 }
 
 // bounded is a connection that ends at a fixed time, whatever deadlines its user sets, and from

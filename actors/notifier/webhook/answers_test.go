@@ -38,14 +38,14 @@ func TestAny2xxAcknowledges(t *testing.T) {
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	elsewhere := receive(t, acknowledge)
+	redirectTarget := receive(t, acknowledge)
 	c := open(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
+		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, redirectTarget.url())))
 		c.Deliver(testDelivery(r.url())).want(t, status, "redirect")
 		r.wantConnections(1)
 	}
-	elsewhere.wantConnections()
+	redirectTarget.wantConnections()
 }
 
 func TestInterimResponsesAreSkipped(t *testing.T) {
@@ -119,7 +119,7 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 	length := func(n int) string { return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
-	full := strings.Repeat("b", maxBody)
+	fullBody := strings.Repeat("b", maxBody)
 	ten := strings.Repeat("b", 10<<20)
 	for name, c := range map[string]struct {
 		says  string
@@ -128,8 +128,8 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	}{
 		"none":                       {length(0), true, true},
 		"an error text":              {length(6) + "failed", true, true},
-		"as much as is read":         {length(maxBody) + full, true, true},
-		"more than is read":          {length(maxBody+1) + full + "b", false, true},
+		"as much as is read":         {length(maxBody) + fullBody, true, true},
+		"more than is read":          {length(maxBody+1) + fullBody + "b", false, true},
 		"10 MiB":                     {length(10<<20) + ten, false, true},
 		"an impossible length":       {length(1<<62) + "x", false, true},
 		"10 MiB in chunks":           {chunked + strings.Repeat(chunk(strings.Repeat("b", 10<<10)), 1<<10) + "0\r\n\r\n", false, true},
@@ -155,17 +155,17 @@ func TestBodyDoesNotMatter(t *testing.T) {
 			for _, text := range says {
 				r := receive(t, answer(text))
 				sender := open(t)
-				numbers := []int{1, 1}
+				connectionNumbers := []int{1, 1}
 				if !c.kept {
-					numbers = []int{1, 2}
+					connectionNumbers = []int{1, 2}
 				}
-				for range numbers {
+				for range connectionNumbers {
 					a := sender.Deliver(testDelivery(r.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
 				}
-				r.wantConnections(numbers...)
+				r.wantConnections(connectionNumbers...)
 			}
 		})
 	}

@@ -10,26 +10,26 @@ import (
 
 func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	t.Parallel()
-	answered := receive(t, acknowledge)
-	waits := receive(t, func(v *visit) {
+	answering := receive(t, acknowledge)
+	silent := receive(t, func(v *visit) {
 		if v.request() {
 			v.wait()
 		}
 	})
 	c := open(t)
-	c.Deliver(testDelivery(answered.url())).want(t, 200, "")
+	c.Deliver(testDelivery(answering.url())).want(t, 200, "")
 	silentAddress := deafListener(t)
-	hung := []<-chan Attempt{deliver(c, testDelivery(waits.url())), deliver(c, testDelivery("http://"+silentAddress+"/"))}
+	hung := []<-chan Attempt{deliver(c, testDelivery(silent.url())), deliver(c, testDelivery("http://"+silentAddress+"/"))}
 	waitFor(t, "all are under way", func() bool {
-		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
+		return len(silent.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
 	})
 	c.Close()
 	for _, made := range hung {
 		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
 	}
-	c.Deliver(testDelivery(answered.url())).want(t, 0, Interrupted)
+	c.Deliver(testDelivery(answering.url())).want(t, 0, Interrupted)
 	c.Close() // a second call changes nothing
-	answered.wantConnections(1)
+	answering.wantConnections(1)
 	if n := c.connections.checkedCount(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
@@ -64,11 +64,11 @@ func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	l.conn = w
 	c.connections.addIdle(l)
 	// Without TLS the check of an idle connection does not call Read, so the first Read is for the response's header.
-	made := deliver(c, testDelivery(r.url()))
+	attempts := deliver(c, testDelivery(r.url()))
 	receiveFrom(t, "the header", w.reads)
 	receiveFrom(t, "the body", w.reads)
 	c.Close()
-	receiveFrom(t, "the attempt", made).want(t, 200, "")
+	receiveFrom(t, "the attempt", attempts).want(t, 200, "")
 }
 
 func TestCloseInterruptsWaitingDeliveries(t *testing.T) {

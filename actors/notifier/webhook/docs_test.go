@@ -43,7 +43,7 @@ func TestDocumentationsReceivers(t *testing.T) {
 		t.Run(languages[i].name, func(t *testing.T) {
 			t.Parallel()
 			r := languages[i].save(t)
-			for name, holds := range map[string]func(t *testing.T, r *receiver){
+			for name, check := range map[string]func(t *testing.T, r *receiver){
 				"what is genuine is kept as it was sent":  storesGenuineEvents,
 				"what was changed on the way is refused":  refusesTamperedEvents,
 				"a timestamp five minutes off is refused": refusesOldAndFutureEvents,
@@ -58,7 +58,7 @@ func TestDocumentationsReceivers(t *testing.T) {
 				"what is no notification is refused":      refusesOtherRequests,
 				"a notification can be made by hand":      acceptsHandmadeRequests,
 			} {
-				t.Run(name, func(t *testing.T) { holds(t, r) })
+				t.Run(name, func(t *testing.T) { check(t, r) })
 			}
 		})
 	}

@@ -40,16 +40,16 @@ func firstCells(t *testing.T, head string) (words []string) {
 // machines.
 func TestDocumentationListsEveryEventType(t *testing.T) {
 	t.Parallel()
-	var sent []string
+	var sentTypes []string
 	for n := byte(0); ; n++ {
 		status, documented := payment.NotifiedStatus(n)
 		if !documented {
 			break
 		}
-		sent = append(sent, "transaction."+string(status))
+		sentTypes = append(sentTypes, "transaction."+string(status))
 	}
-	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sent) {
-		t.Errorf("the page lists %q, sent are %q", listed, sent)
+	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sentTypes) {
+		t.Errorf("the page lists %q, sent are %q", listed, sentTypes)
 	}
 	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
 	row, _, _ = strings.Cut(row, "\n")

@@ -28,12 +28,12 @@ func TestConnectionIsReused(t *testing.T) {
 // A server may close an idle connection at any time.
 func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, says := range []string{
+	for _, answerText := range []string{
 		acknowledged,
 		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce the end
 		acknowledged + "\r\n",
 	} {
-		r := receive(t, once(says))
+		r := receive(t, once(answerText))
 		c := open(t)
 		for i := range 3 {
 			c.Deliver(testDelivery(r.url())).want(t, 200, "")
@@ -83,10 +83,10 @@ func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 
 func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
-	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
+	for answerText, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
 		r := receive(t, func(v *visit) {
 			if v.request() && v.send(acknowledged) && v.request() {
-				v.send(says)
+				v.send(answerText)
 			}
 		})
 		c := open(t)
@@ -115,14 +115,14 @@ func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 // An unsolicited response must not acknowledge the next notification.
 func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
-	more := make(chan struct{})
+	sendMore := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
 		"directly after the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
 		"after a moment": func(v *visit) {
 			v.send(acknowledged)
-			<-more
+			<-sendMore
 			v.send(acknowledged)
-			more <- struct{}{}
+			sendMore <- struct{}{}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 			c := open(t)
 			c.Deliver(testDelivery(r.url())).want(t, 200, "")
 			if name == "after a moment" {
-				more <- struct{}{}
-				<-more
+				sendMore <- struct{}{}
+				<-sendMore
 				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
 			}
 			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
@@ -218,19 +218,19 @@ func (s *connections) checkedCount(t *testing.T) int {
 // idle longest.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	const most, destinations = 4, 12
-	c := open(t, func(s *settings) { s.options.MaxConns = most })
+	const maxConns, destinations = 4, 12
+	c := open(t, func(s *settings) { s.options.MaxConns = maxConns })
 	var receivers []*receiver
 	for range destinations {
 		receivers = append(receivers, receive(t, acknowledge))
 	}
 	for _, r := range receivers {
 		c.Deliver(testDelivery(r.url())).want(t, 200, "")
-		if n := c.connections.checkedCount(t); n > most {
+		if n := c.connections.checkedCount(t); n > maxConns {
 			t.Errorf("%d connections are open", n)
 		}
 	}
-	for i := destinations - most; i < destinations; i++ {
+	for i := destinations - maxConns; i < destinations; i++ {
 		c.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
 		receivers[i].wantConnections(1, 1)
 	}
@@ -238,8 +238,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	receivers[0].wantConnections(1, 2)
 	c.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
 	receivers[destinations-1].wantConnections(1, 1, 1)
-	c.Deliver(testDelivery(receivers[destinations-most].url())).want(t, 200, "")
-	receivers[destinations-most].wantConnections(1, 1, 2)
+	c.Deliver(testDelivery(receivers[destinations-maxConns].url())).want(t, 200, "")
+	receivers[destinations-maxConns].wantConnections(1, 1, 2)
 	c.connections.checkedCount(t)
 }
 
@@ -310,17 +310,17 @@ func TestDestinationsShareNoConnections(t *testing.T) {
 // Each delivery arrives, and each attempt succeeds.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
-	const workers, each, destinations = 32, 40, 5
+	const workers, deliveriesEach, destinations = 32, 40, 5
 	var mu sync.Mutex
 	arrived := make(map[string]int)
-	note := func(event string) {
+	countEvent := func(event string) {
 		mu.Lock()
 		defer mu.Unlock()
 		arrived[event]++
 	}
 	standard := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		note(r.Header.Get("x-webhook-event-id"))
+		countEvent(r.Header.Get("x-webhook-event-id"))
 		_, _ = io.WriteString(w, strings.Repeat("x", 5000))
 	}))
 	t.Cleanup(standard.Close)
@@ -331,10 +331,10 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 				if !v.request() {
 					return
 				}
-				all := v.requests()
-				for j := len(all) - 1; j >= 0; j-- {
-					if all[j].connection == v.connection {
-						note(all[j].header.Get("x-webhook-event-id"))
+				requests := v.requests()
+				for j := len(requests) - 1; j >= 0; j-- {
+					if requests[j].connection == v.connection {
+						countEvent(requests[j].header.Get("x-webhook-event-id"))
 						break
 					}
 				}
@@ -343,10 +343,10 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 		}).url())
 	}
 	c := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for w := range workers {
-		all.Go(func() {
-			for i := range each {
+		running.Go(func() {
+			for i := range deliveriesEach {
 				p := testDelivery(urls[(w+i)%destinations])
 				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
 				if a := c.Deliver(p); a.Failure != "" {
@@ -355,12 +355,12 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	c.connections.checkedCount(t)
 	mu.Lock()
 	defer mu.Unlock()
-	if len(arrived) != workers*each {
-		t.Errorf("%d of %d arrived", len(arrived), workers*each)
+	if len(arrived) != workers*deliveriesEach {
+		t.Errorf("%d of %d arrived", len(arrived), workers*deliveriesEach)
 	}
 }
 

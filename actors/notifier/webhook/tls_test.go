@@ -146,15 +146,15 @@ func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	good := []tls.Certificate{a.issue(false, unchanged)}
+	certificates := []tls.Certificate{a.issue(false, unchanged)}
 	for name, c := range map[string]struct {
 		r       *receiver
 		failure string
 	}{
-		"an old version":                {receiveTLS(t, &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
-		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: good, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
+		"an old version":                {receiveTLS(t, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
+		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: certificates, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
 		"closed":                        {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
 		"plain HTTP":                    {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
 	} {
@@ -224,30 +224,30 @@ func (l *batchListener) hold() {
 	b := l.current()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = true
+	b.holdsBack = true
 }
 
 func (l *batchListener) release() {
 	b := l.current()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = false
-	_, _ = b.Conn.Write(b.kept)
+	b.holdsBack = false
+	_, _ = b.Conn.Write(b.heldBack)
 }
 
 type batch struct {
 	net.Conn
-	mu   sync.Mutex
-	held bool   // guarded by mu
-	kept []byte // guarded by mu
+	mu        sync.Mutex
+	holdsBack bool   // guarded by mu
+	heldBack  []byte // guarded by mu
 }
 
 // Write implements net.Conn.
 func (b *batch) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held {
-		b.kept = append(b.kept, p...)
+	if b.holdsBack {
+		b.heldBack = append(b.heldBack, p...)
 		return len(p), nil
 	}
 	return b.Conn.Write(p)

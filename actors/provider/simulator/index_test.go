@@ -49,17 +49,17 @@ func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
 	for n := range uint64(calls) {
 		x.put(key(n), 0)
 	}
-	wrong := 0
+	falsePositives := 0
 	for n := range uint64(calls) {
 		if !x.mayKnow(key(n)) {
 			t.Fatalf("call %d was never seen", n)
 		}
 		if x.mayKnow(key(calls + n)) {
-			wrong++
+			falsePositives++
 		}
 	}
-	if wrong > calls/1000 {
-		t.Errorf("%d of %d unknown calls look known", wrong, calls)
+	if falsePositives > calls/1000 {
+		t.Errorf("%d of %d unknown calls look known", falsePositives, calls)
 	}
 }
 

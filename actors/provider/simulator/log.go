@@ -104,9 +104,9 @@ func (t *callLog) cutTail(length int64) error {
 // torn tells whether the bytes are the beginning of a line, or blocks that lost their content in a
 // power cut. A whole line whose newline was changed is neither.
 func torn(part []byte) bool {
-	whole := append(bytes.Clone(part[:len(part)-1]), '\n')
+	completed := append(bytes.Clone(part[:len(part)-1]), '\n')
 	begins := min(len(part), len(lineStart))
-	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
+	return string(part[:begins]) == lineStart[:begins] && !sealed(completed) || len(bytes.Trim(part, "\x00")) == 0
 }
 
 // record reads the line that begins at offset, its newline included. At first it reads only plainLine bytes,

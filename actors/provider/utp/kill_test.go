@@ -23,12 +23,12 @@ var kills = []killed{
 }
 
 // killDuring runs do, stops its request between the platforms and kills one of them.
-func (s *side) killDuring(k killed, method string, do func(*testkit.Client)) {
+func (s *side) killDuring(k killed, method string, send func(*testkit.Client)) {
 	s.t.Helper()
 	stopped := s.via.stopNext(method, k.answered)
 	ended := make(chan struct{})
-	us := s.ourClient()
-	go func() { defer close(ended); do(us) }()
+	client := s.ourClient()
+	go func() { defer close(ended); send(client) }()
 	<-stopped.reached
 	victim := s.victim(k.theirs)
 	victim.Kill()
@@ -37,8 +37,8 @@ func (s *side) killDuring(k killed, method string, do func(*testkit.Client)) {
 	<-ended
 }
 
-func (p *platforms) victim(theirs bool) *testkit.Server {
-	if theirs {
+func (p *platforms) victim(ofTheirs bool) *testkit.Server {
+	if ofTheirs {
 		return p.theirs
 	}
 	return p.ours
@@ -78,21 +78,21 @@ func TestKillDuringACreate(t *testing.T) {
 		for _, k := range kills {
 			t.Run(kind+", "+k.name, func(t *testing.T) {
 				s.useTest(t)
-				before := s.via.arrived(http.MethodPost)
+				requestsBefore := s.via.arrived(http.MethodPost)
 				txid := kind + " " + k.name
-				s.killDuring(k, http.MethodPost, func(us *testkit.Client) {
-					_, _ = us.Post(transactions, params(kind, good, amount, txid)) // the response may be lost
+				s.killDuring(k, http.MethodPost, func(client *testkit.Client) {
+					_, _ = client.Post(transactions, params(kind, good, amount, txid)) // the response may be lost
 				})
 				s.settleAll()
-				our := s.byTxid(txid)
+				ourTransaction := s.byTxid(txid)
 				if k.answered {
-					our.has("status", "charged")
-					s.theirTransaction(our.text("id")).has("status", "charged", "amount", amount)
+					ourTransaction.has("status", "charged")
+					s.theirTransaction(ourTransaction.text("id")).has("status", "charged", "amount", amount)
 				} else {
-					our.has("status", "failed", "error_code", "interrupted")
+					ourTransaction.has("status", "failed", "error_code", "interrupted")
 				}
-				s.want(201)(s.ourClient().Post(transactions, params(kind, good, amount, txid))).has("id", our.text("id"), "status", our.text("status"))
-				if sent := s.via.arrived(http.MethodPost) - before; k.answered && sent != 1 || !k.answered && sent != 0 {
+				s.want(201)(s.ourClient().Post(transactions, params(kind, good, amount, txid))).has("id", ourTransaction.text("id"), "status", ourTransaction.text("status"))
+				if sent := s.via.arrived(http.MethodPost) - requestsBefore; k.answered && sent != 1 || !k.answered && sent != 0 {
 					t.Errorf("they were asked %d times to create it", sent)
 				}
 			})
@@ -112,8 +112,8 @@ func TestKillDuringARefund(t *testing.T) {
 			s.useTest(t)
 			id := s.create("payment", good, "1000").has("status", "charged").text("id")
 			s.change(id, "refund", "100").has("refunded_amount", "100")
-			s.killDuring(k, http.MethodPut, func(us *testkit.Client) {
-				_, _ = us.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the response may be lost
+			s.killDuring(k, http.MethodPut, func(client *testkit.Client) {
+				_, _ = client.Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`) // the response may be lost
 			})
 			s.settleAll()
 			s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "350")
@@ -132,10 +132,10 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
 	id := s.create("payment", good, "1000").has("status", "charged").text("id")
-	refund := func(us *testkit.Client) (*testkit.Answer, error) {
-		return us.With("idempotency-key", "refund-1").Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`)
+	refund := func(client *testkit.Client) (*testkit.Answer, error) {
+		return client.With("idempotency-key", "refund-1").Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`)
 	}
-	s.killDuring(kills[0], http.MethodPut, func(us *testkit.Client) { _, _ = refund(us) })
+	s.killDuring(kills[0], http.MethodPut, func(client *testkit.Client) { _, _ = refund(client) })
 	for range 2 {
 		s.want(200)(refund(s.ourClient())).has("status", "refunding", "refund_msg", "The refund is under way.", "refunded_amount", "0")
 	}
@@ -149,32 +149,32 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 // TestKillsUnderLoad kills either platform while many requests are in progress: nothing is lost,
 // and nothing is done twice.
 func TestKillsUnderLoad(t *testing.T) {
-	const many, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
+	const requests, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
 	p := startBoth(t)
 	p.via = between(t, p.theirs)
 	s := p.side(false, false, false)
-	for round, theirs := range []bool{true, false, true, false} {
+	for round, killTheirs := range []bool{true, false, true, false} {
 		if testing.Short() && round == 2 {
 			break // each platform was killed once
 		}
-		us, answered := s.ourClient(), make(chan bool, many)
-		for i := range many {
+		client, answered := s.ourClient(), make(chan bool, requests)
+		for i := range requests {
 			kind := []string{"payment", "payout"}[i%2]
 			go func() {
-				a, err := us.Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i)))
+				a, err := client.Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i)))
 				answered <- err == nil && a.Status == 201
 			}()
 		}
 		for range answeredBefore {
 			<-answered
 		}
-		victim := s.victim(theirs)
+		victim := s.victim(killTheirs)
 		victim.Kill()
 		s.revive(victim)
-		for range many - answeredBefore {
+		for range requests - answeredBefore {
 			<-answered
 		}
-		for i := range many {
+		for i := range requests {
 			kind := []string{"payment", "payout"}[i%2]
 			s.want(201)(s.ourClient().Post(transactions, params(kind, []string{good, good, delayed, declined}[i%4], fmt.Sprint(100+i), fmt.Sprintf("%d-%d", round, i))))
 		}
