@@ -91,8 +91,8 @@ type poll struct {
 	err        error     // guarded by mu: error of the last run
 }
 
-// next returns when the poll is due; false while it runs or waits after a failure. It ignores a time that
-// Next returns but that is not later than done: a manual clock would stop at that time forever.
+// next returns when the poll is due; false while it runs or waits after a failure. It ignores a time
+// that is not later than done, because a manual clock would stop at that time forever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
 	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.retryAfter))

@@ -231,7 +231,7 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 	target := start.Add(2 * time.Hour)
 	stepped := make(chan error, 1)
 	go func() { stepped <- f.Advance(target) }()
-	<-f.woken // in the middle of the step: its Change waits at the gate
+	<-f.woken // in the middle of the step: the Change of the woken record waits at the gate
 	if got := f.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("in the middle of the step the clock shows %v", got)
 	}

@@ -6,7 +6,8 @@ import (
 	"mizan/posting"
 )
 
-// NotificationBody is a notification without its envelope.
+// NotificationBody is a notification without its envelope, the JSON object that adds the event's id and type and
+// the time of the attempt.
 type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
 	Data []byte // for posting.Webhook the JSON object in the envelope's data; for other channels the whole body, a JSON object

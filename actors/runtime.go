@@ -255,7 +255,7 @@ func (rt *Runtime) maintain() {
 			return
 		case now := <-ticker.C:
 			rt.reclaim(now)
-			rt.repeat(now)
+			rt.runRepeats(now)
 			rt.mu.Lock()
 			idleStops := rt.idleStops
 			rt.mu.Unlock()

@@ -56,8 +56,8 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// nearLimit is the number of attempts left up to a limit from which on an attempt is looked up first and is not
-// counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
+// nearLimit is a number of attempts. If at most so many are left up to a limit, an attempt is looked up first, and
+// is not counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
 // before it can displace another attempt.
 const nearLimit = 4_096
 

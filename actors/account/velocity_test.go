@@ -57,9 +57,9 @@ func TestAttemptsOutOfOrderCountByTheirOwnTimes(t *testing.T) {
 	f.wantAdmitted(5*time.Second, attemptWith(""), l)
 	f.wantAdmitted(7*time.Second, attemptWith(""), l)
 	f.wantRefused(6*time.Second, attemptWith(""), l)
-	f.wantRefused(65*time.Second, attemptWith(""), l) // those of 6, 7 and 10 s count
-	f.setClock(67 * time.Second)                      // exactly when that of 7 s leaves the window
-	f.wantUsage(l, "", 2, startPlus(70*time.Second))  // 10 s and 65 s
+	f.wantRefused(65*time.Second, attemptWith(""), l) // the attempts of 6, 7 and 10 s count
+	f.setClock(67 * time.Second)                      // exactly when the attempt of 7 s leaves the window
+	f.wantUsage(l, "", 2, startPlus(70*time.Second))  // the attempts of 10 s and 65 s
 }
 
 func TestSubjectsTerminalsAndEnvironmentsAreCountedSeparately(t *testing.T) {

@@ -114,7 +114,7 @@ func (m *Maker) organizations() (all []ledger.ID, err error) {
 	return all, err
 }
 
-// catchUp makes the checkpoints of one organization that are due.
+// catchUp makes the due checkpoints of one organization.
 func (m *Maker) catchUp(org ledger.ID) error {
 	for {
 		again, err := m.makeNext(org)
@@ -172,7 +172,7 @@ func (m *Maker) makeNext(org ledger.ID) (again bool, err error) {
 }
 
 // verifyChain walks an organization's chain of checkpoints up to the first checkpoint that is missing, lacks
-// a part or is known to be wrong (nil: none is). It removes the rows after the last good checkpoint, and
+// a part or is the given wrong one (nil: none is known to be wrong). It removes the rows after the last good checkpoint, and
 // returns that checkpoint without its parts.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {

@@ -172,9 +172,9 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares the balances of all accounts. Each holder of n certificates has paid(n) on the current
-// account, and 100 per certificate on an account whose path begins with holders (empty: on none). common
-// has the other accounts, in whose paths {c} stands for the contract's id.
+// wantBalances compares the balances of all accounts. Each holder of n certificates must have paid(n) on the
+// current account and, unless the path holders is empty, 100 per certificate on an account below that path. The
+// map common has the balances of the other accounts; in their paths {c} stands for the contract's id.
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)

@@ -27,7 +27,7 @@ type placement struct {
 	t     *testing.T
 	s     *testkit.Server
 	d     *rand.Rand
-	base  string // path of the issue's address
+	base  string // path of the issue in the API
 	held  map[string]int64
 	sold  int64
 	kills int

@@ -52,7 +52,7 @@ func (a *contractActor) Receive(c *actors.Context, message any) {
 	case *act:
 		a.act(c, m)
 	case actors.Due:
-		a.due(c, m)
+		a.handleDue(c, m)
 	default:
 		panic(fmt.Sprintf("contract: unexpected message %T", m))
 	}
@@ -117,8 +117,8 @@ func (a *contractActor) act(c *actors.Context, m *act) {
 	a.commit(c, d, m)
 }
 
-// due handles the record's due instant. It ignores a message for any other instant.
-func (a *contractActor) due(c *actors.Context, m actors.Due) {
+// handleDue handles the record's due instant. It ignores a message for any other instant.
+func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At {
 		return // the record's due instant has changed since
 	}
@@ -175,7 +175,7 @@ func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r postin
 		m.answer(answer{result: shownAt(a.record, a.stamp, a.stamp.Updated)})
 	}
 	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		a.due(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would wake the contract
+		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would wake the contract
 	}
 }
 
@@ -186,7 +186,7 @@ func (a *contractActor) refused(c *actors.Context, cause any, r posting.Receipt)
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
 		a.record = nil
 		if m, ok := cause.(actors.Due); ok {
-			a.due(c, m)
+			a.handleDue(c, m)
 		} else {
 			a.act(c, waitingAct(cause))
 		}

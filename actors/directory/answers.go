@@ -49,7 +49,7 @@ type idempotentReply struct {
 }
 
 // withShown returns a context for a write that may have an idempotency key. The write's stored reply is then
-// made from the result of shown, and not from the record that the write makes durable.
+// made from the result of toShown, and not from the record that the write makes durable.
 func withShown(ctx context.Context, toShown func(made any) any) context.Context {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {

@@ -90,8 +90,8 @@ func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	return false
 }
 
-// hasBIN tells whether the list has a BIN of at least MinBIN digits with which the card number's first digits
-// begin.
+// hasBIN tells whether a card number's first digits begin with a listed BIN. No listed BIN is shorter than
+// MinBIN digits.
 func (l *blocklist) hasBIN(digits []byte) bool {
 	var b bin
 	defer clear(b[:])

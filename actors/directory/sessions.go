@@ -134,9 +134,9 @@ func (w *person) mayComeFrom(source netip.Addr) bool {
 // partnerInactive tells whether the account acts for a partner only, and that partner is switched off.
 func (w *person) partnerInactive() bool { return w.partner != nil && !w.partner.Active }
 
-// session makes the session from the person's current record. It returns false if the record has
+// newSession makes the session from the person's current record. It returns false if the record has
 // changed so that the checked password no longer applies.
-func (w *person) session(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
+func (w *person) newSession(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	id := uuid.New()
 	if w.user != nil {
 		c, _ := w.org.users.get(w.user.ID)
@@ -162,7 +162,7 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 		if !o.self.record().Active() {
 			return nil, unauthorized()
 		}
-		n, event, still := who.session(hash, now)
+		n, event, still := who.newSession(hash, now)
 		if !still {
 			return nil, unauthorized()
 		}

@@ -79,7 +79,7 @@ func (l *deliveryLog) Receive(c *actors.Context, message any) {
 	case *logCommand:
 		l.queued = append(l.queued, entry{at: now, command: m})
 	case changeWritten:
-		l.durable(m.err, now)
+		l.onDurable(m.err, now)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
 	}
@@ -127,7 +127,7 @@ func (l *deliveryLog) write(c *actors.Context) {
 		l.writing = d // set before the draft is complete, so that a panic releases what it has so far
 		l.fill(d)
 		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
-			l.durable(nil, ledger.MicrosOf(c.Now()))
+			l.onDurable(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
 		d.change.MustRecord = true
@@ -152,7 +152,7 @@ func (l *deliveryLog) fill(d *draft) {
 		}
 		switch {
 		case e.attempted != nil:
-			l.outcome(d, e.attempted, e.at)
+			l.writeOutcome(d, e.attempted, e.at)
 		case e.postponed != nil:
 			d.postponedCount++
 			if l.latest(d, idOf(e.postponed)) == nil && !l.marked(d, e.postponed) {
@@ -172,10 +172,10 @@ func (l *deliveryLog) fill(d *draft) {
 	maps.Copy(l.newest, d.kept)
 }
 
-// durable handles the writer's receipt. A draft with a single command may be refused and then leaves
+// onDurable handles the writer's receipt. A draft with a single command may be refused and then leaves
 // nothing. After any other error it is unknown what is stored, so a rescan reads the store, unless the
 // error only says that the process is stopping.
-func (l *deliveryLog) durable(err error, now ledger.Micros) {
+func (l *deliveryLog) onDurable(err error, now ledger.Micros) {
 	d := l.writing
 	if l.writing = nil; d == nil { // the Change was submitted before a panic
 		l.service.rescan(l.org, nil)
@@ -206,7 +206,7 @@ func (l *deliveryLog) durable(err error, now ledger.Micros) {
 	}
 }
 
-// release tells destinations that the results of the deliveries that they have read are in the store.
+// release tells destinations that the store has the results of deliveries that they had read from it.
 func (l *deliveryLog) release(d *draft) {
 	for k, ids := range d.release {
 		l.service.destinations.Tell(k, resultsStored{ids})
@@ -224,9 +224,9 @@ func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 	}
 }
 
-// outcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
+// writeOutcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
 // gets a row of its own.
-func (l *deliveryLog) outcome(d *draft, t *attemptedNotice, now ledger.Micros) {
+func (l *deliveryLog) writeOutcome(d *draft, t *attemptedNotice, now ledger.Micros) {
 	id := idOf(&t.notice)
 	l.count++
 	if t.stored {

@@ -128,7 +128,7 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(firstOrg, []byte("z"), []byte{1})

@@ -341,8 +341,8 @@ type receiver struct {
 	maxUnanswered int            // guarded by mu: maximum of unanswered
 }
 
-// receive answers each notification with the status that answer returns, which may wait for the
-// gates. The gates are opened at the end of the test.
+// receive starts a receiver that answers each notification with the status that the function answer returns. The
+// function may wait for the gates, which are opened at the end of the test.
 func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
 	r := &receiver{perEvent: make(map[string]int), over: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

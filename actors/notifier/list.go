@@ -106,9 +106,9 @@ type listing struct {
 func (l *listing) search() error {
 	switch {
 	case l.q.Transaction != (ledger.ID{}):
-		return l.ofTransaction()
+		return l.listOfTransaction()
 	case l.q.State == Pending:
-		return l.pending()
+		return l.listPending()
 	case l.q.State == Parked:
 		return l.listIndexed(rowParked)
 	}
@@ -134,9 +134,9 @@ func (l *listing) add(d *Delivery) {
 	}
 }
 
-// pending lists the deliveries that wait for another attempt, which have rows of their own, and
+// listPending lists the deliveries that wait for another attempt, which have rows of their own, and
 // then those that were not tried yet.
-func (l *listing) pending() error {
+func (l *listing) listPending() error {
 	if !l.untried {
 		if err := l.listIndexed(rowRetries); err != nil || l.pageEnded {
 			return err
@@ -240,8 +240,8 @@ func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]m
 	return nil
 }
 
-// withoutRow returns the deliveries of notices from first on that are not in kept and that the
-// query selects.
+// withoutRow returns the deliveries that the query selects among those without rows of their own: the deliveries
+// of the notices from first on that are not in kept.
 func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (others []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
@@ -348,8 +348,8 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	return ids, complete, nil
 }
 
-// ofTransaction lists the deliveries of one transaction, by its events.
-func (l *listing) ofTransaction() error {
+// listOfTransaction lists the deliveries of one transaction, by its events.
+func (l *listing) listOfTransaction() error {
 	source, read := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {
 		if e.Booked < l.from.Booked {

@@ -194,9 +194,9 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 	f := newFixture(t)
 	moveCursorTo := func(to ...ledger.Micros) {
 		t.Helper()
-		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
-				if err := o.passCursor(d, page); err != nil {
+				if err := l.passCursor(d, page); err != nil {
 					return err
 				}
 			}
@@ -235,8 +235,8 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	var steps []*removalProgress
 	for at := new(removalProgress); at.more(); steps = append(steps, at) {
 		from := *at
-		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
-			at, err = o.removeOld(d, ledger.MicrosOf(startTime), from)
+		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) (err error) {
+			at, err = l.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {
 			t.Fatal(err)

@@ -27,8 +27,8 @@ type Keep[T any] func(change *posting.Change, result T) error
 // error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
-	err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-		next, err := o.replay(d, id, now)
+	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+		next, err := l.replay(d, id, now)
 		if err == nil && keep != nil && len(d.change.KVs) > 0 {
 			err = keep(&d.change, next)
 		}
@@ -97,8 +97,8 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kee
 	}
 	for at := new(parkedRow); at != nil; {
 		done := make(chan step, 1)
-		err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-			n, next, err := o.replayParked(d, to, from, until, *at, now)
+		err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+			n, next, err := l.replayParked(d, to, from, until, *at, now)
 			if err == nil && keep != nil && next == nil && replayed+n > 0 {
 				err = keep(&d.change, replayed+n)
 			}
@@ -168,8 +168,8 @@ func (l *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 // returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
-	return s.writeLog(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-		if o.postingKeys[string(row)] {
+	return s.writeLog(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+		if l.postingKeys[string(row)] {
 			return nil
 		}
 		view := s.rt.Journal.View()
@@ -181,14 +181,14 @@ func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 		if keyUsed {
 			return nil
 		}
-		o.postingKeys[string(row)] = true
+		l.postingKeys[string(row)] = true
 		d.postedKeys = append(d.postedKeys, string(row))
-		o.last = max(o.last+1, now)
-		for o.latest(d, ID{o.last, posting.Bulletin}) != nil {
-			o.last++
+		l.last = max(l.last+1, now)
+		for l.latest(d, ID{l.last, posting.Bulletin}) != nil {
+			l.last++
 		}
-		id := ID{o.last, posting.Bulletin}
-		o.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
+		id := ID{l.last, posting.Bulletin}
+		l.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
 		d.put(org, row, id.append(nil))
 		return nil
 	})

@@ -345,8 +345,8 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 	}
 	replayFrom := func(at parkedRow) (result step) {
 		t.Helper()
-		err := f.writeLogAlone(firstOrg, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
-			result.replayed, result.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
+		err := f.writeLogAlone(firstOrg, func(l *deliveryLog, d *draft, now ledger.Micros) (err error) {
+			result.replayed, result.next, err = l.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been replayed
 			d.put(firstOrg, []byte("z"), []byte{1})
 			return err
@@ -386,9 +386,9 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.writeLog(firstOrg, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
-		if len(o.postingKeys) != 0 {
-			t.Errorf("%d keys are remembered", len(o.postingKeys))
+	if err := f.writeLog(firstOrg, func(l *deliveryLog, _ *draft, _ ledger.Micros) error {
+		if len(l.postingKeys) != 0 {
+			t.Errorf("%d keys are remembered", len(l.postingKeys))
 		}
 		return nil
 	}); err != nil {

@@ -157,7 +157,7 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 	if err != nil || from <= before {
 		return err
 	}
-	return s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
+	return s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error { return l.passCursor(d, from) })
 }
 
 // passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,

@@ -247,7 +247,7 @@ func TestClosingFailsAfterTooManyLateEntries(t *testing.T) {
 	f.mustClose(september)
 }
 
-// Invariant 4.
+// Invariant 4: a repeated request gets the closed month's record, also after later months were closed.
 func TestRepeatedRequestGetsItsClosedMonth(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september + 1)
@@ -321,7 +321,7 @@ func TestRequestGetsTheMonthThatItsKeyClosedMeanwhile(t *testing.T) {
 	}
 }
 
-// Invariant 3.
+// Invariant 3: however many closings are requested at once, one trial balance is read at a time.
 func TestOneTrialBalanceIsReadAtATime(t *testing.T) {
 	f := openFixture(t)
 	f.setClockAfter(september)

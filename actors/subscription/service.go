@@ -115,10 +115,10 @@ func (s *Service) Create(c Create) (Result, error) {
 
 // credential returns the stored credential of the initial payment; found is false if the partner
 // has no such payment.
-func (s *Service) credential(c *Create) (of subscription.Credential, found bool, err error) {
+func (s *Service) credential(c *Create) (stored subscription.Credential, found bool, err error) {
 	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
 	if err != nil || !found || r.Partner != c.Partner {
-		return of, false, err
+		return stored, false, err
 	}
 	charged := r.Type == payment.Payment && r.Status == payment.Charged
 	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: charged, Stored: r.HasCredential()}, true, nil

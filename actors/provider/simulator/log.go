@@ -130,9 +130,9 @@ func (t *callLog) record(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// each calls visit with the lines below size, from the first on, until visit returns an error. each
-// adds the line's number to that error. A line is valid only until visit returns. A line that is too
-// long is damaged.
+// each calls visit with the lines below size, from the first on, until visit returns an error. The error
+// that each returns also has the line's number. The bytes of a line are valid only until visit returns. A line
+// that is too long is damaged.
 func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64, record []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
 	for n, offset, next := 1, int64(0), t.chunk; ; n++ {

@@ -19,7 +19,7 @@ import (
 type naive struct {
 	card, method  string
 	hold          bool
-	status        string // none, charged, held, moving (slow), lost (its outcome), asked (the payer), refused, failed
+	status        string // none, charged, held, moving (in progress), lost (the outcome did not arrive), asked (the payer must act), refused, failed
 	reason        string
 	timeLeft      time.Duration // time until a charge that is moving or lost settles
 	chargedBackIn time.Duration // time until it is charged back; 0: never; below 0: it was charged back

@@ -60,7 +60,7 @@ func refuse(reason string) result {
 }
 
 // perform returns the result of a call and the charge after it. c must be the charge's state at the instant
-// now. The rail's decision decided is used only if the call opens a charge.
+// now. The parameter decided, the rail's decision on the card, is used only if the call opens a charge.
 func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (result, charge) {
 	switch {
 	case opens(call.Operation) && c.operation != 0:

@@ -95,7 +95,7 @@ var (
 
 type operationCase struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: the same as before it
+	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: as before the operation
 }
 
 func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }

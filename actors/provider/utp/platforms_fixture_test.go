@@ -130,7 +130,7 @@ func (o object) text(path string) string {
 	return text
 }
 
-// has checks pairs of a path and the text that must be there.
+// has checks pairs of a path and the text that the object must have at that path.
 func (o object) has(pairs ...string) object {
 	o.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {

@@ -102,8 +102,8 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 	}
 }
 
-// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which
-// of its terminals a transaction belongs to.
+// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which of the
+// account's terminals a transaction belongs to.
 func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
 	var reports []actors.Report
 	for _, r := range reportedStatuses {
