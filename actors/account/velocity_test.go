@@ -114,38 +114,38 @@ func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 // The memory of a window is bounded: subjects that come once are removed when their attempts have left
 // the window, and a subject that comes again and again keeps only the attempts that can count.
 func TestMemoryOfAWindowIsBounded(t *testing.T) {
-	l := newWindow(velocityLimit(5, directory.ScopeCard))
+	window := newWindow(velocityLimit(5, directory.ScopeCard))
 	const subjects, perMinute = 200_000, 4_000
 	maxAttempts := 0
 	for n := range subjects { // four thousand a minute
-		l.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
-		maxAttempts = max(maxAttempts, len(l.subjects))
+		window.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
+		maxAttempts = max(maxAttempts, len(window.subjects))
 	}
 	if maxAttempts > 2*perMinute+2 {
 		t.Errorf("%d subjects were remembered, %d attempts count", maxAttempts, perMinute)
 	}
 
-	l = newWindow(velocityLimit(5, directory.ScopeCard))
+	window = newWindow(velocityLimit(5, directory.ScopeCard))
 	for n := range subjects { // all in the same minute
-		l.count(strconv.Itoa(n), startPlus(0), 5)
+		window.count(strconv.Itoa(n), startPlus(0), 5)
 	}
-	l.count("later", startPlus(time.Minute), 5)
-	if len(l.subjects) != 1 {
-		t.Errorf("%d subjects are left a minute after %d", len(l.subjects), subjects)
+	window.count("later", startPlus(time.Minute), 5)
+	if len(window.subjects) != 1 {
+		t.Errorf("%d subjects are left a minute after %d", len(window.subjects), subjects)
 	}
 	for n := range 10_000 {
-		l.count("regular", startPlus(time.Duration(n)*50*time.Second), 5)
-		if got := len(l.subjects["regular"].at); got > 3 {
+		window.count("regular", startPlus(time.Duration(n)*50*time.Second), 5)
+		if got := len(window.subjects["regular"].at); got > 3 {
 			t.Fatalf("%d attempts are remembered, one counts", got)
 		}
 	}
-	if room := l.room; room != 5+slack {
+	if room := window.room; room != 5+slack {
 		t.Fatalf("room for %d", room)
 	}
 	for n := range 10_000 {
-		l.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
+		window.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
 	}
-	if got := len(l.subjects["busy"].at); got != 5+slack {
+	if got := len(window.subjects["busy"].at); got != 5+slack {
 		t.Errorf("%d attempts are remembered of one who never rests", got)
 	}
 }
@@ -203,18 +203,18 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 // For a limit whose scope is the partner, the history is read only as far back as attempts can still count.
 func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
 	for scope, maxReads := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
-		f, l := newFixture(t), velocityLimit(3, scope)
+		f, limit := newFixture(t), velocityLimit(3, scope)
 		f.setClock(time.Minute)
 		for n := range 50_000 {
 			at := startPlus(time.Minute - time.Duration(n)*time.Millisecond)
 			f.history = append(f.history, storedAttempt{at, at, *attemptWith("a")})
 		}
-		f.wantRefused(time.Minute, attemptWith("a"), l)
+		f.wantRefused(time.Minute, attemptWith("a"), limit)
 		if f.attemptsPassed > maxReads || f.attemptsPassed < 3 {
 			t.Errorf("%s: %d attempts were read", scope, f.attemptsPassed)
 		}
 		subject, _ := attemptWith("a").Payer.Subject(scope)
-		f.wantUsage(l, subject, 3+slack, startPlus(2*time.Minute-(1+slack)*time.Millisecond))
+		f.wantUsage(limit, subject, 3+slack, startPlus(2*time.Minute-(1+slack)*time.Millisecond))
 	}
 }
 
@@ -257,17 +257,17 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 // A changed limit is a new value. Attempts that the old value has counted and that are not stored yet
 // still count, also if the limit was off for a while.
 func TestChangedLimitLosesNoAttempts(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)           // never durable
-	f.wantAdmitted(time.Second, attemptWith(""), l) // durable later
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)           // never durable
+	f.wantAdmitted(time.Second, attemptWith(""), limit) // durable later
 	f.history = []storedAttempt{{startPlus(20 * time.Second), startPlus(20 * time.Second), *attemptWith("")}, {startPlus(time.Second), startPlus(time.Second), *attemptWith("")}}
-	wider := *l // the limit was off at 20 s, so only the store has that attempt
+	wider := *limit // the limit was off at 20 s, so only the store has that attempt
 	wider.MaxCount = 5_000
 	f.setClock(30 * time.Second)
 	f.wantUsage(&wider, "", 3, startPlus(time.Minute))
 	reads := f.reads
 	f.wantRefused(30*time.Second+time.Microsecond, attemptWith(""), velocityLimit(0, directory.ScopePartner))
-	f.wantRefused(30*time.Second, attemptWith(""), l) // screened before the limit was changed
+	f.wantRefused(30*time.Second, attemptWith(""), limit) // screened before the limit was changed
 	f.wantAdmitted(30*time.Second, attemptWith(""), &wider)
 	if f.reads != reads+1 { // one read, for the limit that allows no attempt
 		t.Errorf("the past was read %d times more", f.reads-reads)
@@ -277,7 +277,7 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	narrower.MaxCount = 5
 	f.wantRefused(31*time.Second, attemptWith(""), &narrower)
 	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // its window knows both versions, so nothing is read again
-	f.wantRefused(33*time.Second, attemptWith(""), l)       // the version two changes ago
+	f.wantRefused(33*time.Second, attemptWith(""), limit)   // the version two changes ago
 	f.wantRefused(34*time.Second, attemptWith(""), &narrower)
 	f.wantUsage(&narrower, "", 9, startPlus(time.Minute))
 }

@@ -70,7 +70,7 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 		}
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	d := rand.New(rand.NewPCG(seed, 0))
+	random := rand.New(rand.NewPCG(seed, 0))
 	c := holdersFixture{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
 	created, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
@@ -83,8 +83,8 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	c.do(contract.Offer, "")
 	for range manyHolders {
 		investor := uuid.New()
-		for range 1 + d.IntN(8)/7 {
-			n := 1 + d.Int64N(9)
+		for range 1 + random.IntN(8)/7 {
+			n := 1 + random.Int64N(9)
 			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
 			c.held[investor] += n
 			c.sold += n
@@ -268,27 +268,27 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // the action's progress.
 func TestRequestsDuringBatchesWait(t *testing.T) {
-	c := openIssue(t, contract.Secular)
-	answer := c.do(contract.Activate, "")
+	issue := openIssue(t, contract.Secular)
+	answer := issue.do(contract.Activate, "")
 	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	first, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
+	first, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.sold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p, running := first.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
-	if _, err = c.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
+	if _, err = issue.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
 		t.Error("an active issue takes a subscription")
 	}
-	c.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
-	if _, err := c.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
+	issue.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
+	if _, err := issue.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
-	c.Runtime.Quiesce()
-	repeated, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
+	issue.Runtime.Quiesce()
+	repeated, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.sold), "profit")
 	if err != nil || !repeated.Replay {
 		t.Fatal(repeated.Replay, err)
 	}
@@ -300,34 +300,34 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 		t.Errorf("%d and %d subscriptions are shown", len(firstRows), len(repeatedRows))
 	}
 	penalties := int64(0)
-	for _, n := range c.held {
-		penalties += min(77777*n/c.sold, 100*n)
+	for _, n := range issue.held {
+		penalties += min(77777*n/issue.sold, 100*n)
 	}
-	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": penalties})
-	view := c.Journal.View()
+	issue.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/issue.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*issue.sold + 2*issue.sold, "I:penalty": penalties})
+	view := issue.Journal.View()
 	defer view.Close()
-	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
+	if n, err := view.Counter(issue.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
 		t.Errorf("%v actions are under way (%v)", n, err)
 	}
 }
 
 // No month is closed while batches are in progress, even if no actor runs that would continue them.
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
-	c := openIssue(t, contract.Secular)
-	c.Runtime.Quiesce()
-	interrupted := c.copyIssue(t)
+	issue := openIssue(t, contract.Secular)
+	issue.Runtime.Quiesce()
+	interrupted := issue.copyIssue(t)
 	interrupted.commitWithoutActor(contract.Activate, "", 2)
 	interrupted.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
-		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
+	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(issue.org)}, Steps: []posting.Step{{
+		Org: issue.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { done <- r })
 	var refusal *ledger.Refusal
 	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
-	if n := interrupted.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
+	if n := interrupted.Journal.Due.Overdue(issue.org, 0, ledger.MicrosOf(issue.Clock.Now())+1_000_000); n != 1 {
 		t.Errorf("%d contracts wait; want 1", n)
 	}
 }

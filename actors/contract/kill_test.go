@@ -382,8 +382,8 @@ func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 
 // runWithKills takes a large issue from its placement to its redemption, with kills.
 func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	p := place(t, s, d, religious)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	p := place(t, server, d, religious)
 	profit := "profit"
 	if religious {
 		profit = "distribute_profit"
@@ -393,7 +393,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
 	p.wantBalances("Q:holders:", func(n int64) int64 { return 3 * n })
 	var clock struct{ Now time.Time }
-	a, err := s.Admin().Get("/api/v1/sandbox/clock")
+	a, err := server.Admin().Get("/api/v1/sandbox/clock")
 	if err != nil || a.JSON(&clock) != nil {
 		t.Fatal(err)
 	}
@@ -402,7 +402,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 		penalty = func(n int64) int64 { return min(2*int64(len(p.held))*n/p.sold, 7*n) }
 		p.perform("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	} else {
-		if a, err := s.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
+		if a, err := server.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
 			t.Fatalf("%v %+v", err, a)
 		}
 		p.must("mature", "{}")
@@ -412,7 +412,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	if v := p.shown().Data; v.Status != "redeemed" || v.Outstanding != "0" {
 		t.Errorf("%s, %s outstanding", v.Status, v.Outstanding)
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("it stopped with %d", code)
 	}
 	p.verify()

@@ -47,26 +47,26 @@ func TestRevocationIsSeenAtOnce(t *testing.T) {
 func TestWhichKeysAreAccepted(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "one")
-	_, value := f.issueKey(p)
-	gone, goneValue := f.issueKey(p)
-	must(f.RevokeAPIKey(ctx, o.ID, gone.ID))
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	partner := f.newPartner(org.ID, "one")
+	_, value := f.issueKey(partner)
+	gone, goneValue := f.issueKey(partner)
+	must(f.RevokeAPIKey(ctx, org.ID, gone.ID))
 	expiry := startTime.Add(time.Minute)
-	shortLived := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(expiry)})).Value
-	check := func(what string, org ledger.ID, key []byte, want bool) {
+	shortLived := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: partner.Number, Name: "short", Expires: ledger.MicrosOf(expiry)})).Value
+	check := func(what string, orgID ledger.ID, key []byte, want bool) {
 		t.Helper()
-		k, p, ok := f.Authenticate(org, key)
+		k, p, ok := f.Authenticate(orgID, key)
 		if ok != want || (k != nil) != want || (p != nil) != want {
 			t.Errorf("%s: %v", what, ok)
 		}
 	}
-	check("the key", o.ID, value, true)
-	check("the key before it expires", o.ID, []byte(shortLived), true)
-	check("no key", o.ID, nil, false)
-	check("an unknown key", o.ID, []byte("mzk_unknown"), false)
-	check("a key with a character more", o.ID, append(value[:len(value):len(value)], 'x'), false)
-	check("a revoked key", o.ID, goneValue, false)
+	check("the key", org.ID, value, true)
+	check("the key before it expires", org.ID, []byte(shortLived), true)
+	check("no key", org.ID, nil, false)
+	check("an unknown key", org.ID, []byte("mzk_unknown"), false)
+	check("a key with a character more", org.ID, append(value[:len(value):len(value)], 'x'), false)
+	check("a revoked key", org.ID, goneValue, false)
 	check("another organization", other.ID, value, false)
 	check("no organization", ledger.ID{}, value, false)
 	check("an unknown organization", uuid.New(), value, false)
@@ -74,20 +74,20 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 	if err := f.Clock.Set(expiry.Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
-	check("the last microsecond", o.ID, []byte(shortLived), true)
+	check("the last microsecond", org.ID, []byte(shortLived), true)
 	if err := f.Clock.Set(expiry); err != nil {
 		t.Fatal(err)
 	}
-	check("an expired key", o.ID, []byte(shortLived), false)
+	check("an expired key", org.ID, []byte(shortLived), false)
 
 	inactive := false
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
-	if _, p, ok := f.Authenticate(o.ID, value); !ok || p.Active {
+	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	if _, p, ok := f.Authenticate(org.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
 	for _, status := range []directory.OrgStatus{directory.Provisioning, directory.Maintenance, directory.Active, directory.Archived} {
-		must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-		check("an organization in "+string(status), o.ID, value, status == directory.Active)
+		must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+		check("an organization in "+string(status), org.ID, value, status == directory.Active)
 	}
 }
 
@@ -96,31 +96,31 @@ func TestWhichKeysAreAccepted(t *testing.T) {
 // its load.
 func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	revoked, value := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
 	inactive := f.newOrganization("Off")
 	_, offValue := f.issueKey(f.newPartner(inactive.ID, "off"))
 	status := directory.Maintenance
 	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
-		org ledger.ID
-		key []byte
+		orgID ledger.ID
+		key   []byte
 	}{
-		"a revoked key":                  {o.ID, value},
-		"an unknown key":                 {o.ID, unknown},
+		"a revoked key":                  {org.ID, value},
+		"an unknown key":                 {org.ID, unknown},
 		"an unknown organization":        {uuid.New(), value},
 		"no organization":                {ledger.ID{}, value},
 		"an organization in maintenance": {inactive.ID, offValue},
 	} {
-		if _, _, ok := f.Authenticate(c.org, c.key); ok {
+		if _, _, ok := f.Authenticate(c.orgID, c.key); ok {
 			t.Fatalf("%s is not refused", what)
 		}
-		for step, makeInvalid := range f.lookupSteps(c.org, c.key) {
+		for step, makeInvalid := range f.lookupSteps(c.orgID, c.key) {
 			undo := makeInvalid()
-			if !panics(func() { f.Authenticate(c.org, c.key) }) {
+			if !panics(func() { f.Authenticate(c.orgID, c.key) }) {
 				t.Errorf("%s is refused without a look at %s", what, step)
 			}
 			undo()
@@ -173,8 +173,8 @@ func panics(fn func()) (stumbled bool) {
 func TestLastUseOfAKeyIsShown(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	p := f.newPartner(org.ID, "one")
-	_, value := f.issueKey(p)
+	partner := f.newPartner(org.ID, "one")
+	_, value := f.issueKey(partner)
 	lastUse := func() ledger.Micros {
 		keys, _, err := f.ListAPIKeys(org.ID, Page{})
 		if err != nil || len(keys) != 1 {
@@ -189,7 +189,7 @@ func TestLastUseOfAKeyIsShown(t *testing.T) {
 	if lastUse() != 0 {
 		t.Error("another key's use was counted")
 	}
-	if owner, ok := f.APIKeyInForce(org.ID, value); !ok || owner.Number != p.Number {
+	if owner, ok := f.APIKeyInForce(org.ID, value); !ok || owner.Number != partner.Number {
 		t.Error("the key is not in force")
 	}
 	if _, ok := f.APIKeyInForce(org.ID, []byte("mzk_unknown")); ok {

@@ -214,19 +214,19 @@ func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count in
 
 func TestMaximumOfAddressRanges(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
+	ctx, org := t.Context(), f.newOrganization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
-	f.commitBlocks(o.ID, directory.BlockIP, 999, prefix)
+	f.commitBlocks(org.ID, directory.BlockIP, 999, prefix)
 	f.restart()
-	last := f.newBlock(o.ID, directory.BlockIP, prefix(999))
-	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
+	last := f.newBlock(org.ID, directory.BlockIP, prefix(999))
+	_, err := f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
 	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
-	f.newBlock(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
-	must(f.DeleteBlock(ctx, o.ID, last.ID))
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
-	f.newBlock(o.ID, directory.BlockIP, prefix(1000))
+	f.newBlock(org.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
+	must(f.DeleteBlock(ctx, org.ID, last.ID))
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
+	f.newBlock(org.ID, directory.BlockIP, prefix(1000))
 }
 
 // Writing a million entries would take minutes, so the test sets the counter of entries directly.

@@ -14,9 +14,9 @@ import (
 func TestADryRunChangesNothing(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	p := f.newPartner(org.ID, "shop")
-	terminal := f.newTerminal(p, "{}")
-	k, _ := f.issueKey(p)
+	partner := f.newPartner(org.ID, "shop")
+	terminal := f.newTerminal(partner, "{}")
+	apiKey, _ := f.issueKey(partner)
 	eventsBefore, platform := f.events(org.ID), f.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
@@ -29,11 +29,11 @@ func TestADryRunChangesNothing(t *testing.T) {
 			return err
 		},
 		"a partner's change": func() error {
-			_, err := f.PatchPartner(ctx, org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
+			_, err := f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a partner's password": func() error {
-			_, err := f.PatchPartnerPass(ctx, org.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
+			_, err := f.PatchPartnerPass(ctx, org.ID, partner.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
 			return err
 		},
 		"a terminal's change": func() error {
@@ -44,9 +44,9 @@ func TestADryRunChangesNothing(t *testing.T) {
 			_, err := f.CreateUser(ctx, org.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
-		"a revocation": func() error { _, err := f.RevokeAPIKey(ctx, org.ID, k.ID); return err },
+		"a revocation": func() error { _, err := f.RevokeAPIKey(ctx, org.ID, apiKey.ID); return err },
 		"a settlement": func() error {
-			_, _, err := f.SettlePartner(ctx, org.ID, p.Number, false, directory.SettlementDraft{
+			_, _, err := f.SettlePartner(ctx, org.ID, partner.Number, false, directory.SettlementDraft{
 				Currency: "USD", Env: money.Test, Amount: money.FromUint64(1), Reference: "r",
 			})
 			return err

@@ -46,30 +46,30 @@ func TestPasswordHash(t *testing.T) {
 }
 
 func TestPasswordHashingIsBounded(t *testing.T) {
-	p := newPasswords()
+	passwords := newPasswords()
 	setPassword := func(ctx context.Context) error {
-		_, err := p.hash(ctx, rand.Reader, []byte("pass"))
+		_, err := passwords.hash(ctx, rand.Reader, []byte("pass"))
 		return err
 	}
 	for range maxHashing {
-		p.settingGate.inside <- struct{}{} // all places are taken
-		p.settingGate.insideOrWaiting <- struct{}{}
+		passwords.settingGate.inside <- struct{}{} // all places are taken
+		passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
 	wantCode(t, "no answer in time", setPassword(canceledContext(t)), ledger.Unavailable, "")
-	if len(p.settingGate.insideOrWaiting) != maxHashing {
+	if len(passwords.settingGate.insideOrWaiting) != maxHashing {
 		t.Error("who gave up still waits")
 	}
 	for range maxHashWaiting {
-		p.settingGate.insideOrWaiting <- struct{}{}
+		passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
 	if err := setPassword(t.Context()); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	for range maxHashing {
-		<-p.settingGate.inside
+		<-passwords.settingGate.inside
 	}
 	for range maxHashing + maxHashWaiting {
-		<-p.settingGate.insideOrWaiting
+		<-passwords.settingGate.insideOrWaiting
 	}
 	if err := setPassword(t.Context()); err != nil {
 		t.Errorf("when there is room again: %v", err)
@@ -77,10 +77,10 @@ func TestPasswordHashingIsBounded(t *testing.T) {
 }
 
 func TestPasswordIsVerified(t *testing.T) {
-	p := newPasswords()
-	p.memory = 8
-	storedHash := must(p.hash(t.Context(), rand.Reader, []byte("pass")))
-	p.memory = 16 // the string's own cost applies, not the cost of new strings
+	passwords := newPasswords()
+	passwords.memory = 8
+	storedHash := must(passwords.hash(t.Context(), rand.Reader, []byte("pass")))
+	passwords.memory = 16 // the string's own cost applies, not the cost of new strings
 	for what, c := range map[string]struct {
 		phc, pass string
 		want      bool
@@ -97,7 +97,7 @@ func TestPasswordIsVerified(t *testing.T) {
 		"no key":                     {storedHash[:strings.LastIndex(storedHash, "$")+1], "pass", false},
 		"not base64":                 {storedHash[:len(storedHash)-1] + "!", "pass", false},
 	} {
-		if got := p.verify(c.phc, []byte(c.pass)); got != c.want {
+		if got := passwords.verify(c.phc, []byte(c.pass)); got != c.want {
 			t.Errorf("%s: %v, want %v", what, got, c.want)
 		}
 	}

@@ -126,21 +126,21 @@ func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 // reading it would end the process.
 func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	_, value := f.issueKey(p)
 	revoked, revokedKey := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	if _, _, ok := f.Authenticate(o.ID, value); !ok {
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
+	if _, _, ok := f.Authenticate(org.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
 	}
 	f.Runtime.Quiesce()
 	f.Close()
 	for range 1_000 {
-		if _, owner, ok := f.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
+		if _, owner, ok := f.Authenticate(org.ID, value); !ok || owner.Number != p.Number {
 			t.Fatal("the key isn't taken")
 		}
-		if _, _, ok := f.Authenticate(o.ID, revokedKey); ok {
+		if _, _, ok := f.Authenticate(org.ID, revokedKey); ok {
 			t.Fatal("the revoked key is taken")
 		}
 		if _, _, ok := f.Authenticate(uuid.New(), value); ok {
@@ -155,12 +155,12 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 // The bytes that a refusal allocates show the steps that it took.
 func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
-	o, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
-	p := f.newPartner(o.ID, "one")
+	org, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
+	p := f.newPartner(org.ID, "one")
 	_, value := f.issueKey(p)
 	revoked, revokedKey := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	expiredKey := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
+	expiredKey := must(f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -170,20 +170,20 @@ func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	unknown := append([]byte(nil), value...)
 	unknown[len(unknown)-1] ^= 1
 	for name, c := range map[string]struct {
-		org ledger.ID
-		key []byte
+		orgID ledger.ID
+		key   []byte
 	}{
-		"unknown key":           {o.ID, unknown},
+		"unknown key":           {org.ID, unknown},
 		"wrong organization":    {other.ID, value},
 		"unknown organization":  {uuid.New(), value},
 		"no organization":       {ledger.ID{}, value},
-		"expired":               {o.ID, []byte(expiredKey)},
-		"revoked":               {o.ID, revokedKey},
+		"expired":               {org.ID, []byte(expiredKey)},
+		"revoked":               {org.ID, revokedKey},
 		"inactive organization": {inactive.ID, inactiveKey},
 	} {
 		accepted := false
 		allocations := testing.AllocsPerRun(1_000, func() {
-			_, _, ok := f.Authenticate(c.org, c.key)
+			_, _, ok := f.Authenticate(c.orgID, c.key)
 			accepted = accepted || ok
 		})
 		if accepted || allocations != 0 {

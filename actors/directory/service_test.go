@@ -29,27 +29,27 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 	if sole, ok := f.SoleOrganization(); !ok || sole != org.ID || f.Empty() {
 		t.Error("one organization isn't the sole one")
 	}
-	p := f.newPartner(org.ID, "one")
-	low, high := f.newTerminal(p, `{"priority":2}`), f.newTerminal(p, `{"priority":1}`)
-	k, value := f.issueKey(p)
+	partner := f.newPartner(org.ID, "one")
+	low, high := f.newTerminal(partner, `{"priority":2}`), f.newTerminal(partner, `{"priority":1}`)
+	apiKey, value := f.issueKey(partner)
 
 	if got, _ := f.Organization(org.ID); got != org {
 		t.Error("organization not found")
 	}
-	if got, _ := f.Partner(org.ID, p.Number); got != p || p.Number != 1 || p.Created == 0 {
+	if got, _ := f.Partner(org.ID, partner.Number); got != partner || partner.Number != 1 || partner.Created == 0 {
 		t.Error("partner not found")
 	}
-	if got := f.Terminals(org.ID, p.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
+	if got := f.Terminals(org.ID, partner.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
 		t.Error("terminals aren't by priority")
 	}
 	if got, _ := f.Terminal(org.ID, low.ID); got != low {
 		t.Error("terminal not found")
 	}
-	if gotKey, gotPartner, ok := f.Authenticate(org.ID, value); !ok || !sameBut(*gotKey, *k, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != p {
+	if gotKey, gotPartner, ok := f.Authenticate(org.ID, value); !ok || !sameBut(*gotKey, *apiKey, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != partner {
 		t.Error("key not found")
 	}
-	if string(value[:len(k.Prefix)]) != k.Prefix || len(k.Prefix) != 12 || k.Prefix[:4] != "mzk_" {
-		t.Errorf("prefix %s", k.Prefix)
+	if string(value[:len(apiKey.Prefix)]) != apiKey.Prefix || len(apiKey.Prefix) != 12 || apiKey.Prefix[:4] != "mzk_" {
+		t.Errorf("prefix %s", apiKey.Prefix)
 	}
 	want := "[o:create p:create n:create n:create k:create]"
 	if got := fmt.Sprint(f.events(org.ID)); got != want {
@@ -67,19 +67,19 @@ func TestPatchesArePublished(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	org := f.newOrganization("One")
-	p := f.newPartner(org.ID, "one")
-	term := f.newTerminal(p, `{"priority":1}`)
-	other := f.newTerminal(p, `{"priority":2}`)
+	partner := f.newPartner(org.ID, "one")
+	term := f.newTerminal(partner, `{"priority":1}`)
+	other := f.newTerminal(partner, `{"priority":2}`)
 
 	inactive, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(f.PatchPartner(ctx, org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != p.Created {
+	if next := must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != partner.Created {
 		t.Error("partner not switched off", next)
 	}
-	if got, _ := f.Partner(org.ID, p.Number); got.Active || !p.Active {
+	if got, _ := f.Partner(org.ID, partner.Number); got.Active || !partner.Active {
 		t.Error("the view has the old partner, or the old record changed")
 	}
 	must(f.PatchTerminal(ctx, org.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	if got := f.Terminals(org.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
+	if got := f.Terminals(org.ID, partner.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
 		t.Error("terminals aren't in their new order")
 	}
 	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
@@ -89,7 +89,7 @@ func TestPatchesArePublished(t *testing.T) {
 	}
 	before := len(f.events(org.ID))
 	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(f.PatchPartner(ctx, org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	must(f.PatchTerminal(ctx, org.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	if events := f.events(org.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
@@ -101,7 +101,7 @@ func TestRefusedWritesStoreNothing(t *testing.T) {
 	ctx := t.Context()
 	org, nobody := f.newOrganization("One"), uuid.New()
 	p := f.newPartner(org.ID, "one")
-	k, _ := f.issueKey(p)
+	apiKey, _ := f.issueKey(p)
 	term := f.newTerminal(p, ``)
 	pass := []byte("nine-Lions-paint")
 	draft := directory.Partner{Name: "x", Login: "x", Active: true}
@@ -140,7 +140,7 @@ func TestRefusedWritesStoreNothing(t *testing.T) {
 
 	// A key of another organization gets the same refusal as a key that does not exist.
 	foreign := f.newOrganization("Two")
-	_, err = f.RevokeAPIKey(ctx, foreign.ID, k.ID)
+	_, err = f.RevokeAPIKey(ctx, foreign.ID, apiKey.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
 	_, err = f.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
@@ -162,7 +162,7 @@ func TestRefusedWritesStoreNothing(t *testing.T) {
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
 	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")
-	if revoked := must(f.RevokeAPIKey(ctx, org.ID, k.ID)); revoked.Revoked == 0 {
+	if revoked := must(f.RevokeAPIKey(ctx, org.ID, apiKey.ID)); revoked.Revoked == 0 {
 		t.Error("a key of the archive can't be revoked")
 	}
 }
@@ -319,18 +319,18 @@ func TestRestartFindsEverything(t *testing.T) {
 
 func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	entered, leave := make(chan bool), make(chan bool)
 	first := make(chan error)
 	go func() {
-		first <- f.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		first <- f.run(t.Context(), org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 			entered <- true
 			<-leave
 			return nil, nil
 		}, nil)
 	}()
 	<-entered
-	_, err := f.CreateAPIKey(canceledContext(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := f.CreateAPIKey(canceledContext(t), org.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -342,11 +342,11 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 func TestManyCommandsAtOnce(t *testing.T) {
 	f := open(t)
 	org := f.newOrganization("One")
-	p := f.newPartner(org.ID, "one")
+	partner := f.newPartner(org.ID, "one")
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
-			if _, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
+			if _, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: partner.Number, Name: "k"}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -358,7 +358,7 @@ func TestManyCommandsAtOnce(t *testing.T) {
 	for range cap(f.commands.insideOrWaiting) {
 		f.commands.insideOrWaiting <- struct{}{}
 	}
-	_, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: partner.Number, Name: "k"})
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 }
 
@@ -406,18 +406,18 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 
 func TestStaleViewIsReadAgain(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	outdated := *p
 	outdated.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, o.ID, 1, &outdated, event))}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, org.ID, 1, &outdated, event))}}); err != nil {
 		t.Fatal(err)
 	}
 	inactive := false
-	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
+	_, err := f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	next := must(f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	if next.Name != outdated.Name || next.Active {
 		t.Errorf("%+v", next)
 	}

@@ -34,18 +34,18 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 // Logins succeed however many passwords are being set.
 func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	for range maxHashing {
 		f.passwords.settingGate.inside <- struct{}{}
 	}
 	for range maxHashing + maxHashWaiting {
 		f.passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
-	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
+	if _, err := f.CreateUser(t.Context(), org.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
 	}
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // mustLogIn logs in and fails the test if that fails.
@@ -82,59 +82,59 @@ func (f *fixture) advance(d time.Duration) {
 func TestWhoLogsIn(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "shop")
-	u := f.newUser(o.ID, "anna", "client", "auditor")
-	n, token, err := f.logIn(o.ID, "anna", goodPass)
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(org.ID, "shop")
+	u := f.newUser(org.ID, "anna", "client", "auditor")
+	n, token, err := f.logIn(org.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
 		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
 		t.Fatalf("%+v %v", n, err)
 	}
-	f.wantLive("a user's session", o.ID, token, true)
+	f.wantLive("a user's session", org.ID, token, true)
 	f.wantLive("elsewhere", other.ID, token, false)
-	n, token, err = f.logIn(o.ID, "shop", goodPass)
+	n, token, err = f.logIn(org.ID, "shop", goodPass)
 	if err != nil || n.Partner != p.Number || n.User != (ledger.ID{}) || !slices.Equal(n.Roles, directory.Roles{directory.PartnerRole}) {
 		t.Fatalf("%+v %v", n, err)
 	}
-	f.wantLive("a partner's session", o.ID, token, true)
+	f.wantLive("a partner's session", org.ID, token, true)
 	f.restart()
-	f.wantLive("a partner's session after a restart", o.ID, token, true)
+	f.wantLive("a partner's session after a restart", org.ID, token, true)
 
 	inactive, status := false, directory.Maintenance
-	gone := f.newUser(o.ID, "gone", "admin")
-	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
+	gone := f.newUser(org.ID, "gone", "admin")
+	must(f.PatchUser(ctx, org.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
 	idle := f.newOrganization("Idle")
 	f.newUser(idle.ID, "anna", "admin")
 	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	far := f.newPartner(o.ID, "far")
-	must(f.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
-	none := must(f.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
-	passless, _ := f.Partner(o.ID, none)
+	far := f.newPartner(org.ID, "far")
+	must(f.PatchPartner(ctx, org.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
+	none := must(f.AddMerchants(ctx, org.ID, MerchantsDraft{Partners: 1}))[0].Number
+	passless, _ := f.Partner(org.ID, none)
 	for what, c := range map[string]struct {
-		org         ledger.ID
+		orgID       ledger.ID
 		login, pass string
 	}{
-		"an unknown login":               {o.ID, "nobody", goodPass},
-		"no login":                       {o.ID, "", goodPass},
-		"a login in another case":        {o.ID, "Anna", goodPass},
-		"a wrong password":               {o.ID, "anna", goodPass + "x"},
-		"no password":                    {o.ID, "anna", ""},
-		"a partner's wrong password":     {o.ID, "shop", "Pass"},
-		"a partner without a password":   {o.ID, passless.Login, ""},
-		"a partner from another address": {o.ID, "far", goodPass},
-		"a deactivated user":             {o.ID, "gone", goodPass},
+		"an unknown login":               {org.ID, "nobody", goodPass},
+		"no login":                       {org.ID, "", goodPass},
+		"a login in another case":        {org.ID, "Anna", goodPass},
+		"a wrong password":               {org.ID, "anna", goodPass + "x"},
+		"no password":                    {org.ID, "anna", ""},
+		"a partner's wrong password":     {org.ID, "shop", "Pass"},
+		"a partner without a password":   {org.ID, passless.Login, ""},
+		"a partner from another address": {org.ID, "far", goodPass},
+		"a deactivated user":             {org.ID, "gone", goodPass},
 		"another organization":           {other.ID, "anna", goodPass},
 		"an inactive organization":       {idle.ID, "anna", goodPass},
 		"an unknown organization":        {uuid.New(), "anna", goodPass},
 		"no organization":                {ledger.ID{}, "anna", goodPass},
 		"the platform's own record":      {directory.PlatformOrg, "demo", "demo"},
 	} {
-		_, _, err := f.logIn(c.org, c.login, c.pass)
+		_, _, err := f.logIn(c.orgID, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
 		// The login gets no response before a password has been hashed.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
-		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.orgID, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
@@ -142,20 +142,20 @@ func TestWhoLogsIn(t *testing.T) {
 
 func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "shop")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "shop")
 	inactive := false
-	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-	token, staffToken := f.mustLogIn(o.ID, "shop", goodPass), f.mustLogIn(o.ID, "staff", goodPass)
-	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	user := must(f.CreateUser(t.Context(), org.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+	token, staffToken := f.mustLogIn(org.ID, "shop", goodPass), f.mustLogIn(org.ID, "staff", goodPass)
+	must(f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
-		_, _, err := f.logIn(o.ID, login, pass)
+		_, _, err := f.logIn(org.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
-		_, _, err = f.logIn(o.ID, login, "wrong")
+		_, _, err = f.logIn(org.ID, login, "wrong")
 		wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 	}
-	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", o.ID, token, true)
-	f.wantLive("a session of who acts as it", o.ID, staffToken, true)
+	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", org.ID, token, true)
+	f.wantLive("a session of who acts as it", org.ID, staffToken, true)
 }
 
 func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
@@ -360,38 +360,38 @@ func TestSandboxSessionsDoNotExpire(t *testing.T) {
 
 func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 	f := open(t)
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	f.newUser(o.ID, "anna", "client")
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	f.newUser(org.ID, "anna", "client")
 	f.newUser(other.ID, "anna", "client")
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
-			_, _, err := f.logIn(o.ID, login, "wrong")
+			_, _, err := f.logIn(org.ID, login, "wrong")
 			wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 		}
-		_, _, err := f.logIn(o.ID, login, goodPass)
+		_, _, err := f.logIn(org.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
 	f.mustLogIn(other.ID, "anna", goodPass) // a failure counts in one organization only
 	f.advance(15 * time.Minute)
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // Only an attempt whose password was compared is a failure. An attempt that found no place to hash, or
 // whose time was over, is not counted.
 func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := f.LogIn(canceledContext(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceledContext(t), Login{Org: org.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)
 		}
 	}
 	leave()
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // A session is begun only for the account whose password was checked: if the password was changed

@@ -69,8 +69,8 @@ func (f *fixture) flood(addresses []netip.Addr, perAddress int) (ended func()) {
 // admitted and displaces an attempt from those networks.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range 60 {
@@ -82,7 +82,7 @@ func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, _, err := f.LogIn(t.Context(), Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
+		_, _, err := f.LogIn(t.Context(), Login{Org: org.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
 		served <- err
 	}()
 	runtime.Gosched()
@@ -144,7 +144,7 @@ func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 
 func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range maxHashWaiting {
@@ -154,11 +154,11 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	u := f.newUser(o.ID, "anna", "client")
-	p := f.newPartner(o.ID, "shop")
-	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	must(f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	if _, _, err := f.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
+	u := f.newUser(org.ID, "anna", "client")
+	p := f.newPartner(org.ID, "shop")
+	must(f.PatchUser(t.Context(), org.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
+	must(f.PatchPartnerPass(t.Context(), org.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	if _, _, err := f.logIn(org.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}
 	leave()

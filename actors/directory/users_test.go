@@ -18,28 +18,28 @@ func TestUsersAreKept(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	org, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(org.ID, "shop")
-	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: p.Number, Active: true}
+	partner := f.newPartner(org.ID, "shop")
+	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: partner.Number, Active: true}
 	u := must(f.CreateUser(ctx, org.ID, d, []byte(goodPass)))
 	name := "Anna B"
 	must(f.PatchUser(ctx, org.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
 	check := func() {
 		t.Helper()
 		got, ok := f.User(org.ID, u.ID)
-		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != p.Number ||
+		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != partner.Number ||
 			!got.Active || got.Created != u.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
 			t.Errorf("%+v", got)
 		}
 		if _, ok := f.User(other.ID, u.ID); ok {
 			t.Error("a user of another organization")
 		}
-		if _, ok := f.User(org.ID, p.ID); ok {
+		if _, ok := f.User(org.ID, partner.ID); ok {
 			t.Error("a partner is a user")
 		}
-		if rows, _, err := f.ListUsers(org.ID, Page{Partner: p.Number}); err != nil || len(rows) != 1 {
+		if rows, _, err := f.ListUsers(org.ID, Page{Partner: partner.Number}); err != nil || len(rows) != 1 {
 			t.Error(rows, err)
 		}
-		if rows, _, err := f.ListUsers(org.ID, Page{Partner: p.Number + 1}); err != nil || len(rows) != 0 {
+		if rows, _, err := f.ListUsers(org.ID, Page{Partner: partner.Number + 1}); err != nil || len(rows) != 0 {
 			t.Error(rows, err)
 		}
 	}
@@ -51,14 +51,14 @@ func TestUsersAreKept(t *testing.T) {
 func TestRefusalsOfUsers(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "shop")
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	partner := f.newPartner(org.ID, "shop")
 	unknown := f.newPartner(other.ID, "unknown")
-	anna := f.newUser(o.ID, "anna", "client")
+	anna := f.newUser(org.ID, "anna", "client")
 	archived, status := f.newOrganization("Old"), directory.Archived
 	must(f.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	create := func(org ledger.ID, d directory.User, pass string) error {
-		_, err := f.CreateUser(ctx, org, d, []byte(pass))
+	create := func(orgID ledger.ID, d directory.User, pass string) error {
+		_, err := f.CreateUser(ctx, orgID, d, []byte(pass))
 		return err
 	}
 	validUser := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
@@ -67,35 +67,35 @@ func TestRefusalsOfUsers(t *testing.T) {
 		change(&d)
 		return d
 	}
-	eventsBefore := len(f.events(o.ID))
+	eventsBefore := len(f.events(org.ID))
 	wantCode(t, "no organization", create(uuid.New(), validUser, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, validUser, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(o.ID, without(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
+	wantCode(t, "a role", create(org.ID, without(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
 		d := without(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
-		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
-		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
+		wantCode(t, what, create(org.ID, d, goodPass), ledger.Invalid, "partner_id")
+		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")
 	}
-	wantCode(t, "a user's login", create(o.ID, without(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
-	wantCode(t, "a partner's login", create(o.ID, without(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
-	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
+	wantCode(t, "a user's login", create(org.ID, without(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a partner's login", create(org.ID, without(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
+	_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
-	_, err = f.PatchUser(ctx, o.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, org.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
 	_, err = f.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "another organization's user", err, ledger.NotFound, "")
-	_, err = f.PatchUser(ctx, o.ID, p.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, org.ID, partner.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "a partner", err, ledger.NotFound, "")
 	for what, pass := range map[string]string{
 		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
 		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
 	} {
-		wantCode(t, what+" password", create(o.ID, validUser, pass), ledger.Invalid, "pass")
-		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
+		wantCode(t, what+" password", create(org.ID, validUser, pass), ledger.Invalid, "pass")
+		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
 		wantCode(t, what+" password of a user", err, ledger.Invalid, "pass")
 	}
-	if after := len(f.events(o.ID)); after != eventsBefore {
+	if after := len(f.events(org.ID)); after != eventsBefore {
 		t.Errorf("%d events, were %d: something was stored", after, eventsBefore)
 	}
 }

@@ -46,20 +46,20 @@ func TestCleanStopStoresTheLastUses(t *testing.T) {
 
 func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	_, key := f.issueKey(p)
-	f.issueKey(p)                               // never used
-	f.newUser(o.ID, "anna", "client")           // a login is noted by itself
-	over := f.mustLogIn(o.ID, "anna", goodPass) // used, and over
-	f.mustLogIn(o.ID, "anna", goodPass)         // never used
-	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, over)))
-	f.Authenticate(o.ID, key)
+	f.issueKey(p)                                 // never used
+	f.newUser(org.ID, "anna", "client")           // a login is noted by itself
+	over := f.mustLogIn(org.ID, "anna", goodPass) // used, and over
+	f.mustLogIn(org.ID, "anna", goodPass)         // never used
+	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, over)))
+	f.Authenticate(org.ID, key)
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
 		t.Errorf("%d changes of uses that are noted", n)
 	}
 	f.advance(time.Minute)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	for i, want := range []uint64{1, 0} {
 		if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != want {
 			t.Errorf("stop %d: %d changes, want %d", i+1, n, want)
@@ -101,11 +101,11 @@ func TestUsesAreStoredInBatches(t *testing.T) {
 
 func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, key := f.issueKey(f.newPartner(o.ID, "one"))
-	f.Authenticate(o.ID, key)
+	org := f.newOrganization("One")
+	_, key := f.issueKey(f.newPartner(org.ID, "one"))
+	f.Authenticate(org.ID, key)
 	f.advance(time.Minute)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	for range cap(f.commands.inside) {
 		f.commands.inside <- struct{}{}
 	}
@@ -113,7 +113,7 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	for range cap(f.commands.inside) {
 		<-f.commands.inside
 	}
-	if got := f.countUses(o.ID); got != 1 {
+	if got := f.countUses(org.ID); got != 1 {
 		t.Errorf("%d notes", got)
 	}
 }
@@ -121,21 +121,21 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 // If one organization's notes are refused, another organization's are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
-	staleOrg, o := f.newOrganization("One"), f.newOrganization("Two")
+	staleOrg, org := f.newOrganization("One"), f.newOrganization("Two")
 	k, old := f.issueKey(f.newPartner(staleOrg.ID, "one"))
-	_, key := f.issueKey(f.newPartner(o.ID, "two"))
+	_, key := f.issueKey(f.newPartner(org.ID, "two"))
 	f.Authenticate(staleOrg.ID, old)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	f.Runtime.Quiesce()
 	moved, event := mustFind(f.APIKey(staleOrg.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
 	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, staleOrg.ID, 2, moved, event)}}))
 	f.advance(time.Minute)
 	f.Authenticate(staleOrg.ID, old)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	if err := f.FlushUses(t.Context()); codeOf(err) != ledger.StaleVersion {
 		t.Errorf("the stale one: %v", err)
 	}
-	if got := f.countUses(o.ID); got != 2 {
+	if got := f.countUses(org.ID); got != 2 {
 		t.Errorf("%d notes of the other one, want 2", got)
 	}
 }

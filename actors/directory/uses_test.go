@@ -157,18 +157,18 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 // If the directory cannot be read, notes are dropped, so that no endless messages follow.
 func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, value := f.issueKey(f.newPartner(o.ID, "one"))
+	org := f.newOrganization("One")
+	_, value := f.issueKey(f.newPartner(org.ID, "one"))
 	known := f.orgs.slots.Swap(nil)
-	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
+	f.queueUse(org.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(known)
 	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
 		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
 	}
-	f.Authenticate(o.ID, value)
-	if got := f.countUses(o.ID); got != 1 {
+	f.Authenticate(org.ID, value)
+	if got := f.countUses(org.ID); got != 1 {
 		t.Errorf("%d notes, want 1", got)
 	}
 }

@@ -16,11 +16,11 @@ import (
 func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
+	receiver := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	const n = 3_000
-	ids := f.notifyMany(f.destinationOf(r), n)
+	ids := f.notifyMany(f.destinationOf(receiver), n)
 	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
-		return r.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
+		return receiver.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one in progress, and two read from the store
 	if got := f.inMemory.Load(); got > room+maxWritten {
@@ -29,9 +29,9 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	waitFor(t, "memory has no more notices than it has room for", func() bool { return f.inMemory.Load() <= room })
 	gate.open()
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
-	if r.maxUnanswered > lastWorkerLimit {
-		t.Errorf("%d at once, want at most %d", r.maxUnanswered, lastWorkerLimit)
+	receiver.wantOnce(t, firstOrg, ids)
+	if receiver.maxUnanswered > lastWorkerLimit {
+		t.Errorf("%d at once, want at most %d", receiver.maxUnanswered, lastWorkerLimit)
 	}
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when all are told", got)
@@ -50,14 +50,14 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	f := newFixture(t)
 	var failing sync.Map
 	gate := newGate()
-	r := receive(t, func(*arrival) int {
+	receiver := receive(t, func(*arrival) int {
 		if _, ok := failing.Load("now"); ok {
 			gate.wait()
 			return 500
 		}
 		return 200
 	}, gate)
-	to := f.destinationOf(r)
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce() // it is known to answer
 	failing.Store("now", true)
@@ -81,7 +81,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	}
 	failing.Delete("now")
 	f.advance(30 * time.Second)
-	for event, times := range r.events() {
+	for event, times := range receiver.events() {
 		if times > 2 {
 			t.Errorf("event %s came %d times", event, times)
 		}
@@ -95,28 +95,28 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
 	var blocked sync.Map
-	r := receive(t, func(*arrival) int {
+	receiver := receive(t, func(*arrival) int {
 		if _, ok := blocked.Load("now"); ok {
 			gate.wait()
 		}
 		return 200
 	}, gate)
-	to := f.destinationOf(r)
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
 	blocked.Store("now", true)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "all workers are busy", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.unanswered == lastWorkerLimit
+		receiver.mu.Lock()
+		defer receiver.mu.Unlock()
+		return receiver.unanswered == lastWorkerLimit
 	})
 	gate.open()
 	f.quiesce()
-	if r.maxUnanswered != lastWorkerLimit {
-		t.Errorf("%d at once, want %d", r.maxUnanswered, lastWorkerLimit)
+	if receiver.maxUnanswered != lastWorkerLimit {
+		t.Errorf("%d at once, want %d", receiver.maxUnanswered, lastWorkerLimit)
 	}
-	if got := len(r.events()); got != len(ids)+1 {
+	if got := len(receiver.events()); got != len(ids)+1 {
 		t.Errorf("%d events came, want %d", got, len(ids)+1)
 	}
 }
@@ -158,10 +158,10 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
 	random := newRandom(t)
-	r := receive(t, alwaysStatus(200))
+	receiver := receive(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
-		to = append(to, f.destinationOf(r))
+		to = append(to, f.destinationOf(receiver))
 	}
 	var mu sync.Mutex
 	var ids []ID
@@ -182,13 +182,13 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	}
 	mustReturn(t, "booked", tellers.Wait)
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
+	receiver.wantOnce(t, firstOrg, ids)
 	for _, id := range ids[:50] {
 		f.wantDelivery(id, Delivered, 1)
 	}
 	f.restart()
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
+	receiver.wantOnce(t, firstOrg, ids)
 }
 
 // All attempts fail, so that the number of workers does not grow: due deliveries are tried strictly in the order
@@ -205,8 +205,8 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
 	gate := newGate()
-	r := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
-	f.addresses.set(to, actors.Address{URL: r.URL})
+	receiver := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
+	f.addresses.set(to, actors.Address{URL: receiver.URL})
 	f.stop() // all became due while it was down
 	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -217,12 +217,12 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 		if n == 0 {
 			unanswered = 1 // until it has failed
 		}
-		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+unanswered, len(order)) })
+		waitFor(t, "the next attempts arrive", func() bool { return receiver.count() == min(n+unanswered, len(order)) })
 		gate.releaseOne(t)
 	}
 	f.quiesce()
 	var got []string
-	for _, a := range r.got() {
+	for _, a := range receiver.got() {
 		got = append(got, a.EventID)
 	}
 	// Four workers begin together, so their requests may arrive in any order.
@@ -231,8 +231,8 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 			t.Fatalf("arrival %d is none of those that are due around it", n)
 		}
 	}
-	if len(got) != len(order) || len(r.events()) != len(order) {
-		t.Errorf("%d arrivals of %d events, want %d", len(got), len(r.events()), len(order))
+	if len(got) != len(order) || len(receiver.events()) != len(order) {
+		t.Errorf("%d arrivals of %d events, want %d", len(got), len(receiver.events()), len(order))
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 // the same worker nor the retry.
 func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	to := f.destinationOf(r)
+	receiver := receive(t, alwaysStatus(200))
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
@@ -41,7 +41,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, f.inMemory.Load())
 	}
 	f.advance(30 * time.Second)
-	r.wantOnce(t, firstOrg, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
+	receiver.wantOnce(t, firstOrg, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {

@@ -111,8 +111,8 @@ func TestFigureHangingDestinations(t *testing.T) {
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
 	c := &deliveryTimes{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
 	sink := c.sink(t, hang)
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := apiClient{s.Admin(), t}
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := apiClient{server.Admin(), t}
 	var partner struct{ ID int64 }
 	admin.send("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
 	var key struct{ Key string }
@@ -122,7 +122,7 @@ func TestFigureHangingDestinations(t *testing.T) {
 			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
 			n, partner.ID, 1000+n, sink.URL), nil)
 	}
-	client := s.Anyone().With("x-api-key", key.Key, "x-organization-id", s.Sandbox.OrganizationID)
+	client := server.Anyone().With("x-api-key", key.Key, "x-organization-id", server.Sandbox.OrganizationID)
 	c.load(t, client, destinations, rate, long)
 	c.report(t, hang)
 }
@@ -208,16 +208,16 @@ func TestFigureAMillionRetries(t *testing.T) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer sink.Close()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := apiClient{s.Admin(), t}
-	admin.send("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
-	apiClient{s.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := apiClient{server.Admin(), t}
+	admin.send("PATCH", fmt.Sprintf("/api/v1/partners/%d", server.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
+	apiClient{server.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
-	s.Stop()
-	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waitingCount, dueCount, otherDestinations)
+	server.Stop()
+	order := plantRetries(t, server.Dir, uuid.MustParse(server.Sandbox.OrganizationID), waitingCount, dueCount, otherDestinations)
 	startTime := time.Now()
-	s.Restart()
-	startTook, memory := time.Since(startTime), residentMiB(t, s.PID())
+	server.Restart()
+	startTook, memory := time.Since(startTime), residentMiB(t, server.PID())
 	place := make(map[string]int, len(order))
 	for n, event := range order {
 		place[event] = n
@@ -232,7 +232,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 	}
 	took := time.Since(startTime) - startTook
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
-		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
+		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), furthest, residentMiB(t, server.PID()), load())
 	if startTook > 10*time.Second {
 		t.Errorf("ready after %v, wanted under 10 s", startTook)
 	}

@@ -24,19 +24,19 @@ func (f *fixture) replay(id ID) {
 
 func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(200))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	f.replay(id)
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 2)
-	all := r.got()
+	all := receiver.got()
 	if len(all) != 2 || all[0].EventID != all[1].EventID || string(all[0].Data) != string(all[1].Data) {
-		t.Errorf("told as %v", r.events())
+		t.Errorf("told as %v", receiver.events())
 	}
 	f.restart()
 	f.quiesce()
-	if r.count() != 2 {
+	if receiver.count() != 2 {
 		t.Error("it is told once more by a restart")
 	}
 }
@@ -61,8 +61,8 @@ func TestReplayOfAWaitingDelivery(t *testing.T) {
 // A replayed parked delivery has six more attempts, with the same gaps.
 func TestReplayOfAParkedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(500))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
 		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
@@ -74,7 +74,7 @@ func TestReplayOfAParkedDelivery(t *testing.T) {
 			t.Fatalf("round %d: %v, next at %d, want %d", round, d.State, d.Next, want)
 		}
 		f.advance(24 * time.Hour)
-		if got := r.count(); got != round*MaxAttempts {
+		if got := receiver.count(); got != round*MaxAttempts {
 			t.Fatalf("%d requests after %d rounds", got, round)
 		}
 	}
@@ -143,8 +143,8 @@ func TestReplayParked(t *testing.T) {
 // If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(200))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	keepReply := func(c *posting.Change, d *Delivery) error {
@@ -161,8 +161,8 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	_, err := f.Replay(firstOrg, id, keepReply)
 	wantCode(t, err, ledger.ClaimTaken)
 	f.quiesce()
-	if r.count() != 2 {
-		t.Errorf("%d requests, want 2", r.count())
+	if receiver.count() != 2 {
+		t.Errorf("%d requests, want 2", receiver.count())
 	}
 	f.wantDelivery(id, Delivered, 2)
 	failed := fmt.Errorf("not kept")
@@ -293,17 +293,17 @@ func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 // rows still exist.
 func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	receiver := receive(t, alwaysStatus(500))
 	answersSecond := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := f.destinationOf(r)
+	to := f.destinationOf(receiver)
 	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(answersSecond))
 	f.advance(24 * time.Hour)
 	f.wantDelivery(parked, Parked, MaxAttempts)
 	f.wantDelivery(delivered, Delivered, 2)
-	waiting := f.notifyOne(f.destinationOf(r))
+	waiting := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	f.removedBefore(f.delivery(waiting).Next)
-	before := r.count() + answersSecond.count()
+	before := receiver.count() + answersSecond.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := f.Replay(firstOrg, id, nil)
 		wantCode(t, err, ledger.NotFound)
@@ -312,7 +312,7 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 		t.Errorf("%d are asked for again (%v)", n, err)
 	}
 	f.quiesce()
-	if got := r.count() + answersSecond.count(); got != before {
+	if got := receiver.count() + answersSecond.count(); got != before {
 		t.Errorf("%d requests", got-before)
 	}
 	f.replay(waiting)
@@ -490,7 +490,7 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 	for _, tries := range []int{0, 1} { // attempts before the one in progress
 		f := newFixture(t)
 		gate := newGate()
-		r := receive(t, func(a *arrival) int {
+		receiver := receive(t, func(a *arrival) int {
 			switch a.nth {
 			case tries + 1:
 				gate.wait()
@@ -500,15 +500,15 @@ func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 			}
 			return 500
 		}, gate)
-		id := f.notifyOne(f.destinationOf(r))
+		id := f.notifyOne(f.destinationOf(receiver))
 		if tries == 1 {
 			f.quiesce()
 			go f.advance(31 * time.Second) // it returns when the attempt is over
 		}
-		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
+		waitFor(t, "the attempt is under way", func() bool { return receiver.count() == tries+1 })
 		f.replay(id)
 		gate.open()
-		waitFor(t, "the next attempt follows", func() bool { return r.count() == tries+2 })
+		waitFor(t, "the next attempt follows", func() bool { return receiver.count() == tries+2 })
 		f.quiesce()
 		f.wantDelivery(id, Delivered, tries+2)
 	}

@@ -40,8 +40,8 @@ func (l *countingLog) WithGroup(string) slog.Handler      { return l }
 func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	log := new(countingLog)
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := f.destinationOf(r)
+	receiver := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := f.destinationOf(receiver)
 	k := key{firstOrg, merchants, to}
 	behind := f.notifyOne(to)
 	f.quiesce()
@@ -63,7 +63,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	fresh := f.notifyOne(to)
 	f.advance(30 * time.Second)
 	f.wantDelivery(fresh, Delivered, 2)
-	if got := r.count(); got != 4 {
+	if got := receiver.count(); got != 4 {
 		t.Errorf("%d requests, want 4", got)
 	}
 	if got := log.n.Load(); got < 4 || got > 100 {
@@ -137,8 +137,8 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	to := f.destinationOf(r)
+	receiver := receive(t, alwaysStatus(200))
+	to := f.destinationOf(receiver)
 	f.Service.Close()
 	id := f.notifyOne(to)
 	gate := newGate()
@@ -149,7 +149,7 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	}
 	f.restart()
 	gate.open()
-	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
+	waitFor(t, "the notification arrives", func() bool { return receiver.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }
@@ -184,7 +184,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
-	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	receiver := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
@@ -194,8 +194,8 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	if err := f.writeLogAlone(firstOrg, claims); err != nil {
 		t.Fatal(err)
 	}
-	id := f.notifyOne(f.destinationOf(r))
-	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	id := f.notifyOne(f.destinationOf(receiver))
+	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.put(firstOrg, []byte("z"), []byte{2})
@@ -213,7 +213,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	}
 	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
 	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
-	if got := r.count(); got != 2 {
+	if got := receiver.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
 	}
 }

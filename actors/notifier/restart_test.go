@@ -37,19 +37,19 @@ func (f *fixture) allRows() map[string]string {
 // A restart at any step of a delivery changes neither what is stored, nor what is sent, nor when.
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	receiver := receive(t, alwaysStatus(500))
 	good := receive(t, alwaysStatus(200))
-	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(r))
+	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	wantSameRows := func(step string) {
 		t.Helper()
-		before, requests := f.allRows(), r.count()
+		before, requests := f.allRows(), receiver.count()
 		f.restart()
 		f.quiesce()
 		if after := f.allRows(); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: a restart changes what is stored:\n%q\n%q", step, before, after)
 		}
-		if r.count() != requests || good.count() != 1 {
+		if receiver.count() != requests || good.count() != 1 {
 			t.Errorf("%s: a restart sends something", step)
 		}
 		f.wantDelivery(delivered, Delivered, 1)
@@ -58,8 +58,8 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 		wantSameRows(fmt.Sprintf("after attempt %d", n+1))
 		f.advance(gap - microsecond)
 		wantSameRows(fmt.Sprintf("just before attempt %d", n+2))
-		if r.count() != n+1 {
-			t.Fatalf("%d requests just before attempt %d", r.count(), n+2)
+		if receiver.count() != n+1 {
+			t.Fatalf("%d requests just before attempt %d", receiver.count(), n+2)
 		}
 		f.advance(microsecond)
 		f.wantDelivery(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
@@ -93,21 +93,21 @@ func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var stopped sync.Map
-	r := receive(t, func(*arrival) int {
+	receiver := receive(t, func(*arrival) int {
 		if _, ok := stopped.Load("hanging"); ok {
 			return 200
 		}
 		return hangs
 	})
-	ids := f.notifyMany(f.destinationOf(r), 40)
-	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	ids := f.notifyMany(f.destinationOf(receiver), 40)
+	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
 	stopped.Store("hanging", true)
 	f.restart()
 	f.quiesce()
 	for _, id := range ids {
 		f.wantDelivery(id, Delivered, 1)
 	}
-	if got := r.count(); got != len(ids)+1 {
+	if got := receiver.count(); got != len(ids)+1 {
 		t.Errorf("%d requests, want %d and the one that was interrupted", got, len(ids))
 	}
 }
@@ -196,10 +196,10 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
-	r := receive(t, answer)
+	receiver := receive(t, answer)
 	acked := func() map[string]bool {
 		ids := make(map[string]bool)
-		for _, a := range r.got() {
+		for _, a := range receiver.got() {
 			if answer(a) == 200 {
 				ids[a.EventID] = true
 			}
@@ -226,7 +226,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 			}}
 		}
 	})
-	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
+	to := []ledger.ID{f.destinationOf(receiver), f.destinationOf(receiver), f.destinationOf(receiver)}
 	for range 4 {
 		for range 1 + random.IntN(6) {
 			f.notify(firstOrg, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
@@ -235,7 +235,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	f.advance(8 * time.Hour)
 	data := make(map[string]string)
-	for _, a := range r.got() {
+	for _, a := range receiver.got() {
 		data[a.EventID] = string(a.Data)
 	}
 	mu.Lock()

@@ -62,16 +62,16 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, sendRequest func()) boo
 // payment for each renewal is requested from the rail.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // each subscription is renewed renewalsEach times
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {
-		initial := post(t, s, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
+		initial := post(t, server, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
 			`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":{"type":"bank_card",`+
 			`"cardnumber":"4242424242424242","cardholder":"A","exp_month":"12","exp_year":"30","cvv":"123"}}}`, i+1))["id"]
-		made := post(t, s, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, periodDays))
+		made := post(t, server, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, periodDays))
 		ids = append(ids, made["data"].(map[string]any)["id"].(string))
 	}
-	started := clockOf(t, s)
+	started := clockOf(t, server)
 	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewalsEach*periodDays*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
 	d := newRandom(t)
 	kills, maxKills := 0, 12
@@ -80,18 +80,18 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 	}
 	for advancing := true; advancing; {
 		advanced := false
-		killed := kills < maxKills && killedWhile(t, s, 1+d.IntN(4), func() {
-			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
+		killed := kills < maxKills && killedWhile(t, server, 1+d.IntN(4), func() {
+			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
 			advanced = err == nil && answer.Status == 200
 		})
 		switch {
 		case killed:
 			kills++
-			s.Restart("--clock", "manual")
+			server.Restart("--clock", "manual")
 		case advanced:
 			advancing = false
 		default:
-			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
+			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
 			if err != nil || answer.Status != 200 {
 				t.Fatalf("the clock: %v %+v", err, answer)
 			}
@@ -110,13 +110,13 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 				Status   string `json:"status"`
 			} `json:"data"`
 		}
-		answer, err := s.Partner().Get("/api/v1/subscriptions/" + id)
+		answer, err := server.Partner().Get("/api/v1/subscriptions/" + id)
 		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != renewalsEach || shown.Data.Status != "active" || transactions[shown.Data.Last] {
 			t.Errorf("after %d kills: %v %s", kills, err, answer.Body)
 		}
 		transactions[shown.Data.Last] = true
 	}
-	charges := charged(t, s)
+	charges := charged(t, server)
 	if len(charges) != subscriptions*(renewalsEach+1) {
 		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(charges), subscriptions*(renewalsEach+1))
 	}
@@ -125,10 +125,10 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 			t.Errorf("the rail was asked %d times for %s", n, reference)
 		}
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("it stopped with %d", code)
 	}
-	if checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir); checked.Exit != 0 {
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir); checked.Exit != 0 {
 		t.Errorf("after %d kills the books do not hold\n%s%s", kills, checked.Stdout, checked.Stderr)
 	}
 }

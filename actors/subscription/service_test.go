@@ -64,9 +64,9 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 // The id of another partner's initial payment or subscription is refused like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
@@ -74,8 +74,8 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	}
 	for _, c := range []subscriptionactor.Command{
 		{Org: f.first.Org, Partner: f.first.Partner, ID: randomID()},
-		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: s.ID},
-		{Org: f.second.Org, Partner: f.second.Partner, ID: s.ID},
+		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: subscription.ID},
+		{Org: f.second.Org, Partner: f.second.Partner, ID: subscription.ID},
 	} {
 		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
@@ -86,7 +86,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 			}
 		}
 	}
-	f.wantState(s.ID, "active", 0, 0)
+	f.wantState(subscription.ID, "active", 0, 0)
 }
 
 func errorOf(_ subscriptionactor.Result, err error) error { return err }
@@ -279,12 +279,12 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 // Each event of a subscription's lifecycle is notified in a separate stream, and not as a transaction's.
 func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	f.advance(30 * day) // no notification: no address is set
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	f.advance(30 * day)
 	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
-		if _, err := do(f.commandFor(s.ID)); err != nil {
+		if _, err := do(f.commandFor(subscription.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,12 +295,12 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	notifications := f.streamNotifications()
 	first := notifications[0]
 	about := first["subscription"].(map[string]any)
-	last := f.renewals(s.ID)[1].ID.String()
+	last := f.renewals(subscription.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
 		"partner_id":          {first["partner_id"], json.Number("1")},
-		"initial_payment_id":  {first["initial_payment_id"], s.Initial.String()},
+		"initial_payment_id":  {first["initial_payment_id"], subscription.Initial.String()},
 		"metadata":            {first["metadata"].(map[string]any)["plan"], "gold"},
-		"id":                  {about["id"], s.ID.String()},
+		"id":                  {about["id"], subscription.ID.String()},
 		"status":              {about["status"], "active"},
 		"amount":              {about["amount"], json.Number("990")}, // a JSON number
 		"currency":            {about["currency"], "USD"},
@@ -435,9 +435,9 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 	f := openAs(t, func(f *fixture) {
 		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	d.first = func() {
-		pause, err := s.Pause(f.Clock.Now())
+		pause, err := subscription.Pause(f.Clock.Now())
 		if err != nil {
 			t.Error(err)
 			return
@@ -445,7 +445,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		pause.Record.Unnotified++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
-			Org: f.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
+			Org: f.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {
@@ -453,9 +453,9 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		}
 	}
 	d.armed.Store(true)
-	r, err := f.Cancel(f.commandFor(s.ID))
+	r, err := f.Cancel(f.commandFor(subscription.ID))
 	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
-	f.wantState(s.ID, "cancelled", 0, 0)
+	f.wantState(subscription.ID, "cancelled", 0, 0)
 }

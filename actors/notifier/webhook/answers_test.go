@@ -97,18 +97,18 @@ func TestHeadersAreBounded(t *testing.T) {
 		const around = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", size-len(around)) + "\r\n\r\n"
 	}
-	c := open(t)
-	c.Deliver(testDelivery(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
-	c.Deliver(testDelivery(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
+	sender := open(t)
+	sender.Deliver(testDelivery(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
 	endless := receive(t, func(v *visit) {
 		if v.request() && v.send("HTTP/1.1 200 OK\r\n") {
 			for v.send("X: " + strings.Repeat("x", 1000) + "\r\n") {
 			}
 		}
 	})
-	c.Deliver(testDelivery(endless.url())).want(t, 0, "answer's header is too long")
+	sender.Deliver(testDelivery(endless.url())).want(t, 0, "answer's header is too long")
 	interim := "HTTP/1.1 103 H\r\nX: " + strings.Repeat("x", maxHeader-30) + "\r\n\r\n"
-	c.Deliver(testDelivery(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
+	sender.Deliver(testDelivery(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
 }
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
@@ -153,19 +153,19 @@ func TestBodyDoesNotMatter(t *testing.T) {
 				says = append(says, strings.Replace(c.says, "201 Created", "500 No", 1))
 			}
 			for _, text := range says {
-				r := receive(t, answer(text))
+				receiver := receive(t, answer(text))
 				sender := open(t)
 				connectionNumbers := []int{1, 1}
 				if !c.kept {
 					connectionNumbers = []int{1, 2}
 				}
 				for range connectionNumbers {
-					a := sender.Deliver(testDelivery(r.url()))
+					a := sender.Deliver(testDelivery(receiver.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
 				}
-				r.wantConnections(connectionNumbers...)
+				receiver.wantConnections(connectionNumbers...)
 			}
 		})
 	}

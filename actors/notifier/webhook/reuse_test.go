@@ -49,7 +49,7 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 // request was read. It is sent once more, as part of the same attempt.
 func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) {
+	receiver := receive(t, func(v *visit) {
 		if v.request() && v.send(acknowledged) && v.connection == 1 {
 			v.request() // it gets no response
 			return
@@ -57,13 +57,13 @@ func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 		acknowledge(v)
 	})
 	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	second := testDelivery(r.url())
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	second := testDelivery(receiver.url())
 	second.EventID = "e-2"
 	c.Deliver(second).want(t, 200, "")
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	r.wantConnections(1, 1, 2, 2)
-	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	receiver.wantConnections(1, 1, 2, 2)
+	if all := receiver.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
 	}
 }
@@ -126,7 +126,7 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := receive(t, func(v *visit) {
+			receiver := receive(t, func(v *visit) {
 				if v.connection > 1 {
 					if v.request() {
 						v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
@@ -138,14 +138,14 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 				}
 			})
 			c := open(t)
-			c.Deliver(testDelivery(r.url())).want(t, 200, "")
+			c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 			if name == "after a moment" {
 				sendMore <- struct{}{}
 				<-sendMore
 				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
 			}
-			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
-			r.wantConnections(1, 2)
+			c.Deliver(testDelivery(receiver.url())).want(t, 500, "status 500")
+			receiver.wantConnections(1, 2)
 		})
 	}
 }
@@ -219,28 +219,28 @@ func (s *connections) checkedCount(t *testing.T) int {
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	const maxConns, destinations = 4, 12
-	c := open(t, func(s *settings) { s.options.MaxConns = maxConns })
+	sender := open(t, func(s *settings) { s.options.MaxConns = maxConns })
 	var receivers []*receiver
 	for range destinations {
 		receivers = append(receivers, receive(t, acknowledge))
 	}
 	for _, r := range receivers {
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
-		if n := c.connections.checkedCount(t); n > maxConns {
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+		if n := sender.connections.checkedCount(t); n > maxConns {
 			t.Errorf("%d connections are open", n)
 		}
 	}
 	for i := destinations - maxConns; i < destinations; i++ {
-		c.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
+		sender.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
 		receivers[i].wantConnections(1, 1)
 	}
-	c.Deliver(testDelivery(receivers[0].url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receivers[0].url())).want(t, 200, "")
 	receivers[0].wantConnections(1, 2)
-	c.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
 	receivers[destinations-1].wantConnections(1, 1, 1)
-	c.Deliver(testDelivery(receivers[destinations-maxConns].url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receivers[destinations-maxConns].url())).want(t, 200, "")
 	receivers[destinations-maxConns].wantConnections(1, 1, 2)
-	c.connections.checkedCount(t)
+	sender.connections.checkedCount(t)
 }
 
 func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
@@ -254,11 +254,11 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	})
 	r := receive(t, acknowledge)
 	manualClock := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
-	first, second := deliver(c, testDelivery(slow.url())), deliver(c, testDelivery(slow.url()))
+	sender := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
+	first, second := deliver(sender, testDelivery(slow.url())), deliver(sender, testDelivery(slow.url()))
 	waitFor(t, "both requests have arrived", func() bool { return len(slow.requests()) == 2 })
-	third := deliver(c, testDelivery(r.url()))
-	if len(c.places) != 2 || r.connections() != 0 {
+	third := deliver(sender, testDelivery(r.url()))
+	if len(sender.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
 	anHourLater := startTime.Add(time.Hour)
@@ -272,7 +272,7 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
 	}
-	c.connections.checkedCount(t)
+	sender.connections.checkedCount(t)
 }
 
 func TestFailureReleasesItsPlace(t *testing.T) {
@@ -342,21 +342,21 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 			}
 		}).url())
 	}
-	c := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
+	sender := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
 	var running sync.WaitGroup
 	for w := range workers {
 		running.Go(func() {
 			for i := range deliveriesEach {
 				p := testDelivery(urls[(w+i)%destinations])
 				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
-				if a := c.Deliver(p); a.Failure != "" {
+				if a := sender.Deliver(p); a.Failure != "" {
 					t.Errorf("%+v", a)
 				}
 			}
 		})
 	}
 	running.Wait()
-	c.connections.checkedCount(t)
+	sender.connections.checkedCount(t)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(arrived) != workers*deliveriesEach {
@@ -368,7 +368,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
-	r := receive(t, func(v *visit) {
+	receiver := receive(t, func(v *visit) {
 		server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			bodies.Store(string(ctx.Request.Body()), true)
 			ctx.SetStatusCode(fasthttp.StatusAccepted)
@@ -377,9 +377,9 @@ func TestDeliveryToAFasthttpServer(t *testing.T) {
 	})
 	c := open(t)
 	for range 2 {
-		c.Deliver(signedDelivery(r.url())).want(t, 202, "")
+		c.Deliver(signedDelivery(receiver.url())).want(t, 202, "")
 	}
-	if _, got := bodies.Load(expectedEnvelope); !got || r.connections() != 1 {
-		t.Errorf("%d connections", r.connections())
+	if _, got := bodies.Load(expectedEnvelope); !got || receiver.connections() != 1 {
+		t.Errorf("%d connections", receiver.connections())
 	}
 }

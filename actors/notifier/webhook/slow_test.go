@@ -110,7 +110,7 @@ func TestReceiverThatDoesNotReadTimesOut(t *testing.T) {
 func TestLateResponseDoesNotAcknowledgeTheNextDelivery(t *testing.T) {
 	t.Parallel()
 	sendLate := make(chan struct{})
-	r := receive(t, func(v *visit) {
+	receiver := receive(t, func(v *visit) {
 		for i := 0; v.request(); i++ {
 			if v.connection > 1 || i == 0 {
 				v.send(acknowledged)
@@ -121,17 +121,17 @@ func TestLateResponseDoesNotAcknowledgeTheNextDelivery(t *testing.T) {
 		}
 	})
 	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 	c.bounds.answer = short
-	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
+	c.Deliver(testDelivery(receiver.url())).want(t, 0, "no answer within 15 s")
 	close(sendLate)
 	c.bounds.answer = patience
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 }
 
 func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	t.Parallel()
-	c := open(t)
+	sender := open(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -140,8 +140,8 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.Deliver(testDelivery("http://"+at+"/")).want(t, 0, "connection refused")
-	c.Deliver(testDelivery("https://"+at+"/")).want(t, 0, "connection refused")
+	sender.Deliver(testDelivery("http://"+at+"/")).want(t, 0, "connection refused")
+	sender.Deliver(testDelivery("https://"+at+"/")).want(t, 0, "connection refused")
 
 	for answerText, failure := range map[string]string{
 		"":                                    "connection closed without an answer",
@@ -150,7 +150,7 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: ": "connection closed in the middle of the answer",
 	} {
 		r := receive(t, once(answerText))
-		c.Deliver(testDelivery(r.url())).want(t, 0, failure)
+		sender.Deliver(testDelivery(r.url())).want(t, 0, failure)
 		r.wantConnections(1) // a request on a new connection is never sent again
 	}
 	for _, answerText := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
@@ -161,7 +161,7 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 				}
 			}
 		})
-		c.Deliver(testDelivery(r.url())).want(t, 0, "connection reset")
+		sender.Deliver(testDelivery(r.url())).want(t, 0, "connection reset")
 		r.wantConnections(1)
 	}
 }

@@ -162,7 +162,7 @@ func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	for round := range 20 {
 		b, v := openVolatile(t)
 		var (
@@ -181,7 +181,7 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 				}
 			})
 		}
-		for wanted := r.IntN(200) + 20; ; runtime.Gosched() {
+		for wanted := random.IntN(200) + 20; ; runtime.Gosched() {
 			mu.Lock()
 			enough := len(answered) >= wanted
 			mu.Unlock()

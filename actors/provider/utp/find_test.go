@@ -73,17 +73,17 @@ func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 }
 
 func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
-	r := open(t, pages(page("c1", otherTransaction("charged")), page("")))
-	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
+	platform := open(t, pages(page("c1", otherTransaction("charged")), page("")))
+	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
 
-	r = open(t, func(w http.ResponseWriter, got received, n int) {
+	platform = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
 			respond(503, `{"error":"unavailable"}`)(w, got, n)
 			return
 		}
 		pages(page("c1", otherTransaction("charged")))(w, got, n)
 	})
-	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
+	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -92,11 +92,11 @@ func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 		"a list without an end":     func(w http.ResponseWriter, got received, n int) { pages(page(fmt.Sprint("c", n)))(w, got, 1) },
 		"a row that can't be read":  pages(page("", `{"id":7}`)),
 	} {
-		r = open(t, answer)
-		if o := r.inquire(r.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
+		platform = open(t, answer)
+		if o := platform.inquire(platform.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
 			t.Errorf("%s: %v", name, o.Verdict)
 		}
-		if n := len(r.requests()); n > 200 {
+		if n := len(platform.requests()); n > 200 {
 			t.Errorf("%s: %d pages were asked for", name, n)
 		}
 	}

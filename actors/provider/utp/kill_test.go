@@ -68,9 +68,9 @@ func (s *side) byTxid(txid string) object {
 }
 
 func TestKillDuringACreate(t *testing.T) {
-	p := startBoth(t)
-	p.via = between(t, p.theirs)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	platforms.via = between(t, platforms.theirs)
+	s := platforms.side(false, false, false)
 	for kind, amount := range map[string]string{"payment": "1000", "payout": "300"} {
 		if testing.Short() && kind == "payout" {
 			continue // the case differs in the stored data, not in the code that a kill interrupts
@@ -100,13 +100,13 @@ func TestKillDuringACreate(t *testing.T) {
 	}
 	s.useTest(t)
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 func TestKillDuringARefund(t *testing.T) {
-	p := startBoth(t)
-	p.via = between(t, p.theirs)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	platforms.via = between(t, platforms.theirs)
+	s := platforms.side(false, false, false)
 	for _, k := range kills {
 		t.Run(k.name, func(t *testing.T) {
 			s.useTest(t)
@@ -122,15 +122,15 @@ func TestKillDuringARefund(t *testing.T) {
 	}
 	s.useTest(t)
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // If a kill stops the request for a refund before it arrives, the refund stays in progress until two inquiries
 // were made. A repeated request must not get a response as if no refund had been requested.
 func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
-	p := startBoth(t)
-	p.via = between(t, p.theirs)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	platforms.via = between(t, platforms.theirs)
+	s := platforms.side(false, false, false)
 	id := s.create("payment", good, "1000").has("status", "charged").text("id")
 	refund := func(client *testkit.Client) (*testkit.Answer, error) {
 		return client.With("idempotency-key", "refund-1").Put(transactions+"/"+id, `{"params":{"type":"refund","amount":"250"}}`)
@@ -143,16 +143,16 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	s.settleAll()
 	s.read(id).has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "250")
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // TestKillsUnderLoad kills either platform while many requests are in progress: nothing is lost,
 // and nothing is done twice.
 func TestKillsUnderLoad(t *testing.T) {
 	const requests, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
-	p := startBoth(t)
-	p.via = between(t, p.theirs)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	platforms.via = between(t, platforms.theirs)
+	s := platforms.side(false, false, false)
 	for round, killTheirs := range []bool{true, false, true, false} {
 		if testing.Short() && round == 2 {
 			break // each platform was killed once
@@ -181,5 +181,5 @@ func TestKillsUnderLoad(t *testing.T) {
 	}
 	s.settleAll()
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }

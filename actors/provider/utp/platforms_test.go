@@ -33,8 +33,8 @@ const (
 // In TestAnotherPlatformIsAProvider the service is a merchant of another platform, which carries out everything
 // that our own merchant requests. The books of the two platforms agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	s := platforms.side(false, false, false)
 	t.Run("payments and payouts", s.paymentsAndPayouts)
 	t.Run("refunds", s.refunds)
 	t.Run("the payer acts", s.payerActs)
@@ -44,7 +44,7 @@ func TestAnotherPlatformIsAProvider(t *testing.T) {
 	s.t = t
 	s.settleAll()
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // useTest makes failures appear under the name of a subtest.
@@ -248,8 +248,8 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 // TestTheOtherPlatformHoldsFirst tests two-phase charges with the terminals of both platforms set to
 // hold first.
 func TestTheOtherPlatformHoldsFirst(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(true, true, true)
+	platforms := startBoth(t)
+	s := platforms.side(true, true, true)
 	committedID := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
 	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
 	part := s.create("payment", good, "1000").text("id")
@@ -264,21 +264,21 @@ func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	cancelledID := s.create("payout", good, "101").text("id")
 	s.change(cancelledID, "cancel", "").has("status", "failed")
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // TestOtherPlatformDecidesWhetherMoneyIsHeld tests terminals with different settings.
 func TestOtherPlatformDecidesWhetherMoneyIsHeld(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(false, true, false)
+	platforms := startBoth(t)
+	s := platforms.side(false, true, false)
 	s.create("payment", good, "1000").has("status", "charged")
 	s.create("payout", good, "100").has("status", "charged")
 	s.wantAgreement()
-	s = p.side(true, false, true)
+	s = platforms.side(true, false, true)
 	committedID := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
 	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
 	cancelledID := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
 	s.change(cancelledID, "cancel", "").has("status", "failed")
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }

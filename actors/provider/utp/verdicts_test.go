@@ -51,22 +51,22 @@ func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 
 func TestPayerActionIsPassedOn(t *testing.T) {
 	const page = `"simple_auth_redirect_url":"https://theirs.example/pay/1"`
-	r := open(t, respond(201, theirBody("action_required", page,
+	platform := open(t, respond(201, theirBody("action_required", page,
 		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
-	a := r.submit(r.pay()).Action
+	a := platform.submit(platform.pay()).Action
 	if a == nil || a.Type != "auth_3ds_form" || a.Method != "post" || a.URL != "https://acs.example/" || a.Page != "https://theirs.example/pay/1" ||
 		string(a.Params) != `{"creq":"abc"}` || a.Material != nil || a.Destinations != nil {
 		t.Errorf("a 3-D Secure form is %+v", a)
 	}
-	r = open(t, respond(201, theirBody("action_required", page, `"auth_params":null`,
+	platform = open(t, respond(201, theirBody("action_required", page, `"auth_params":null`,
 		`"additional_params_for_auth":{"type":"signature","expires_at":"2026-09-03 10:20:30.123456 Etc/UTC"}`)))
-	a = r.submit(r.pay()).Action
+	a = platform.submit(platform.pay()).Action
 	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || a.ExpiresAt != ledger.MicrosOf(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
 		t.Errorf("material is %+v", a)
 	}
-	r = open(t, respond(201, theirBody("action_required", page, `"additional_params_for_auth":{}`,
+	platform = open(t, respond(201, theirBody("action_required", page, `"additional_params_for_auth":{}`,
 		`"availble_destinations":[{"target_bank_id":"b1","name":"First"},{"name":"none"},{"target_bank_id":"b2","name":"Second"}]`)))
-	a = r.submit(r.pay()).Action
+	a = platform.submit(platform.pay()).Action
 	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (payment.Destination{ID: "b2", Name: "Second"}) {
 		t.Errorf("destinations are %+v", a)
 	}
@@ -113,29 +113,29 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 // lost.
 func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 	freshBody := theirBody("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
-	r := open(t, respond(200, freshBody))
-	first := r.submit(r.pay()).Action
-	q := r.question(actors.Pay, 0)
+	platform := open(t, respond(200, freshBody))
+	first := platform.submit(platform.pay()).Action
+	q := platform.question(actors.Pay, 0)
 	q.ActionKnown = true
-	o := r.Reissue(t.Context(), q)
-	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
+	o := platform.Reissue(t.Context(), q)
+	if now := platform.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
 		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.ActionKnown {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 	listedBody := `{"data":[` + strings.Replace(freshBody, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
-	r = open(t, func(w http.ResponseWriter, asked received, n int) {
+	platform = open(t, func(w http.ResponseWriter, asked received, n int) {
 		if strings.Contains(asked.query, "limit=") {
 			respond(200, listedBody)(w, asked, n)
 			return
 		}
 		respond(200, freshBody)(w, asked, n)
 	})
-	q = r.question(actors.Pay, 0)
+	q = platform.question(actors.Pay, 0)
 	q.Meta = nil
-	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
+	if o := platform.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
 		t.Errorf("found in a list: %+v with %+v", o, o.Action)
 	}
-	if asked := r.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
+	if asked := platform.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("%+v", asked)
 	}
 }
@@ -184,12 +184,12 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		"another refund is not decided": {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirBody("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
 		"more than requested":           {actors.Refund, 0, "", theirBody("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
-		r := open(t, respond(200, c.theirs))
-		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
+		platform := open(t, respond(200, c.theirs))
+		call, q := platform.follow(c.operation, 400), platform.question(c.operation, 400)
 		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
 		call.Returned = money.FromUint64(c.before)
 		q.ChargeState = call.ChargeState
-		submitted, inquired := r.submit(call), r.inquire(q)
+		submitted, inquired := platform.submit(call), platform.inquire(q)
 		if submitted.Verdict != c.wantSubmitted || inquired.Verdict != c.wantInquired {
 			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, submitted.Verdict, inquired.Verdict, c.wantSubmitted, c.wantInquired)
 		}
@@ -198,8 +198,8 @@ func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 		if strings.Contains(string(submitted.Meta), `"utp_refund_id":"r2"`) != stored {
 			t.Errorf("%s: kept %s", name, submitted.Meta)
 		}
-		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than requested") {
-			t.Errorf("%s: the operator reads %q", name, r.log)
+		if loud := strings.Contains(platform.log.String(), "has moved another amount"); loud != (name == "more than requested") {
+			t.Errorf("%s: the operator reads %q", name, platform.log)
 		}
 	}
 }
@@ -245,23 +245,23 @@ func TestRefusedOperationHasAReason(t *testing.T) {
 }
 
 func TestMaterialAndChoicesArePassedOn(t *testing.T) {
-	r := open(t, respond(200, theirBody("charged")))
-	call := r.follow(actors.Complete, 0)
+	platform := open(t, respond(200, theirBody("charged")))
+	call := platform.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
-	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
-	got := r.requests()[0]
+	platform.expectVerdict(platform.submit(call), payment.VerdictCharged, false)
+	got := platform.requests()[0]
 	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
 		t.Errorf("material goes to %s as %s", got.path, got.body)
 	}
-	call = r.follow(actors.Complete, 0)
+	call = platform.follow(actors.Complete, 0)
 	call.Choice = `b"1`
-	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
-	got = r.requests()[1]
+	platform.expectVerdict(platform.submit(call), payment.VerdictCharged, false)
+	got = platform.requests()[1]
 	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
 		t.Errorf("a choice goes to %s as %s", got.path, got.body)
 	}
-	r.expectVerdict(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
-	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
+	platform.expectVerdict(platform.submit(platform.follow(actors.Complete, 0)), payment.VerdictCharged, false)
+	if got = platform.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
 		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
 	}
 }

@@ -14,12 +14,12 @@ import (
 )
 
 func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
-	r := open(t, respond(201, theirBody("charged", `"rrn":"123456789012"`)))
-	o := r.submit(r.pay())
+	platform := open(t, respond(201, theirBody("charged", `"rrn":"123456789012"`)))
+	o := platform.submit(platform.pay())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
 	}
-	got := r.requests()[0]
+	got := platform.requests()[0]
 	if got.method != "POST" || got.path != "/api/v1/transactions" || got.query != "" {
 		t.Errorf("asked %s %s?%s", got.method, got.path, got.query)
 	}
@@ -42,7 +42,7 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 	}
 	p := &sent.Params
 	if p.Type != "payment" || p.Amount != "1000" || p.Currency != "USD" || p.Env != "test" || p.Txid != reference.String() ||
-		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != r.terminals[0].ID.String() {
+		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != platform.terminals[0].ID.String() {
 		t.Errorf("params are %+v", p)
 	}
 	s := p.Storage
@@ -52,21 +52,21 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 }
 
 func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
-	r := open(t, respond(201, theirBody("charged")))
-	address := r.server.URL
+	platform := open(t, respond(201, theirBody("charged")))
+	address := platform.server.URL
 	for name, base := range map[string]string{
 		"a certificate that is not trusted": address,
 		"a port that nobody listens at":     closedPort(t),
 		"a name without an address":         "https://no-such-platform.invalid",
 	} {
-		call := r.pay()
+		call := platform.pay()
 		call.Terminal = terminal(t, base, "")
-		o := r.submit(call)
+		o := platform.submit(call)
 		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
 			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 	}
-	if got := r.requests(); len(got) != 0 {
+	if got := platform.requests(); len(got) != 0 {
 		t.Errorf("%d requests arrived", len(got))
 	}
 }
@@ -186,16 +186,16 @@ func TestRefusedInquiryIsUnknown(t *testing.T) {
 
 func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const calls, bound = 200, 64
-	r := open(t, respond(201, theirBody("charged")))
+	platform := open(t, respond(201, theirBody("charged")))
 	done := make(chan actors.Outcome, calls)
 	for range calls {
-		go func() { done <- r.Submit(t.Context(), r.pay()) }()
+		go func() { done <- platform.Submit(t.Context(), platform.pay()) }()
 	}
 	for range calls {
-		r.expectVerdict(<-done, payment.VerdictCharged, false)
+		platform.expectVerdict(<-done, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
-	for _, got := range r.requests() {
+	for _, got := range platform.requests() {
 		connections[got.from] = true
 	}
 	if len(connections) > bound {
@@ -206,9 +206,9 @@ func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const laterCalls = 50
 	addresses := make(map[string]bool)
 	for range laterCalls {
-		r.expectVerdict(r.submit(r.pay()), payment.VerdictCharged, false)
+		platform.expectVerdict(platform.submit(platform.pay()), payment.VerdictCharged, false)
 	}
-	for _, got := range r.requests()[calls:] {
+	for _, got := range platform.requests()[calls:] {
 		addresses[got.from] = true
 	}
 	if len(addresses) == laterCalls {
