@@ -138,17 +138,17 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	case *uncount:
 		for _, l := range m.limits {
 			subject, applies := l.AppliesTo(&m.attempt)
-			if t := p.windows[l.ID]; t != nil && applies {
-				t.uncount(subject, m.at)
+			if window := p.windows[l.ID]; window != nil && applies {
+				window.uncount(subject, m.at)
 			}
 		}
 	case *usageQuestion:
-		t, err := p.windowFor(m.limit, now)
+		window, err := p.windowFor(m.limit, now)
 		if err != nil {
 			m.Refuse(err)
 			return
 		}
-		n, resets := t.usage(m.subject, now)
+		n, resets := window.usage(m.subject, now)
 		m.answer(n, resets, nil)
 	default:
 		panic(fmt.Sprintf("account: unexpected message %T", message))
@@ -240,20 +240,20 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 	}
 	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
-			t := windows[i]
-			since := t.since(at) - disorder
+			w := windows[i]
+			since := w.since(at) - disorder
 			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
-				t.addPast(subject, attemptedAt)
+				w.addPast(subject, attemptedAt)
 			}
-			more = more || booked > since && t.mayMatter(booked)
+			more = more || booked > since && w.mayMatter(booked)
 		}
 		return more
 	})
 	if err != nil {
 		return nil, fmt.Errorf("attempts of partner %d: %w", p.key.partner, err)
 	}
-	for _, t := range windows {
-		t.sortAll()
+	for _, w := range windows {
+		w.sortAll()
 	}
 	return windows, nil
 }

@@ -27,10 +27,10 @@ const manyHolders = 1_600
 // holdersFixture is an issue with many holders over a real journal.
 type holdersFixture struct {
 	*fixture
-	reading *contract.Reading
-	id      ledger.ID
-	held    map[ledger.ID]int64
-	sold    int64
+	reading          *contract.Reading
+	id               ledger.ID
+	certificatesOf   map[ledger.ID]int64
+	certificatesSold int64
 }
 
 const issueBody = `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000000",
@@ -71,7 +71,7 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	c := holdersFixture{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
+	c := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
 	created, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +86,8 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 		for range 1 + random.IntN(8)/7 {
 			n := 1 + random.Int64N(9)
 			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
-			c.held[investor] += n
-			c.sold += n
+			c.certificatesOf[investor] += n
+			c.certificatesSold += n
 		}
 	}
 	c.Runtime.Quiesce()
@@ -178,7 +178,7 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
-	for holder, n := range c.held {
+	for holder, n := range c.certificatesOf {
 		if holders != "" {
 			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, holder))] = fmt.Sprint(100 * n)
 		}
@@ -216,15 +216,15 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 // holder is left out, and none is paid twice.
 func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
-	face := 100 * base.sold
+	face := 100 * base.certificatesSold
 	base.Runtime.Quiesce()
 	offered := base.copyIssue(t)
 	base.do(contract.Activate, "")
 	base.Runtime.Quiesce()
 	active := base.copyIssue(t)
-	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
+	penalty := func(n int64) int64 { return min(77777*n/base.certificatesSold, 100*n) }
 	penalties := int64(0)
-	for _, n := range base.held {
+	for _, n := range base.certificatesOf {
 		penalties += penalty(n)
 	}
 	for _, step := range []struct {
@@ -236,13 +236,13 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		common  map[string]int64
 	}{
 		{offered, contract.Activate, "", "Q:holders", func(int64) int64 { return 0 }, map[string]int64{"A:underlying:{c}": face}},
-		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.sold+5), "Q:holders", func(n int64) int64 { return 3 * n },
-			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.sold + 5, "L:undistributed:{c}": 5}},
+		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.certificatesSold+5), "Q:holders", func(n int64) int64 { return 3 * n },
+			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.certificatesSold + 5, "L:undistributed:{c}": 5}},
 		{active, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
 			map[string]int64{"A:cash:MY": face, "L:charity": penalties}},
 		{active, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": face}},
 	} {
-		batches := contract.Batches(step.action, int64(len(base.held)))
+		batches := contract.Batches(step.action, int64(len(base.certificatesOf)))
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
@@ -273,7 +273,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	first, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.sold), "profit") // while the activation is carried out
+	first, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -288,7 +288,7 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
 	issue.Runtime.Quiesce()
-	repeated, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.sold), "profit")
+	repeated, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit")
 	if err != nil || !repeated.Replay {
 		t.Fatal(repeated.Replay, err)
 	}
@@ -300,10 +300,10 @@ func TestRequestsDuringBatchesWait(t *testing.T) {
 		t.Errorf("%d and %d subscriptions are shown", len(firstRows), len(repeatedRows))
 	}
 	penalties := int64(0)
-	for _, n := range issue.held {
-		penalties += min(77777*n/issue.sold, 100*n)
+	for _, n := range issue.certificatesOf {
+		penalties += min(77777*n/issue.certificatesSold, 100*n)
 	}
-	issue.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/issue.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*issue.sold + 2*issue.sold, "I:penalty": penalties})
+	issue.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/issue.certificatesSold, 100*n) }, map[string]int64{"A:cash:MY": 100*issue.certificatesSold + 2*issue.certificatesSold, "I:penalty": penalties})
 	view := issue.Journal.View()
 	defer view.Close()
 	if n, err := view.Counter(issue.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {

@@ -24,13 +24,13 @@ import (
 // placement is an issue with many holders on a real server, with the test's own computation of its
 // amounts.
 type placement struct {
-	t     *testing.T
-	s     *testkit.Server
-	d     *rand.Rand
-	base  string // path of the issue in the API
-	held  map[string]int64
-	sold  int64
-	kills int
+	t                *testing.T
+	s                *testkit.Server
+	d                *rand.Rand
+	base             string // path of the issue in the API
+	certificatesOf   map[string]int64
+	certificatesSold int64
+	kills            int
 }
 
 // actionBound is how long an action may take, in real time. It is long, because the machine may be busy.
@@ -126,7 +126,7 @@ func (p *placement) waitForBatches(action string) {
 		case at == nil:
 			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(started).Round(time.Millisecond), p.kills)
 			return
-		case at.Action != action || at.Total != len(p.held) || at.Done < last || at.Done >= at.Total:
+		case at.Action != action || at.Total != len(p.certificatesOf) || at.Done < last || at.Done >= at.Total:
 			p.t.Fatalf("%s is at %+v, after %d", action, at, last)
 		case time.Since(started) > actionBound:
 			p.t.Fatalf("%s is still at %+v", action, at)
@@ -233,7 +233,7 @@ func holders(t *testing.T) int {
 // place makes an issue in a reading, religious or secular, and makes all its holders subscribe.
 func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
 	t.Helper()
-	p := &placement{t: t, s: s, d: d, held: make(map[string]int64)}
+	p := &placement{t: t, s: s, d: d, certificatesOf: make(map[string]int64)}
 	base, offer := "/api/v1/pfp/certificate-issues", "offering"
 	if religious {
 		base, offer = "/api/v1/baas/islamic-banking/sukuk", "start_offering"
@@ -295,8 +295,8 @@ func (p *placement) subscribe(n int) {
 		investor := uuid.NewString()
 		for range 1 + p.d.IntN(10)/9 {
 			next := application{investor, 1 + p.d.Int64N(20)}
-			p.held[investor] += next.n
-			p.sold += next.n
+			p.certificatesOf[investor] += next.n
+			p.certificatesSold += next.n
 			applications++
 			submitted <- next
 		}
@@ -320,8 +320,8 @@ func (p *placement) subscribe(n int) {
 	}
 	rows := p.listAll("holders")
 	for i, row := range rows {
-		if row.Number != i+1 || row.Certificates != p.held[row.Investor] || sums[row.Investor] != row.Certificates {
-			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.held[row.Investor])
+		if row.Number != i+1 || row.Certificates != p.certificatesOf[row.Investor] || sums[row.Investor] != row.Certificates {
+			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.certificatesOf[row.Investor])
 		}
 	}
 	if len(rows) != n || len(sums) != n {
@@ -334,7 +334,7 @@ func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 	p.t.Helper()
 	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]
 	balances := p.balances()
-	for holder, n := range p.held {
+	for holder, n := range p.certificatesOf {
 		if got, want := balances["L:customer:"+holder+":current"], big.NewInt(paid(n)).String(); got != want && !(got == "" && want == "0") {
 			p.t.Fatalf("%s has %q; want %s", holder, got, want)
 		}
@@ -348,12 +348,12 @@ func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 		}
 	}
 	for prefix, n := range accounts {
-		if prefix != stem || n != len(p.held) {
+		if prefix != stem || n != len(p.certificatesOf) {
 			p.t.Fatalf("%d accounts of %s hold something", n, prefix)
 		}
 	}
 	if stem != "" {
-		for holder, n := range p.held {
+		for holder, n := range p.certificatesOf {
 			if got := balances[stem+id+":"+holder]; got != strconv.FormatInt(7*n, 10) {
 				p.t.Fatalf("%s%s:%s holds %q; want %d", stem, id, holder, got, 7*n)
 			}
@@ -390,7 +390,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	}
 	p.perform("activate", "{}")
 	p.wantBalances("Q:holders:", func(int64) int64 { return 0 })
-	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
+	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.certificatesSold+p.d.Int64N(p.certificatesSold)))
 	p.wantBalances("Q:holders:", func(n int64) int64 { return 3 * n })
 	var clock struct{ Now time.Time }
 	a, err := server.Admin().Get("/api/v1/sandbox/clock")
@@ -399,7 +399,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	}
 	day, penalty := clock.Now.Format(time.DateOnly), func(int64) int64 { return 0 }
 	if religious {
-		penalty = func(n int64) int64 { return min(2*int64(len(p.held))*n/p.sold, 7*n) }
+		penalty = func(n int64) int64 { return min(2*int64(len(p.certificatesOf))*n/p.certificatesSold, 7*n) }
 		p.perform("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	} else {
 		if a, err := server.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {

@@ -234,7 +234,7 @@ func TestMaximumOfEntries(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	part, _ := f.org(o.ID)
-	part.blocks.all.Add(directory.MaxBlocks - 1)
+	part.blocks.activeCount.Add(directory.MaxBlocks - 1)
 	f.newBlock(o.ID, directory.BlockCountry, "RU")
 	_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
 	wantCode(t, "one entry too many", err, ledger.Conflict, "")

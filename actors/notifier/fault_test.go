@@ -22,7 +22,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			panic("a fault of ours")
 		}
@@ -47,7 +47,7 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Parked, MaxAttempts)

@@ -66,10 +66,10 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 
 // deliveryTimes records, by txid, when creates got their responses and when their notifications arrived.
 type deliveryTimes struct {
-	mu       sync.Mutex
-	answered map[string]time.Time // guarded by mu
-	arrived  map[string]time.Time // guarded by mu
-	hanging  int                  // guarded by mu
+	mu          sync.Mutex
+	respondedAt map[string]time.Time // guarded by mu
+	arrivedAt   map[string]time.Time // guarded by mu
+	hanging     int                  // guarded by mu
 }
 
 // sink returns a server that acknowledges at all its addresses except the first hang addresses, at which it never
@@ -94,8 +94,8 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 		_, rest, _ := strings.Cut(string(body), `"txid":"`)
 		txid, _, _ := strings.Cut(rest, `"`)
 		c.mu.Lock()
-		if _, again := c.arrived[txid]; !again {
-			c.arrived[txid] = time.Now()
+		if _, again := c.arrivedAt[txid]; !again {
+			c.arrivedAt[txid] = time.Now()
 		}
 		c.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
@@ -109,7 +109,7 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 func TestFigureHangingDestinations(t *testing.T) {
 	skipUnlessMeasuring(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
-	c := &deliveryTimes{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
+	c := &deliveryTimes{respondedAt: make(map[string]time.Time), arrivedAt: make(map[string]time.Time)}
 	sink := c.sink(t, hang)
 	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
 	admin := apiClient{server.Admin(), t}
@@ -151,7 +151,7 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 				return
 			}
 			c.mu.Lock()
-			c.answered[txid] = time.Now()
+			c.respondedAt[txid] = time.Now()
 			c.mu.Unlock()
 		})
 	}
@@ -162,12 +162,12 @@ func (c *deliveryTimes) report(t *testing.T, hang int) {
 	toGoodDestination := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for txid, at := range c.answered {
+		for txid, at := range c.respondedAt {
 			to, _, _ := strings.Cut(txid, "-")
 			if n, _ := strconv.Atoi(to); n < hang {
 				continue
 			}
-			if came, ok := c.arrived[txid]; ok {
+			if came, ok := c.arrivedAt[txid]; ok {
 				delays = append(delays, max(0, came.Sub(at)))
 			} else {
 				missing++
@@ -181,7 +181,7 @@ func (c *deliveryTimes) report(t *testing.T, hang int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("%d creates, %d notifications to those that answer: p50 %v, p99 %v, p99.9 %v, last %v after the create's answer; %d attempts hang or hung; load %s",
-		len(c.answered), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
+		len(c.respondedAt), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
 	if p99 := quantile(delays, 0.99); p99 > 2*time.Second {
 		t.Errorf("p99 is %v, wanted under 2 s", p99)
 	}
@@ -242,7 +242,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 // Some are due, in the order that is returned; the others are due later.
 func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
 	t.Helper()
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: clock.Real{}, Log: discardLog})
 	if err != nil {
 		t.Fatal(err)
 	}

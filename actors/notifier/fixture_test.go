@@ -31,10 +31,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 var (
-	firstOrg  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
-	secondOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	quiet     = slog.New(slog.DiscardHandler)
+	firstOrg   = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	secondOrg  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	startTime  = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	discardLog = slog.New(slog.DiscardHandler)
 )
 
 // newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
@@ -84,18 +84,18 @@ func (b *addressBook) remove(to ledger.ID) {
 type fixture struct {
 	*testkit.World
 	*Service
-	t               testing.TB
-	addresses       *addressBook
-	write           func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
-	notifyOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
-	retention       time.Duration
-	observe         func(posting.Channel, bool, time.Duration)
-	resuming        func(*fixture) // called before Resume at a start
+	t                 testing.TB
+	addresses         *addressBook
+	writeNotification func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
+	notifyOperators   func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	retention         time.Duration
+	observe           func(posting.Channel, bool, time.Duration)
+	beforeResume      func(*fixture) // called before Resume at a start
 }
 
 func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, write: writeBody}
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, writeNotification: writeBody}
 	for _, s := range set {
 		s(f)
 	}
@@ -116,7 +116,7 @@ func writeBody(dst []byte, org ledger.ID, n *posting.Notice) (actors.Notificatio
 
 // WriteNotification implements actors.NotificationWriter.
 func (f *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	return f.write(dst, org, n)
+	return f.writeNotification(dst, org, n)
 }
 
 func (f *fixture) start() {
@@ -131,8 +131,8 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.Runtime.Start(func(posting.Item) bool { return false })
-	if f.resuming != nil {
-		f.resuming(f)
+	if f.beforeResume != nil {
+		f.beforeResume(f)
 	}
 	f.Resume()
 }

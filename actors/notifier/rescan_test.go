@@ -142,8 +142,8 @@ func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	f.Service.Close()
 	id := f.notifyOne(to)
 	gate := newGate()
-	f.resuming = func(f *fixture) {
-		f.resuming = nil
+	f.beforeResume = func(f *fixture) {
+		f.beforeResume = nil
 		for f.Runtime.Go(gate.wait) == nil {
 		}
 	}
@@ -235,7 +235,7 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 	id := f.notifyOne(to)
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id = f.notifyOne(to)
 	f.quiesce()
 	f.wantDelivery(id, Pending, 1)
@@ -258,7 +258,7 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			armed.Store(true)
 			panic("a fault of ours")
@@ -357,7 +357,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
 	var recordsGiven, recordsRead atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
 			recordsGiven.Add(1)
 		} else {

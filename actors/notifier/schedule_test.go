@@ -199,7 +199,7 @@ func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
 	id := f.notifyOne(f.destinationOf(r))

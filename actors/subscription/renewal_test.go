@@ -64,7 +64,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 			t.Fatalf("%d renewals, want 3", len(list))
 		}
 		for n, r := range list {
-			at, err := f.payments.Find(f.first.Org, r.ID)
+			at, err := f.payments.Find(f.firstDemo.Org, r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +92,8 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 func TestLimitsApplyToRenewals(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	_, err := f.directory.CreateLimit(t.Context(), f.first.Org, directory.Limit{
-		Partner: f.first.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
+	_, err := f.directory.CreateLimit(t.Context(), f.firstDemo.Org, directory.Limit{
+		Partner: f.firstDemo.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
 		Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true,
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
 		f := open(t)
 		s := f.subscribeOn(f.pay(func(c *paymentactor.Create) { c.Request.PayerIP = netip.MustParseAddr("203.0.113.7") }))
-		if _, err := f.directory.CreateBlock(t.Context(), f.first.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
+		if _, err := f.directory.CreateBlock(t.Context(), f.firstDemo.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
 			t.Fatal(err)
 		}
 		f.advance(30 * day)
@@ -127,15 +127,15 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	f := open(t)
 	subscription := f.subscribe(nil)
-	_, err := f.directory.CreateTerminal(t.Context(), f.first.Org, directory.Terminal{
-		Name: "second", Partner: f.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
+	_, err := f.directory.CreateTerminal(t.Context(), f.firstDemo.Org, directory.Terminal{
+		Name: "second", Partner: f.firstDemo.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
 		ProviderParams: []byte(`{"priority":-1}`), Active: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fails := func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = []byte(`{"fail":"rejected"}`) }
-	if _, err := f.directory.PatchTerminal(t.Context(), f.first.Org, subscription.Terminal, fails); err != nil {
+	if _, err := f.directory.PatchTerminal(t.Context(), f.firstDemo.Org, subscription.Terminal, fails); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(30 * day)
@@ -307,7 +307,7 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 
 func (f *fixture) setPartnerActive(active bool) {
 	f.t.Helper()
-	if _, err := f.directory.PatchPartner(f.t.Context(), f.first.Org, f.first.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
+	if _, err := f.directory.PatchPartner(f.t.Context(), f.firstDemo.Org, f.firstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -315,12 +315,12 @@ func (f *fixture) setPartnerActive(active bool) {
 func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	if _, err := f.directory.PatchOrganization(t.Context(), f.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
+	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(40 * day)
 	f.wantState(s.ID, "active", 0, 0)
-	if _, err := f.directory.PatchOrganization(t.Context(), f.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
+	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(time.Hour)
@@ -372,9 +372,9 @@ func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	s := f.subscribe(nil)
 	f.advance(65 * day)
 	r := f.wantState(s.ID, "active", 2, 2)
-	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	// The same key with another transaction: the claim is taken.
-	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	f.Runtime.Quiesce()
 	if list := f.renewals(s.ID); len(list) != 2 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
@@ -426,7 +426,7 @@ func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.Last}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()

@@ -28,14 +28,14 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f.setTerminal(`{"two_phase":true}`, "")
 	heldPayment := f.pay(nil)
 	captured := f.pay(nil)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	f.setTerminal(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(card("4000000000000002"))
 	refunded := f.pay(nil)
-	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
+	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	renewed := f.subscribe(nil)
@@ -66,16 +66,16 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := open(t)
 	subscription := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
 		t.Errorf("%v %q", err, refused)
 	}
 	for _, c := range []subscriptionactor.Command{
-		{Org: f.first.Org, Partner: f.first.Partner, ID: randomID()},
-		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: subscription.ID},
-		{Org: f.second.Org, Partner: f.second.Partner, ID: subscription.ID},
+		{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: randomID()},
+		{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner + 1000, ID: subscription.ID},
+		{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, ID: subscription.ID},
 	} {
 		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
@@ -151,7 +151,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil || created.Replay {
 		t.Fatal(err)
 	}
-	paused, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: created.Record.ID, Key: key("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	if err != nil || !again.Replay || again.Record.Progress != created.Record.Progress || again.Stamp.Started != created.Stamp.Started || again.Record.ID != created.Record.ID {
 		t.Errorf("%+v (%v), want %+v", again.Record, err, created.Record)
 	}
-	repeated, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: created.Record.ID, Key: key("pause")})
+	repeated, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
@@ -193,7 +193,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 		})
 	}
 	all.Wait()
-	rows, _, err := f.List(f.first.Org, f.first.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
+	rows, _, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d subscriptions (%v)", len(rows), err)
 	}
@@ -244,7 +244,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	f.advance(65 * day) // renewals do not change the order of the list
 	listAll := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
-			rows, next, err := f.List(f.first.Org, f.first.Partner, p)
+			rows, next, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,7 +271,7 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	if got, _ := listAll(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
-	if rows, _, err := f.List(f.second.Org, f.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+	if rows, _, err := f.List(f.secondDemo.Org, f.secondDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
 		t.Errorf("another's: %v (%v)", rows, err)
 	}
 }
@@ -386,12 +386,12 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	body := n.Body
 	for i := range body {
 		n.Body = body[:i]
-		if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
+		if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
 	n.Body, n.Source.ID = body, randomID()
-	if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
+	if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }
@@ -415,15 +415,15 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 // submitted to the writer.
 type interferingDirectory struct {
 	subscriptionactor.Directory
-	first func()
-	once  sync.Once
-	armed atomic.Bool
+	interfere func()
+	once      sync.Once
+	armed     atomic.Bool
 }
 
 // Recipient implements actors.Addresses.
 func (d *interferingDirectory) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
-		d.once.Do(d.first)
+		d.once.Do(d.interfere)
 	}
 	return d.Directory.Recipient(org, partner, env, terminal)
 }
@@ -436,7 +436,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
 	subscription := f.subscribe(nil)
-	d.first = func() {
+	d.interfere = func() {
 		pause, err := subscription.Pause(f.Clock.Now())
 		if err != nil {
 			t.Error(err)
@@ -445,7 +445,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		pause.Record.Unnotified++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
-			Org: f.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
+			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {

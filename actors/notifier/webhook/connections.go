@@ -15,7 +15,7 @@ type connections struct {
 
 	mu        sync.Mutex
 	openCount int                           // guarded by mu: connections from reserve to closeUsed
-	all       map[*connection]struct{}      // guarded by mu
+	open      map[*connection]struct{}      // guarded by mu
 	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
 	oldest    *connection                   // guarded by mu: the connection that has been idle longest
 	newest    *connection                   // guarded by mu: the connection that became idle last
@@ -24,7 +24,7 @@ type connections struct {
 }
 
 func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
-	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, all: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
+	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, open: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
@@ -58,7 +58,7 @@ func (s *connections) reserve() {
 		assert.That(s.oldest != nil, "more deliveries are under way than there may be connections")
 		evicted = s.oldest
 		s.removeIdle(evicted)
-		delete(s.all, evicted)
+		delete(s.open, evicted)
 		s.openCount--
 	}
 	s.openCount++
@@ -79,7 +79,7 @@ func (s *connections) cancel() {
 func (s *connections) add(c *connection) {
 	s.mu.Lock()
 	closed := s.closed
-	s.all[c] = struct{}{}
+	s.open[c] = struct{}{}
 	s.mu.Unlock()
 	if closed {
 		c.drop()
@@ -89,7 +89,7 @@ func (s *connections) add(c *connection) {
 // closeUsed closes a connection that is not idle.
 func (s *connections) closeUsed(c *connection) {
 	s.mu.Lock()
-	delete(s.all, c)
+	delete(s.open, c)
 	s.openCount--
 	s.mu.Unlock()
 	c.close()
@@ -153,7 +153,7 @@ func (s *connections) closeIdle() {
 	now := time.Now()
 	for c := s.oldest; c != nil && now.Sub(c.idleSince) >= s.idleLimit; c = s.oldest {
 		s.removeIdle(c)
-		delete(s.all, c)
+		delete(s.open, c)
 		s.openCount--
 		expired = append(expired, c)
 	}
@@ -179,11 +179,11 @@ func (s *connections) closeAll() {
 	for s.oldest != nil {
 		c := s.oldest
 		s.removeIdle(c)
-		delete(s.all, c)
+		delete(s.open, c)
 		s.openCount--
 		c.drop()
 	}
-	for c := range s.all {
+	for c := range s.open {
 		c.drop() // the delivery that uses it calls closeUsed
 	}
 }

@@ -208,8 +208,8 @@ func (s *connections) checkedCount(t *testing.T) int {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != byDestination || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
-		t.Errorf("%d connections are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, byDestination, s.maxOpen)
+	if idle != byDestination || len(s.open) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
+		t.Errorf("%d connections are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.open), idle, byDestination, s.maxOpen)
 	}
 	return s.openCount
 }

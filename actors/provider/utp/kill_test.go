@@ -10,9 +10,9 @@ import (
 
 // killed is a SIGKILL of one platform during a request between the platforms.
 type killed struct {
-	name     string
-	theirs   bool // the other platform is killed; if not, ours is
-	answered bool // the kill comes after the other platform has carried out the request and before its response reaches us; if not, before the request arrives
+	name        string
+	killsTheirs bool // the other platform is killed; if not, ours is
+	afterAnswer bool // the kill comes after the other platform has carried out the request and before its response reaches us; if not, before the request arrives
 }
 
 var kills = []killed{
@@ -25,12 +25,12 @@ var kills = []killed{
 // killDuring runs do, stops its request between the platforms and kills one of them.
 func (s *side) killDuring(k killed, method string, send func(*testkit.Client)) {
 	s.t.Helper()
-	stopped := s.via.stopNext(method, k.answered)
+	stopped := s.proxy.stopNext(method, k.afterAnswer)
 	ended := make(chan struct{})
 	client := s.ourClient()
 	go func() { defer close(ended); send(client) }()
 	<-stopped.reached
-	victim := s.victim(k.theirs)
+	victim := s.victim(k.killsTheirs)
 	victim.Kill()
 	close(stopped.done)
 	s.revive(victim)
@@ -48,7 +48,7 @@ func (p *platforms) revive(victim *testkit.Server) {
 	p.t.Helper()
 	victim.Restart(manual...)
 	if victim == p.theirs {
-		p.via.moved(victim)
+		p.proxy.moved(victim)
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *side) byTxid(txid string) object {
 
 func TestKillDuringACreate(t *testing.T) {
 	platforms := startBoth(t)
-	platforms.via = between(t, platforms.theirs)
+	platforms.proxy = between(t, platforms.theirs)
 	s := platforms.side(false, false, false)
 	for kind, amount := range map[string]string{"payment": "1000", "payout": "300"} {
 		if testing.Short() && kind == "payout" {
@@ -78,21 +78,21 @@ func TestKillDuringACreate(t *testing.T) {
 		for _, k := range kills {
 			t.Run(kind+", "+k.name, func(t *testing.T) {
 				s.useTest(t)
-				requestsBefore := s.via.arrived(http.MethodPost)
+				requestsBefore := s.proxy.arrived(http.MethodPost)
 				txid := kind + " " + k.name
 				s.killDuring(k, http.MethodPost, func(client *testkit.Client) {
 					_, _ = client.Post(transactions, params(kind, good, amount, txid)) // the response may be lost
 				})
 				s.settleAll()
 				ourTransaction := s.byTxid(txid)
-				if k.answered {
+				if k.afterAnswer {
 					ourTransaction.has("status", "charged")
 					s.theirTransaction(ourTransaction.text("id")).has("status", "charged", "amount", amount)
 				} else {
 					ourTransaction.has("status", "failed", "error_code", "interrupted")
 				}
 				s.want(201)(s.ourClient().Post(transactions, params(kind, good, amount, txid))).has("id", ourTransaction.text("id"), "status", ourTransaction.text("status"))
-				if sent := s.via.arrived(http.MethodPost) - requestsBefore; k.answered && sent != 1 || !k.answered && sent != 0 {
+				if sent := s.proxy.arrived(http.MethodPost) - requestsBefore; k.afterAnswer && sent != 1 || !k.afterAnswer && sent != 0 {
 					t.Errorf("they were asked %d times to create it", sent)
 				}
 			})
@@ -105,7 +105,7 @@ func TestKillDuringACreate(t *testing.T) {
 
 func TestKillDuringARefund(t *testing.T) {
 	platforms := startBoth(t)
-	platforms.via = between(t, platforms.theirs)
+	platforms.proxy = between(t, platforms.theirs)
 	s := platforms.side(false, false, false)
 	for _, k := range kills {
 		t.Run(k.name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestKillDuringARefund(t *testing.T) {
 // were made. A repeated request must not get a response as if no refund had been requested.
 func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 	platforms := startBoth(t)
-	platforms.via = between(t, platforms.theirs)
+	platforms.proxy = between(t, platforms.theirs)
 	s := platforms.side(false, false, false)
 	id := s.create("payment", good, "1000").has("status", "charged").text("id")
 	refund := func(client *testkit.Client) (*testkit.Answer, error) {
@@ -151,7 +151,7 @@ func TestRefundRepeatedAfterAKillIsInProgress(t *testing.T) {
 func TestKillsUnderLoad(t *testing.T) {
 	const requests, answeredBefore = 24, 6 // requests in each round, and how many of them are answered before the kill
 	platforms := startBoth(t)
-	platforms.via = between(t, platforms.theirs)
+	platforms.proxy = between(t, platforms.theirs)
 	s := platforms.side(false, false, false)
 	for round, killTheirs := range []bool{true, false, true, false} {
 		if testing.Short() && round == 2 {

@@ -28,7 +28,7 @@ type platforms struct {
 	t            *testing.T
 	ours, theirs *testkit.Server
 	terminals    []string // our terminals that are connected to the other platform, of both partners
-	via          *proxy   // between the two; nil: no proxy
+	proxy        *proxy   // between the two; nil: no proxy
 }
 
 // side is a partner of ours, and the other platform's partner to which its payments are routed.
@@ -74,8 +74,8 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 		p.t.Fatal(err)
 	}
 	address := p.theirs.BaseURL
-	if p.via != nil {
-		address, ca = p.via.address()
+	if p.proxy != nil {
+		address, ca = p.proxy.address()
 	}
 	for _, kind := range []string{"payment", "payout"} {
 		terminal := p.want(201)(admin.Post(v1+"/terminal", map[string]any{
