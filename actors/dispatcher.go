@@ -10,8 +10,8 @@ import (
 
 // dispatcher runs mailboxes on permanent goroutines: with a new goroutine per message, each would
 // grow its stack from nothing, which in a profile was a tenth of a payment's cost. If the queue is
-// full, a mailbox gets its own goroutine, and if the queue makes no progress for a while, all
-// queued mailboxes do, so actors that wait for a slow disk do not hold up others for long.
+// full, a mailbox gets its own goroutine. If the queue makes no progress for a while, each queued
+// mailbox gets one, so actors that wait for a slow disk do not hold up others for long.
 type dispatcher struct {
 	mailboxes chan func()
 	dequeued  atomic.Uint64 // mailboxes that have left the queue

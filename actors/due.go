@@ -85,18 +85,18 @@ type poll struct {
 	Poll
 	mu         sync.Mutex
 	running    bool      // guarded by mu
-	done       time.Time // guarded by mu: the time up to which the last run has done everything
-	failed     int       // guarded by mu: consecutive failures
+	doneUpTo   time.Time // guarded by mu: the time up to which the last run has done everything
+	failures   int       // guarded by mu: consecutive failures
 	retryAfter time.Time // guarded by mu: real time before which a failed poll does not run
 	err        error     // guarded by mu: error of the last run
 }
 
-// next returns when the poll is due; false while it runs or waits after a failure. It ignores a time that
-// Next returns but that is not later than done: a manual clock would stop at that time forever.
+// next returns when the poll is due; false while it runs or waits after a failure. It ignores a time
+// that is not later than doneUpTo, because a manual clock would stop at that time forever.
 func (p *poll) next() (time.Time, bool) {
 	p.mu.Lock()
-	idle := !p.running && (p.failed == 0 || !time.Now().Before(p.retryAfter))
-	done := p.done
+	idle := !p.running && (p.failures == 0 || !time.Now().Before(p.retryAfter))
+	done := p.doneUpTo
 	p.mu.Unlock()
 	if !idle {
 		return time.Time{}, false
@@ -117,11 +117,11 @@ func (p *poll) ended(upTo time.Time, err error) {
 	defer p.mu.Unlock()
 	p.running, p.err = false, err
 	if err == nil {
-		p.failed, p.done = 0, upTo
+		p.failures, p.doneUpTo = 0, upTo
 		return
 	}
-	p.retryAfter = time.Now().Add(repeatAfter(p.failed))
-	p.failed++
+	p.retryAfter = time.Now().Add(repeatAfter(p.failures))
+	p.failures++
 }
 
 // lastError returns the error of a poll that failed and has not run since.

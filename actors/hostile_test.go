@@ -60,33 +60,33 @@ func TestInvalidChangeLeavesTheActorAndTheWorkCountIntact(t *testing.T) {
 func TestPanicInAnyMethodOfABehaviourIsRecovered(t *testing.T) {
 	f := open(t, 0)
 	reply := make(chan error, 8)
-	for _, where := range []string{"committed", "idle", "failed", "refuse"} {
-		if err := f.registry.Command(key(1), &fragile{where: where, reply: reply}); err != nil {
+	for _, panicsIn := range []string{"committed", "idle", "failed", "refuse"} {
+		if err := f.registry.Command(key(1), &fragile{panicsIn: panicsIn, reply: reply}); err != nil {
 			t.Fatal(err)
 		}
-		mustReturn(t, where+": the work count falls to zero", f.Quiesce)
+		mustReturn(t, panicsIn+": the work count falls to zero", f.Quiesce)
 		if err := f.registry.Command(key(1), &write{reply: reply}); err != nil {
 			t.Fatal(err)
 		}
-		mustReturn(t, where+": the next command is answered", func() {
+		mustReturn(t, panicsIn+": the next command is answered", func() {
 			for err := range reply {
 				if err == nil {
 					break
 				}
 			}
 		})
-		mustReturn(t, where+": at rest", f.Quiesce)
+		mustReturn(t, panicsIn+": at rest", f.Quiesce)
 		if n := f.Live(); n != 0 {
-			t.Errorf("%s: %d actors stay", where, n)
+			t.Errorf("%s: %d actors stay", panicsIn, n)
 		}
 	}
 }
 
 func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
-	for _, many := range []int{31, 100, 1_000} {
+	for _, actorCount := range []int{31, 100, 1_000} {
 		f := open(t, 0)
 		release := make(chan struct{})
-		for i := range many {
+		for i := range actorCount {
 			f.registry.Tell(wideKey(i), stall{release})
 		}
 		finished := make(chan struct{})
@@ -94,7 +94,7 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 		select {
 		case <-finished:
 		case <-time.After(patience):
-			t.Errorf("one message waits behind %d actors that block", many)
+			t.Errorf("one message waits behind %d actors that block", actorCount)
 		}
 		close(release)
 		mustReturn(t, "all of them end", f.Quiesce)
@@ -104,8 +104,8 @@ func TestBlockedActorsDoNotDelayOthers(t *testing.T) {
 // An actor that expects a message stays, also after a panic, and still expects the message.
 func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	f := open(t, 0)
-	var seen atomic.Int64
-	seen.Store(-1)
+	var expected atomic.Int64
+	expected.Store(-1)
 	f.registry.Tell(key(1), expect{})
 	f.Quiesce()
 	f.registry.Tell(key(1), call(func() { panic("in between") }))
@@ -113,14 +113,14 @@ func TestActorStaysWhileItExpectsAMessageEvenAfterAPanic(t *testing.T) {
 	if f.Live() != 1 {
 		t.Fatalf("%d actors live while one expects an answer", f.Live())
 	}
-	f.registry.Tell(key(1), observation{&seen})
+	f.registry.Tell(key(1), observation{&expected})
 	f.Quiesce()
-	if n := seen.Load(); n != 1 {
+	if n := expected.Load(); n != 1 {
 		t.Errorf("after a panic the actor expects %d answers, want 1", n)
 	}
-	f.registry.Tell(key(1), answerTo{&seen})
+	f.registry.Tell(key(1), answerTo{&expected})
 	f.Quiesce()
-	if n := seen.Load(); n != 0 {
+	if n := expected.Load(); n != 0 {
 		t.Errorf("with its answer in hand the actor expects %d more", n)
 	}
 	if f.Live() != 0 {
@@ -134,23 +134,23 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	f := open(t, 0)
-	const senders, each, keys = 8, 1_500, 5
+	const senders, messagesEach, keys = 8, 1_500, 5
 	var handled, sent atomic.Int64
-	replies := make(chan error, senders*each)
-	var all sync.WaitGroup
+	replies := make(chan error, senders*messagesEach)
+	var running sync.WaitGroup
 	var written int64
 	for g := range senders {
 		random := rand.New(rand.NewPCG(seed, uint64(g)))
-		for range each {
+		for range messagesEach {
 			if random.IntN(4) == 0 {
 				written++
 			}
 		}
 		random = rand.New(rand.NewPCG(seed, uint64(g)))
-		all.Add(1)
+		running.Add(1)
 		go func() {
-			defer all.Done()
-			for i := range each {
+			defer running.Done()
+			for i := range messagesEach {
 				at := key(byte((i + g) % keys))
 				if random.IntN(4) == 0 {
 					if err := f.registry.Command(at, &write{reply: replies}); err != nil {
@@ -163,7 +163,7 @@ func TestNothingIsLostOrStuckUnderStress(t *testing.T) {
 			}
 		}()
 	}
-	all.Wait()
+	running.Wait()
 	mustReturn(t, "at rest", f.Quiesce)
 	if handled.Load() != sent.Load() || int64(len(replies)) != written {
 		t.Errorf("%d of %d messages handled, %d of %d commands answered", handled.Load(), sent.Load(), len(replies), written)
@@ -228,10 +228,10 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 	}
 	f.Quiesce()
 	f.gate = make(chan struct{})
-	to := start.Add(2 * time.Hour)
+	target := start.Add(2 * time.Hour)
 	stepped := make(chan error, 1)
-	go func() { stepped <- f.Advance(to) }()
-	<-f.seen // in the middle of the step: its Change waits at the gate
+	go func() { stepped <- f.Advance(target) }()
+	<-f.woken // in the middle of the step: the Change of the woken record waits at the gate
 	if got := f.clock.Now(); !got.Equal(start.Add(time.Hour)) {
 		t.Errorf("in the middle of the step the clock shows %v", got)
 	}
@@ -245,7 +245,7 @@ func TestCommandsWaitWhileTheClockIsStepped(t *testing.T) {
 		if err := <-stepped; err != nil {
 			t.Error(err)
 		}
-		if got := <-entered; !got.Equal(to) {
+		if got := <-entered; !got.Equal(target) {
 			t.Errorf("a command saw %v", got)
 		}
 	})
@@ -271,16 +271,16 @@ func TestObserversAreNotBoundedDuringAChange(t *testing.T) {
 	if err := f.registry.Command(key(1), &write{reply: written}); err != nil {
 		t.Fatal(err)
 	}
-	const many = 3 * actors.MaxWaiting
-	replies := make(chan error, many)
-	for range many {
+	const observers = 3 * actors.MaxWaiting
+	replies := make(chan error, observers)
+	for range observers {
 		if err := f.registry.Command(key(1), &observe{reply: replies}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(f.gate)
 	mustReturn(t, "all are answered", func() {
-		for range many {
+		for range observers {
 			if err := <-replies; err != nil {
 				t.Error(err)
 			}
@@ -302,12 +302,12 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 	if err := <-reply; err != nil {
 		t.Fatal(err)
 	}
-	f.ignore.Store(true)
+	f.ignoreDue.Store(true)
 	if err := f.Advance(start.Add(2 * time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.seen) != 1 {
-		t.Fatalf("woken %d times", len(f.seen))
+	if len(f.woken) != 1 {
+		t.Fatalf("woken %d times", len(f.woken))
 	}
 	for after, again := range []bool{false, true} {
 		f.Reclaim(time.Duration(after) * handling)
@@ -315,14 +315,14 @@ func TestDueWorkWithoutEffectIsHandedOutAgain(t *testing.T) {
 			t.Fatalf("after %d times as long as it may take it is due: %v", after, due)
 		}
 	}
-	f.ignore.Store(false)
+	f.ignoreDue.Store(false)
 	for range 2 {
 		if err := f.Advance(start.Add(2 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(f.seen) != 2 {
-		t.Errorf("woken %d times, want 2: the record has moved", len(f.seen))
+	if len(f.woken) != 2 {
+		t.Errorf("woken %d times, want 2: the record has moved", len(f.woken))
 	}
 }
 
@@ -354,8 +354,8 @@ func TestStartHandlesWorkDueAtTheManualClocksTime(t *testing.T) {
 	next.Start(func(posting.Item) bool { return false })
 	defer next.Stop()
 	mustReturn(t, "at rest", next.Quiesce)
-	if len(f.seen) != 2 || polled.Load() != 1 {
-		t.Errorf("%d records were woken, want 2; polled %d times", len(f.seen), polled.Load())
+	if len(f.woken) != 2 || polled.Load() != 1 {
+		t.Errorf("%d records were woken, want 2; polled %d times", len(f.woken), polled.Load())
 	}
 }
 
@@ -392,8 +392,8 @@ func TestPanicInAJobStopsNothingElse(t *testing.T) {
 type (
 	malformed struct{ reply chan error }
 	fragile   struct {
-		where string
-		reply chan error
+		panicsIn string
+		reply    chan error
 	}
 	stall       struct{ release chan struct{} }
 	call        func()
@@ -412,7 +412,7 @@ func (m *malformed) Refuse(err error) { m.reply <- err }
 
 func (m *fragile) Refuse(err error) {
 	m.reply <- err
-	if m.where == "refuse" {
+	if m.panicsIn == "refuse" {
 		panic("refuse")
 	}
 }
@@ -425,12 +425,12 @@ func (p *probe) hostile(c *actors.Context, message any) {
 	case *malformed:
 		c.Commit(&posting.Change{Steps: []posting.Step{{Org: org}}})
 	case *fragile:
-		p.where = m.where
-		switch m.where {
+		p.panicsIn = m.panicsIn
+		switch m.panicsIn {
 		case "committed":
 			p.write(c, 0)
 		case "failed", "refuse":
-			panic(m.where)
+			panic(m.panicsIn)
 		}
 	case *observe:
 		m.reply <- nil

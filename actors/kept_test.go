@@ -127,14 +127,14 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	k := new(retainedBehaviour)
 	k.until.Store(int64(ledger.MicrosOf(start.Add(24 * time.Hour))))
 	registry := f.retainedActors(time.Hour, k)
-	const many = actors.MaxLive + 1
-	for i := range many {
+	const actorCount = actors.MaxLive + 1
+	for i := range actorCount {
 		k := wideKey(i)
 		k.ID[3] = byte(i >> 16)
 		registry.Tell(k, call(nothing))
 	}
 	f.Quiesce()
-	f.wantCounts(t, "at rest", 0, many) // each must stay, although they are more than MaxKept
+	f.wantCounts(t, "at rest", 0, actorCount) // each must stay, although they are more than MaxKept
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -145,8 +145,8 @@ func TestRetainedActorsDelayNothing(t *testing.T) {
 	if err := f.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.seen) != 1 {
-		t.Errorf("%d times woken when it was due, want once", len(f.seen))
+	if len(f.woken) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(f.woken))
 	}
 }
 
@@ -159,14 +159,14 @@ func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	f := open(t, 0)
 	k := new(retainedBehaviour)
 	unbounded := f.retainedActors(time.Hour, k).Unbounded()
-	const many = actors.MaxLive + 1
-	for i := range many {
+	const actorCount = actors.MaxLive + 1
+	for i := range actorCount {
 		k := wideKey(i)
 		k.ID[3] = byte(i >> 16)
 		unbounded.Tell(k, expect{})
 	}
 	mustReturn(t, "all expect something", f.Quiesce)
-	f.wantCounts(t, "with work", many, 0)
+	f.wantCounts(t, "with work", actorCount, 0)
 	reply := make(chan error, 1)
 	if err := f.registry.Command(key(1), &write{due: time.Hour, reply: reply}); err != nil {
 		t.Fatalf("a command: %v", err)
@@ -177,8 +177,8 @@ func TestActorsOfAnUnboundedRegistryDelayNothing(t *testing.T) {
 	if err := f.Advance(start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(f.seen) != 1 {
-		t.Errorf("%d times woken when it was due, want once", len(f.seen))
+	if len(f.woken) != 1 {
+		t.Errorf("%d times woken when it was due, want once", len(f.woken))
 	}
 }
 

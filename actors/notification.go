@@ -6,7 +6,8 @@ import (
 	"mizan/posting"
 )
 
-// NotificationBody is a notification without its envelope.
+// NotificationBody is a notification without its envelope, the JSON object that adds the event's id and type and
+// the time of the attempt.
 type NotificationBody struct {
 	Type string // for posting.Webhook the event's type, "transaction.<status>"; for other channels the subject in one word
 	Data []byte // for posting.Webhook the JSON object in the envelope's data; for other channels the whole body, a JSON object
@@ -31,7 +32,7 @@ type Addresses interface {
 	// for a transaction without a terminal (the zero id), the partner's notification-only terminal of the
 	// environment. If neither that terminal nor the partner has an address, it returns false, and no
 	// merchant is notified.
-	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool)
+	Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, hasAddress bool)
 	// Address returns a destination's current address; false if it has none.
 	Address(org, to ledger.ID) (Address, bool)
 }

@@ -36,8 +36,8 @@ func (rt *Runtime) noteDispatched(items []posting.Item) {
 	}
 }
 
-// reclaim returns due work that was handed out too long ago to the journal. The journal drops it if
-// its record no longer wants it.
+// reclaim returns to the journal the due work that was handed out too long ago. The journal drops work that
+// its record no longer wants.
 func (rt *Runtime) reclaim(now time.Time) {
 	rt.mu.Lock()
 	n := 0
@@ -72,12 +72,12 @@ func (rt *Runtime) schedule(after time.Duration, fn func()) {
 	rt.repeats = append(rt.repeats, repeat{time.Now().Add(after), fn})
 }
 
-// ScheduleRetry schedules one call of fn, in real time, after a failure that had the given number of failures
-// before it: after a second, doubled for each earlier failure, at most a minute. The scheduled call does
+// ScheduleRetry schedules one call of fn after a failure. The wait, in real time, is a second, doubled for each of
+// the given number of earlier failures, and at most a minute. The scheduled call does
 // not count as work in progress: Quiesce and Stop do not wait for it, and Stop drops it. fn must not block.
 func (rt *Runtime) ScheduleRetry(earlier int, fn func()) { rt.schedule(repeatAfter(earlier), fn) }
 
-func (rt *Runtime) repeat(now time.Time) {
+func (rt *Runtime) runRepeats(now time.Time) {
 	var due []func()
 	rt.mu.Lock()
 	rt.repeats = slices.DeleteFunc(rt.repeats, func(r repeat) bool {
@@ -93,7 +93,7 @@ func (rt *Runtime) repeat(now time.Time) {
 	}
 }
 
-// repeatAfter returns the wait after a failure that had the given number of failures before it.
+// repeatAfter returns the wait after a failure, given the number of failures before that one.
 func repeatAfter(earlier int) time.Duration {
 	const doublings = 6 // 64 s: beyond lastRepeat
 	return min(firstRepeat<<min(earlier, doublings), lastRepeat)

@@ -40,7 +40,7 @@ type Registry[K comparable] struct {
 	rt      *Runtime
 	name    string
 	keep    time.Duration // how long an idle actor is kept if there is room; 0: not at all
-	live    *atomic.Int64 // the runtime's counter of actors with work to which its actors belong
+	live    *atomic.Int64 // the runtime's counter that includes the actors of this registry while they have work
 	produce func(K) Behaviour
 	seed    maphash.Seed
 	shards  [64]shard[K]
@@ -107,23 +107,23 @@ func (r *Registry[K]) Tell(key K, m any) {
 	r.rt.work.add()
 	s := r.shard(key)
 	s.mu.Lock()
-	c := s.entries[key]
-	if c == nil {
+	entry := s.entries[key]
+	if entry == nil {
 		s.activating = key
-		c = &actorEntry{pid: r.rt.system.Root.Spawn(s.props)}
-		s.entries[key] = c
+		entry = &actorEntry{pid: r.rt.system.Root.Spawn(s.props)}
+		s.entries[key] = entry
 		r.live.Add(1)
 	}
-	c.sent++
+	entry.sent++
 	if r.keep > 0 {
-		c.used = time.Now()
-		if c.idle {
-			c.idle = false
+		entry.used = time.Now()
+		if entry.idle {
+			entry.idle = false
 			r.rt.kept.Add(-1)
 			r.live.Add(1)
 		}
 	}
-	r.rt.system.Root.Send(c.pid, m)
+	r.rt.system.Root.Send(entry.pid, m)
 	s.mu.Unlock()
 }
 
@@ -133,24 +133,24 @@ func (r *Registry[K]) shard(key K) *shard[K] {
 
 // retire is called by an actor that has nothing outstanding. If the actor has handled every message
 // sent to it, it is removed, or kept idle.
-func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone bool) {
+func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (removed bool) {
 	s := r.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.entries[key]
-	if c == nil || c.sent != handled {
+	entry := s.entries[key]
+	if entry == nil || entry.sent != handled {
 		return false
 	}
-	if r.keeps(c, until) {
-		if c.until = until; !c.idle {
-			c.idle = true
+	if r.keeps(entry, until) {
+		if entry.until = until; !entry.idle {
+			entry.idle = true
 			r.live.Add(-1)
 			r.rt.kept.Add(1)
 		}
 		return false
 	}
 	delete(s.entries, key)
-	if c.idle {
+	if entry.idle {
 		r.rt.kept.Add(-1)
 	} else {
 		r.live.Add(-1)
@@ -159,11 +159,11 @@ func (r *Registry[K]) retire(key K, handled uint64, until ledger.Micros) (gone b
 }
 
 // keeps tells whether an actor without work is kept.
-func (r *Registry[K]) keeps(c *actorEntry, until ledger.Micros) bool {
+func (r *Registry[K]) keeps(entry *actorEntry, until ledger.Micros) bool {
 	if r.keep == 0 {
 		return false
 	}
-	if r.rt.kept.Load() < MaxKept && time.Since(c.used) < r.keep {
+	if r.rt.kept.Load() < MaxKept && time.Since(entry.used) < r.keep {
 		return true
 	}
 	return until > 0 && ledger.MicrosOf(r.rt.Clock.Now()) < until
@@ -176,9 +176,9 @@ func (r *Registry[K]) stopIdle(now time.Time) {
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
-		for _, c := range s.entries {
-			if now.Sub(c.used) >= r.keep && !(c.idle && businessNow < c.until) {
-				r.rt.system.Root.Send(c.pid, idleCheck{})
+		for _, entry := range s.entries {
+			if now.Sub(entry.used) >= r.keep && !(entry.idle && businessNow < entry.until) {
+				r.rt.system.Root.Send(entry.pid, idleCheck{})
 			}
 		}
 		s.mu.Unlock()

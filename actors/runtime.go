@@ -109,7 +109,7 @@ type Poll struct {
 
 // New makes a runtime. Register registries, wakers and polls, then call Start.
 func New(o Options) *Runtime {
-	quiet := slog.New(slog.DiscardHandler)
+	discardLog := slog.New(slog.DiscardHandler)
 	manual, _ := o.Clock.(*clock.Manual)
 	ctx, cancel := context.WithCancel(context.Background())
 	if o.Persist == nil {
@@ -123,7 +123,7 @@ func New(o Options) *Runtime {
 		context: ctx, cancel: cancel,
 		// The library's loggers print whole messages, so its log is discarded.
 		system: actor.NewActorSystemWithConfig(actor.Configure(
-			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return quiet }),
+			actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger { return discardLog }),
 			actor.WithDeadLetterRequestLogging(false),
 		)),
 		pool:   newPool(poolSize),
@@ -255,7 +255,7 @@ func (rt *Runtime) maintain() {
 			return
 		case now := <-ticker.C:
 			rt.reclaim(now)
-			rt.repeat(now)
+			rt.runRepeats(now)
 			rt.mu.Lock()
 			idleStops := rt.idleStops
 			rt.mu.Unlock()

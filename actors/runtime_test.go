@@ -29,27 +29,27 @@ var (
 // fixture is a runtime on a real store, with one registry of probes.
 type fixture struct {
 	*actors.Runtime
-	clock    *clock.Manual
-	registry *actors.Registry[actors.RecordKey]
-	log      *bytes.Buffer
-	made     atomic.Int64  // how many probes were made
-	gate     chan struct{} // if set, the journal's groups wait for it before they are written
-	seen     chan string   // which records were woken, and when
-	ignore   atomic.Bool   // if set, due work changes nothing
+	clock      *clock.Manual
+	registry   *actors.Registry[actors.RecordKey]
+	log        *bytes.Buffer
+	probesMade atomic.Int64  // how many probes were made
+	gate       chan struct{} // if set, the journal's groups wait for it before they are written
+	woken      chan string   // which records were woken, and when
+	ignoreDue  atomic.Bool   // if set, due work changes nothing
 }
 
 func open(t *testing.T, keep time.Duration) *fixture { return openAs(t, keep, 0) }
 
 func openAs(t *testing.T, keep, handling time.Duration) *fixture {
 	w := testkit.NewWorld(t, start)
-	f := &fixture{clock: w.Clock, log: new(bytes.Buffer), seen: make(chan string, 1_000)}
+	f := &fixture{clock: w.Clock, log: new(bytes.Buffer), woken: make(chan string, 1_000)}
 	log := slog.New(slog.NewTextHandler(f.log, nil))
 	w.JournalOptions.Log, w.RuntimeOptions.Log, w.RuntimeOptions.Handling = log, log, handling
 	w.JournalOptions.WrapLog = func(l posting.Log) posting.Log { return gated{l, f} }
 	w.Open()
 	f.Runtime = w.Runtime
 	f.registry = actors.NewRegistry(f.Runtime, "probe", keep, func(k actors.RecordKey) actors.Behaviour {
-		f.made.Add(1)
+		f.probesMade.Add(1)
 		return &probe{fixture: f, key: k}
 	})
 	f.Wake(ledger.Settlement, func(d actors.Due) { f.registry.Tell(d.Key, d) })
@@ -71,11 +71,11 @@ func (g gated) Apply(group *store.Group) error {
 
 // probe counts, writes or panics, as its messages say.
 type probe struct {
-	fixture *fixture
-	key     actors.RecordKey
-	version uint64
-	reply   chan error
-	where   string // where it panics
+	fixture  *fixture
+	key      actors.RecordKey
+	version  uint64
+	reply    chan error
+	panicsIn string // where it panics
 }
 
 type (
@@ -103,8 +103,8 @@ func (p *probe) Receive(c *actors.Context, message any) {
 	case *explode:
 		panic(m.secret)
 	case actors.Due:
-		p.fixture.seen <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
-		if !p.fixture.ignore.Load() {
+		p.fixture.woken <- fmt.Sprintf("%v at %v", p.key.ID, c.Now().Sub(start))
+		if !p.fixture.ignoreDue.Load() {
 			p.write(c, 0)
 		}
 	default:
@@ -128,8 +128,8 @@ func (p *probe) write(c *actors.Context, due time.Duration) {
 }
 
 func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receipt) {
-	if p.where == "committed" {
-		panic(p.where)
+	if p.panicsIn == "committed" {
+		panic(p.panicsIn)
 	}
 	if r.Err == nil {
 		p.version = r.Stamps[0].Version
@@ -141,16 +141,16 @@ func (p *probe) Committed(_ *actors.Context, _ *posting.Change, r posting.Receip
 }
 
 func (p *probe) Idle() bool {
-	if p.where == "idle" {
-		p.where = ""
+	if p.panicsIn == "idle" {
+		p.panicsIn = ""
 		panic("idle")
 	}
 	return true
 }
 
 func (p *probe) Failed(*actors.Context) {
-	if p.where == "failed" {
-		panic(p.where)
+	if p.panicsIn == "failed" {
+		panic(p.panicsIn)
 	}
 }
 
@@ -161,26 +161,26 @@ func key(n byte) actors.RecordKey { return actors.RecordKey{Org: org, ID: uuid.U
 func TestNoMessageIsLostWhileActorsComeAndGo(t *testing.T) {
 	f := open(t, 0)
 	var handled atomic.Int64
-	const rounds, senders, each, keys = 8, 16, 250, 4
+	const rounds, senders, messagesEach, keys = 8, 16, 250, 4
 	for round := range rounds {
 		var sending sync.WaitGroup
 		for g := range senders {
 			sending.Go(func() {
-				for i := range each {
+				for i := range messagesEach {
 					f.registry.Tell(key(byte(i+g)%keys), count{&handled})
 				}
 			})
 		}
 		sending.Wait()
 		f.Quiesce()
-		if n, sent := handled.Load(), int64((round+1)*senders*each); n != sent {
+		if n, sent := handled.Load(), int64((round+1)*senders*messagesEach); n != sent {
 			t.Errorf("%d of %d messages were handled", n, sent)
 		}
 		if f.Live() != 0 {
 			t.Errorf("%d actors stay without work", f.Live())
 		}
 	}
-	if n := f.made.Load(); n < rounds*keys {
+	if n := f.probesMade.Load(); n < rounds*keys {
 		t.Errorf("only %d activations: nothing came and went", n)
 	}
 }
@@ -205,8 +205,8 @@ func TestPanicIsAnsweredAndLoggedWithoutItsValueAndTheActorRebuilt(t *testing.T)
 	if strings.Contains(f.log.String(), "4242424242424242") || !strings.Contains(f.log.String(), "panic") {
 		t.Errorf("the log: %s", f.log)
 	}
-	if f.made.Load() != 2 {
-		t.Errorf("%d behaviours were made, want 2", f.made.Load())
+	if f.probesMade.Load() != 2 {
+		t.Errorf("%d behaviours were made, want 2", f.probesMade.Load())
 	}
 }
 
@@ -251,7 +251,7 @@ func TestAdvanceStopsAtEachDueInstantInOrder(t *testing.T) {
 	want := []string{"01000000-0000-0000-0000-000000000000 at 1h0m0s", "02000000-0000-0000-0000-000000000000 at 2h0m0s"}
 	for _, w := range want {
 		select {
-		case got := <-f.seen:
+		case got := <-f.woken:
 			if got != w {
 				t.Errorf("woken: %s, want %s", got, w)
 			}
@@ -259,7 +259,7 @@ func TestAdvanceStopsAtEachDueInstantInOrder(t *testing.T) {
 			t.Errorf("not woken: %s", w)
 		}
 	}
-	if n := len(f.seen); n != 0 {
+	if n := len(f.woken); n != 0 {
 		t.Errorf("%d woken too early", n)
 	}
 	if got := f.clock.Now(); !got.Equal(start.Add(150 * time.Minute)) {

@@ -102,8 +102,8 @@ func (c *Context) Committing() bool { return c.change != nil }
 // Expecting returns how many announced messages have not come yet.
 func (c *Context) Expecting() int { return c.expected }
 
-// Receive implements actor.Actor. If the actor may be removed, it is removed before the message's unit of work
-// ends. So no actor without work is left when a wait for the end of all work returns.
+// Receive implements actor.Actor. An actor that may be removed is removed before the message's unit of work
+// ends. So when Quiesce returns, no such actor is left.
 func (s *shell[K]) Receive(ac actor.Context) {
 	switch m := ac.Message().(type) {
 	case *actor.Started:

@@ -51,7 +51,7 @@ func TestBusyAccountAdmits(t *testing.T) {
 	s := New(rt)
 	rt.Start(func(posting.Item) bool { return false })
 	accountKey := key{uuid.UUID{1}, ledger.Account{Path: ledger.PartnerAvailable(1), Asset: money.Asset{Currency: "USD", Env: money.Prod}}}
-	ask := func() []bool {
+	askAdmission := func() []bool {
 		answers := make(chan bool, 3)
 		s.Admit(accountKey.org, accountKey.account, money.FromUint64(1), money.Amount{}, func(ok bool) { answers <- ok })
 		rt.Quiesce()
@@ -62,11 +62,11 @@ func TestBusyAccountAdmits(t *testing.T) {
 		}
 		return all
 	}
-	if got := ask(); len(got) != 1 || got[0] {
+	if got := askAdmission(); len(got) != 1 || got[0] {
 		t.Errorf("an empty account answered %v", got)
 	}
 	s.registry.Tell(accountKey, "what is this") // the actor panics and is rebuilt
-	if got := ask(); len(got) != 1 || got[0] {
+	if got := askAdmission(); len(got) != 1 || got[0] {
 		t.Errorf("after a panic an empty account answered %v", got)
 	}
 	var refused []bool

@@ -30,11 +30,11 @@ func (p *velocityActor) countIfFar(limits []*directory.Limit, at ledger.Micros, 
 		if !applies {
 			continue
 		}
-		t := p.windows[l.ID]
-		if !t.knows(l) || t.within(subject, at)+near >= l.MaxCount {
+		window := p.windows[l.ID]
+		if !window.knows(l) || window.within(subject, at)+nearLimit >= l.MaxCount {
 			return false
 		}
-		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, t, subject})
+		p.appliedLimits = append(p.appliedLimits, appliedLimit{l, window, subject})
 	}
 	for i := range p.appliedLimits {
 		one := &p.appliedLimits[i]

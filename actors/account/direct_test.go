@@ -17,7 +17,7 @@ func (f *fixture) countNow(d time.Duration, a *directory.Attempt, limits ...*dir
 }
 
 func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(near+3, directory.ScopePartner)
+	f, l := newFixture(t), velocityLimit(nearLimit+3, directory.ScopePartner)
 	if f.countNow(0, attemptWith(""), l) {
 		t.Error("counted before the past was known")
 	}
@@ -30,13 +30,13 @@ func TestAttemptsAreCountedDirectlyOnlyFarFromTheLimit(t *testing.T) {
 	f.wantUsage(l, "", 3, startPlus(time.Minute))
 	narrow := velocityLimit(5, directory.ScopePartner)
 	f.wantAdmitted(time.Second, attemptWith(""), narrow)
-	if f.countNow(time.Second, attemptWith(""), velocityLimit(near*2, directory.ScopePartner), narrow) {
+	if f.countNow(time.Second, attemptWith(""), velocityLimit(nearLimit*2, directory.ScopePartner), narrow) {
 		t.Error("counted near a limit, or by one whose past is not known")
 	}
 }
 
 func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(near*2, directory.ScopePartner)
+	f, l := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), l)
 	if !f.countNow(time.Second, attemptWith(""), l) {
 		t.Fatal("not counted")
@@ -48,50 +48,50 @@ func TestDirectlyCountedAttemptCanBeUncounted(t *testing.T) {
 
 // An actor that may stop counts nothing directly, because the count would be lost.
 func TestActorThatMayStopCountsNothingDirectly(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(near*2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
-	if !f.countNow(30*time.Second, attemptWith(""), l) {
+	f, limit := newFixture(t), velocityLimit(nearLimit*2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
+	if !f.countNow(30*time.Second, attemptWith(""), limit) {
 		t.Fatal("not counted")
 	}
 	f.setClock(80 * time.Second) // after the first one's window, within the second's
-	f.wantUsage(l, "", 1, startPlus(90*time.Second))
-	if !f.countNow(85*time.Second, attemptWith(""), l) {
+	f.wantUsage(limit, "", 1, startPlus(90*time.Second))
+	if !f.countNow(85*time.Second, attemptWith(""), limit) {
 		t.Error("not counted while another counts")
 	}
 	f.setClock(3 * time.Minute)
-	f.wantUsage(l, "", 0, 0)
-	if f.countNow(3*time.Minute, attemptWith(""), l) {
+	f.wantUsage(limit, "", 0, 0)
+	if f.countNow(3*time.Minute, attemptWith(""), limit) {
 		t.Error("counted where the actor may be let go")
 	}
-	f.wantAdmitted(3*time.Minute, attemptWith(""), l)
-	if !f.countNow(3*time.Minute, attemptWith(""), l) {
+	f.wantAdmitted(3*time.Minute, attemptWith(""), limit)
+	if !f.countNow(3*time.Minute, attemptWith(""), limit) {
 		t.Error("not counted again")
 	}
-	f.wantUsage(l, "", 2, startPlus(4*time.Minute))
+	f.wantUsage(limit, "", 2, startPlus(4*time.Minute))
 }
 
 func TestEachConcurrentAttemptCountsOnce(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(100_000, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)
-	const callers, each = 16, 500
-	var directly atomic.Int64
-	var all sync.WaitGroup
+	f, limit := newFixture(t), velocityLimit(100_000, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)
+	const callers, attemptsPerCaller = 16, 500
+	var countedDirectly atomic.Int64
+	var running sync.WaitGroup
 	for range callers {
-		all.Go(func() {
-			for range each {
-				if f.CountNow(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith("")) {
-					directly.Add(1)
+		running.Go(func() {
+			for range attemptsPerCaller {
+				if f.CountNow(org, 1, []*directory.Limit{limit}, startPlus(time.Second), attemptWith("")) {
+					countedDirectly.Add(1)
 					continue
 				}
 				done := make(chan struct{})
-				f.Count(org, 1, []*directory.Limit{l}, startPlus(time.Second), attemptWith(""), nil, func(*directory.Limit, error) { close(done) })
+				f.Count(org, 1, []*directory.Limit{limit}, startPlus(time.Second), attemptWith(""), nil, func(*directory.Limit, error) { close(done) })
 				<-done
 			}
 		})
 	}
-	all.Wait()
-	f.wantUsage(l, "", callers*each+1, startPlus(time.Minute))
-	if directly.Load() == 0 {
+	running.Wait()
+	f.wantUsage(limit, "", callers*attemptsPerCaller+1, startPlus(time.Minute))
+	if countedDirectly.Load() == 0 {
 		t.Error("none was counted directly")
 	}
 }

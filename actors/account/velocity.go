@@ -56,15 +56,15 @@ type count struct {
 	answer  func(*directory.Limit, error)
 }
 
-// near is the number of attempts left up to a limit from which on an attempt is looked up first and is not
-// counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
+// nearLimit is a number of attempts. If at most so many are left up to a limit, an attempt is looked up first, and
+// is not counted if it is a repetition. While more are left, a repetition is counted at first, and removed again
 // before it can displace another attempt.
-const near = 4_096
+const nearLimit = 4_096
 
 // refuseRepetition refuses an attempt that repeats a stored one, if a limit is nearly reached.
 func (p *velocityActor) refuseRepetition(m *count) error {
 	if m.repeats == nil || !slices.ContainsFunc(p.appliedLimits, func(a appliedLimit) bool {
-		return a.window.within(a.subject, m.at)+near >= a.limit.MaxCount
+		return a.window.within(a.subject, m.at)+nearLimit >= a.limit.MaxCount
 	}) {
 		return nil
 	}
@@ -138,17 +138,17 @@ func (p *velocityActor) Receive(c *actors.Context, message any) {
 	case *uncount:
 		for _, l := range m.limits {
 			subject, applies := l.AppliesTo(&m.attempt)
-			if t := p.windows[l.ID]; t != nil && applies {
-				t.uncount(subject, m.at)
+			if window := p.windows[l.ID]; window != nil && applies {
+				window.uncount(subject, m.at)
 			}
 		}
 	case *usageQuestion:
-		t, err := p.windowFor(m.limit, now)
+		window, err := p.windowFor(m.limit, now)
 		if err != nil {
 			m.Refuse(err)
 			return
 		}
-		n, resets := t.usage(m.subject, now)
+		n, resets := window.usage(m.subject, now)
 		m.answer(n, resets, nil)
 	default:
 		panic(fmt.Sprintf("account: unexpected message %T", message))
@@ -184,30 +184,30 @@ func (p *velocityActor) count(m *count, now ledger.Micros) (breached *directory.
 // the limit was changed and therefore was off or counted fewer attempts before. All such windows are
 // read from the store together. Attempts that are not durable yet are not in the store; they are taken
 // from the old windows.
-func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error {
+func (p *velocityActor) loadHistory(applied []appliedLimit, at ledger.Micros) error {
 	var limits []*directory.Limit
-	for i := range all {
-		if !all[i].window.knows(all[i].limit) {
-			limits = append(limits, all[i].limit)
+	for i := range applied {
+		if !applied[i].window.knows(applied[i].limit) {
+			limits = append(limits, applied[i].limit)
 		}
 	}
 	if limits == nil {
 		return nil
 	}
-	fresh, err := p.readWindows(limits, at)
+	newWindows, err := p.readWindows(limits, at)
 	if err != nil {
 		return err
 	}
 	for i, l := range limits {
 		if old := p.windows[l.ID]; old != nil {
-			fresh[i].previous = old.limit
-			fresh[i].merge(old)
+			newWindows[i].previous = old.limit
+			newWindows[i].merge(old)
 		}
-		p.windows[l.ID] = fresh[i]
+		p.windows[l.ID] = newWindows[i]
 		p.busy = max(p.busy, at+lengthOf(l))
 	}
-	for i := range all {
-		all[i].window = p.windows[all[i].limit.ID]
+	for i := range applied {
+		applied[i].window = p.windows[applied[i].limit.ID]
 	}
 	return nil
 }
@@ -216,17 +216,17 @@ func (p *velocityActor) loadHistory(all []appliedLimit, at ledger.Micros) error 
 // no window; what it would have counted is read each time.
 func (p *velocityActor) windowFor(l *directory.Limit, now ledger.Micros) (*window, error) {
 	if l.Active {
-		one := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
-		err := p.loadHistory(one, now)
-		return one[0].window, err
+		applied := []appliedLimit{{limit: l, window: p.windows[l.ID]}}
+		err := p.loadHistory(applied, now)
+		return applied[0].window, err
 	}
 	activeLimit := *l
 	activeLimit.Active = true
-	read, err := p.readWindows([]*directory.Limit{&activeLimit}, now)
+	windows, err := p.readWindows([]*directory.Limit{&activeLimit}, now)
 	if err != nil {
 		return nil, err
 	}
-	return read[0], nil
+	return windows[0], nil
 }
 
 // readWindows returns the windows of limits as of a time, read from the store.
@@ -240,20 +240,20 @@ func (p *velocityActor) readWindows(limits []*directory.Limit, at ledger.Micros)
 	}
 	err := p.service.history(p.key.org, p.key.partner, p.key.env, from, func(booked, attemptedAt ledger.Micros, a *directory.Attempt) (more bool) {
 		for i, l := range limits {
-			t := windows[i]
-			since := t.since(at) - disorder
+			w := windows[i]
+			since := w.since(at) - disorder
 			if subject, applies := l.AppliesTo(a); applies && attemptedAt > since {
-				t.addPast(subject, attemptedAt)
+				w.addPast(subject, attemptedAt)
 			}
-			more = more || booked > since && t.mayMatter(booked)
+			more = more || booked > since && w.mayMatter(booked)
 		}
 		return more
 	})
 	if err != nil {
 		return nil, fmt.Errorf("attempts of partner %d: %w", p.key.partner, err)
 	}
-	for _, t := range windows {
-		t.sortAll()
+	for _, w := range windows {
+		w.sortAll()
 	}
 	return windows, nil
 }

@@ -28,12 +28,12 @@ type fixture struct {
 
 	repeats func() (bool, error) // passed with every attempt
 
-	history []storedAttempt // the last booked first
-	reads   int             // how often the history was read
-	passed  int             // number of attempts that the history has returned
-	failed  error           // if not nil, returned instead of the history
-	panics  bool            // if set, the history panics
-	gate    chan struct{}   // if set, the history waits until it is closed
+	history        []storedAttempt // the last booked first
+	reads          int             // how often the history was read
+	attemptsPassed int             // number of attempts that the history has returned
+	historyError   error           // if not nil, returned instead of the history
+	historyPanics  bool            // if set, the history panics
+	gate           chan struct{}   // if set, the history waits until it is closed
 }
 
 // storedAttempt is an attempt in the store.
@@ -65,19 +65,19 @@ func (f *fixture) recall(_ ledger.ID, _ int64, env money.Env, since ledger.Micro
 	if f.gate != nil {
 		<-f.gate
 	}
-	if f.panics {
+	if f.historyPanics {
 		panic("a past that panics")
 	}
-	if f.failed != nil {
-		return f.failed
+	if f.historyError != nil {
+		return f.historyError
 	}
 	for i := range f.history {
-		l := &f.history[i]
-		if l.at <= since || l.Asset.Env != env {
+		attempt := &f.history[i]
+		if attempt.at <= since || attempt.Asset.Env != env {
 			continue
 		}
-		f.passed++
-		if !fn(l.booked, l.at, &l.Attempt) {
+		f.attemptsPassed++
+		if !fn(attempt.booked, attempt.at, &attempt.Attempt) {
 			return nil
 		}
 	}

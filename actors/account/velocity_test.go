@@ -57,9 +57,9 @@ func TestAttemptsOutOfOrderCountByTheirOwnTimes(t *testing.T) {
 	f.wantAdmitted(5*time.Second, attemptWith(""), l)
 	f.wantAdmitted(7*time.Second, attemptWith(""), l)
 	f.wantRefused(6*time.Second, attemptWith(""), l)
-	f.wantRefused(65*time.Second, attemptWith(""), l) // those of 6, 7 and 10 s count
-	f.setClock(67 * time.Second)                      // exactly when that of 7 s leaves the window
-	f.wantUsage(l, "", 2, startPlus(70*time.Second))  // 10 s and 65 s
+	f.wantRefused(65*time.Second, attemptWith(""), l) // the attempts of 6, 7 and 10 s count
+	f.setClock(67 * time.Second)                      // exactly when the attempt of 7 s leaves the window
+	f.wantUsage(l, "", 2, startPlus(70*time.Second))  // the attempts of 10 s and 65 s
 }
 
 func TestSubjectsTerminalsAndEnvironmentsAreCountedSeparately(t *testing.T) {
@@ -101,11 +101,11 @@ func TestRepetitionIsUncounted(t *testing.T) {
 // Even after as many attempts as the slack were uncounted together, the limit still counts as reached.
 func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	const many = 2 + slack + 500
-	for n := range many {
+	const attempts = 2 + slack + 500
+	for n := range attempts {
 		f.count(time.Duration(n)*time.Millisecond, attemptWith(""), l)
 	}
-	for n := many - slack; n < many; n++ {
+	for n := attempts - slack; n < attempts; n++ {
 		f.Uncount(org, 1, []*directory.Limit{l}, startPlus(time.Duration(n)*time.Millisecond), attemptWith(""))
 	}
 	f.wantRefused(2*time.Second, attemptWith(""), l)
@@ -114,38 +114,38 @@ func TestLimitIsReachedAfterManyUncountedAttempts(t *testing.T) {
 // The memory of a window is bounded: subjects that come once are removed when their attempts have left
 // the window, and a subject that comes again and again keeps only the attempts that can count.
 func TestMemoryOfAWindowIsBounded(t *testing.T) {
-	l := newWindow(velocityLimit(5, directory.ScopeCard))
+	window := newWindow(velocityLimit(5, directory.ScopeCard))
 	const subjects, perMinute = 200_000, 4_000
-	most := 0
+	maxAttempts := 0
 	for n := range subjects { // four thousand a minute
-		l.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
-		most = max(most, len(l.subjects))
+		window.count(strconv.Itoa(n), startPlus(time.Duration(n)*time.Minute/perMinute), 5)
+		maxAttempts = max(maxAttempts, len(window.subjects))
 	}
-	if most > 2*perMinute+2 {
-		t.Errorf("%d subjects were remembered, %d attempts count", most, perMinute)
+	if maxAttempts > 2*perMinute+2 {
+		t.Errorf("%d subjects were remembered, %d attempts count", maxAttempts, perMinute)
 	}
 
-	l = newWindow(velocityLimit(5, directory.ScopeCard))
+	window = newWindow(velocityLimit(5, directory.ScopeCard))
 	for n := range subjects { // all in the same minute
-		l.count(strconv.Itoa(n), startPlus(0), 5)
+		window.count(strconv.Itoa(n), startPlus(0), 5)
 	}
-	l.count("later", startPlus(time.Minute), 5)
-	if len(l.subjects) != 1 {
-		t.Errorf("%d subjects are left a minute after %d", len(l.subjects), subjects)
+	window.count("later", startPlus(time.Minute), 5)
+	if len(window.subjects) != 1 {
+		t.Errorf("%d subjects are left a minute after %d", len(window.subjects), subjects)
 	}
 	for n := range 10_000 {
-		l.count("regular", startPlus(time.Duration(n)*50*time.Second), 5)
-		if got := len(l.subjects["regular"].at); got > 3 {
+		window.count("regular", startPlus(time.Duration(n)*50*time.Second), 5)
+		if got := len(window.subjects["regular"].at); got > 3 {
 			t.Fatalf("%d attempts are remembered, one counts", got)
 		}
 	}
-	if room := l.room; room != 5+slack {
+	if room := window.room; room != 5+slack {
 		t.Fatalf("room for %d", room)
 	}
 	for n := range 10_000 {
-		l.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
+		window.count("busy", startPlus(500*time.Hour+time.Duration(n)), 5)
 	}
-	if got := len(l.subjects["busy"].at); got != 5+slack {
+	if got := len(window.subjects["busy"].at); got != 5+slack {
 		t.Errorf("%d attempts are remembered of one who never rests", got)
 	}
 }
@@ -202,19 +202,19 @@ func TestNewActorReadsAttemptsFromTheStore(t *testing.T) {
 
 // For a limit whose scope is the partner, the history is read only as far back as attempts can still count.
 func TestHistoryIsReadOnlyAsFarAsNeeded(t *testing.T) {
-	for scope, most := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
-		f, l := newFixture(t), velocityLimit(3, scope)
+	for scope, maxReads := range map[directory.Scope]int{directory.ScopePartner: 2 * (3 + slack), directory.ScopeCard: 50_000} {
+		f, limit := newFixture(t), velocityLimit(3, scope)
 		f.setClock(time.Minute)
 		for n := range 50_000 {
 			at := startPlus(time.Minute - time.Duration(n)*time.Millisecond)
 			f.history = append(f.history, storedAttempt{at, at, *attemptWith("a")})
 		}
-		f.wantRefused(time.Minute, attemptWith("a"), l)
-		if f.passed > most || f.passed < 3 {
-			t.Errorf("%s: %d attempts were read", scope, f.passed)
+		f.wantRefused(time.Minute, attemptWith("a"), limit)
+		if f.attemptsPassed > maxReads || f.attemptsPassed < 3 {
+			t.Errorf("%s: %d attempts were read", scope, f.attemptsPassed)
 		}
 		subject, _ := attemptWith("a").Payer.Subject(scope)
-		f.wantUsage(l, subject, 3+slack, startPlus(2*time.Minute-(1+slack)*time.Millisecond))
+		f.wantUsage(limit, subject, 3+slack, startPlus(2*time.Minute-(1+slack)*time.Millisecond))
 	}
 }
 
@@ -224,14 +224,14 @@ func TestUnreadableHistoryRefusesWithoutCounting(t *testing.T) {
 	f := newFixture(t)
 	known, newLimit := velocityLimit(2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
 	f.wantAdmitted(0, attemptWith(""), known)
-	f.failed = errors.New("the store can't be read")
-	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), known, newLimit); len(got) != 1 || !errors.Is(got[0].err, f.failed) || got[0].breached != nil {
+	f.historyError = errors.New("the store can't be read")
+	if got := f.countAndCollect(startPlus(time.Second), attemptWith(""), known, newLimit); len(got) != 1 || !errors.Is(got[0].err, f.historyError) || got[0].breached != nil {
 		t.Errorf("answered %v", got)
 	}
-	if _, err := f.Usage(context.Background(), newLimit, ""); !errors.Is(err, f.failed) {
+	if _, err := f.Usage(context.Background(), newLimit, ""); !errors.Is(err, f.historyError) {
 		t.Errorf("usage: %v", err)
 	}
-	f.failed = nil
+	f.historyError = nil
 	f.wantAdmitted(time.Second, attemptWith(""), known, newLimit)
 	f.wantRefused(2*time.Second, attemptWith(""), known)
 	f.wantAdmitted(2*time.Second, attemptWith(""), newLimit)
@@ -239,11 +239,11 @@ func TestUnreadableHistoryRefusesWithoutCounting(t *testing.T) {
 
 func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	f.panics = true
+	f.historyPanics = true
 	if got := f.countAndCollect(startPlus(0), attemptWith(""), l); len(got) != 1 || got[0].err == nil {
 		t.Errorf("answered %v", got)
 	}
-	f.panics = false
+	f.historyPanics = false
 	f.wantAdmitted(0, attemptWith(""), l)
 	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}} // the admitted attempt, which is durable by now
 	f.velocities.Tell(velocityKey{org, 1, money.Prod}, "what is this")
@@ -257,17 +257,17 @@ func TestAPanicAnswersOnceAndTheStoreIsReadAgain(t *testing.T) {
 // A changed limit is a new value. Attempts that the old value has counted and that are not stored yet
 // still count, also if the limit was off for a while.
 func TestChangedLimitLosesNoAttempts(t *testing.T) {
-	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	f.wantAdmitted(0, attemptWith(""), l)           // never durable
-	f.wantAdmitted(time.Second, attemptWith(""), l) // durable later
+	f, limit := newFixture(t), velocityLimit(2, directory.ScopePartner)
+	f.wantAdmitted(0, attemptWith(""), limit)           // never durable
+	f.wantAdmitted(time.Second, attemptWith(""), limit) // durable later
 	f.history = []storedAttempt{{startPlus(20 * time.Second), startPlus(20 * time.Second), *attemptWith("")}, {startPlus(time.Second), startPlus(time.Second), *attemptWith("")}}
-	wider := *l // the limit was off at 20 s, so only the store has that attempt
+	wider := *limit // the limit was off at 20 s, so only the store has that attempt
 	wider.MaxCount = 5_000
 	f.setClock(30 * time.Second)
 	f.wantUsage(&wider, "", 3, startPlus(time.Minute))
 	reads := f.reads
 	f.wantRefused(30*time.Second+time.Microsecond, attemptWith(""), velocityLimit(0, directory.ScopePartner))
-	f.wantRefused(30*time.Second, attemptWith(""), l) // screened before the limit was changed
+	f.wantRefused(30*time.Second, attemptWith(""), limit) // screened before the limit was changed
 	f.wantAdmitted(30*time.Second, attemptWith(""), &wider)
 	if f.reads != reads+1 { // one read, for the limit that allows no attempt
 		t.Errorf("the past was read %d times more", f.reads-reads)
@@ -277,18 +277,18 @@ func TestChangedLimitLosesNoAttempts(t *testing.T) {
 	narrower.MaxCount = 5
 	f.wantRefused(31*time.Second, attemptWith(""), &narrower)
 	f.wantAdmitted(32*time.Second, attemptWith(""), &wider) // its window knows both versions, so nothing is read again
-	f.wantRefused(33*time.Second, attemptWith(""), l)       // the version two changes ago
+	f.wantRefused(33*time.Second, attemptWith(""), limit)   // the version two changes ago
 	f.wantRefused(34*time.Second, attemptWith(""), &narrower)
 	f.wantUsage(&narrower, "", 9, startPlus(time.Minute))
 }
 
 func TestUsageOfAnInactiveLimitIsComputed(t *testing.T) {
 	f, l := newFixture(t), velocityLimit(2, directory.ScopePartner)
-	off := *l
-	off.Active = false
-	f.wantUsage(&off, "", 0, 0)
+	inactive := *l
+	inactive.Active = false
+	f.wantUsage(&inactive, "", 0, 0)
 	f.history = []storedAttempt{{startPlus(0), startPlus(0), *attemptWith("")}}
-	f.wantUsage(&off, "", 1, startPlus(time.Minute))
+	f.wantUsage(&inactive, "", 1, startPlus(time.Minute))
 	f.wantAdmitted(0, attemptWith(""), l) // active again: nothing of its window was kept
 	f.wantRefused(0, attemptWith(""), l)
 }
@@ -309,9 +309,9 @@ func TestUsageTimesOut(t *testing.T) {
 // In whatever order attempts arrive, the window counts like a list of all attempts that is searched each time.
 func TestWindowAgreesWithANaiveList(t *testing.T) {
 	seed := rand.Uint64()
-	if given := os.Getenv("MIZAN_SEED"); given != "" {
+	if text := os.Getenv("MIZAN_SEED"); text != "" {
 		var err error
-		if seed, err = strconv.ParseUint(given, 10, 64); err != nil {
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -319,30 +319,30 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	for round := range 50 {
 		limit := velocityLimit(1+r.Int64N(8), directory.ScopeCard)
-		window, all := newWindow(limit), map[string][]ledger.Micros{}
+		window, counted := newWindow(limit), map[string][]ledger.Micros{}
 		now := startPlus(0)
 		for step := range 400 {
 			now += ledger.Micros(r.Int64N(20_000_000))
 			at := now - ledger.Micros(r.Int64N(3_000_000)) // slightly out of order
-			who := fmt.Sprint(r.IntN(3))
-			if n := len(all[who]); n > 0 && r.IntN(6) == 0 {
+			subject := fmt.Sprint(r.IntN(3))
+			if n := len(counted[subject]); n > 0 && r.IntN(6) == 0 {
 				i := r.IntN(n)
-				if all[who][i] > now-ledger.Micros(time.Minute/time.Microsecond) {
-					window.uncount(who, all[who][i])
-					all[who] = append(all[who][:i], all[who][i+1:]...)
+				if counted[subject][i] > now-ledger.Micros(time.Minute/time.Microsecond) {
+					window.uncount(subject, counted[subject][i])
+					counted[subject] = append(counted[subject][:i], counted[subject][i+1:]...)
 				}
 				continue
 			}
 			var before int64
-			for _, other := range all[who] {
+			for _, other := range counted[subject] {
 				if other > at-ledger.Micros(time.Minute/time.Microsecond) {
 					before++
 				}
 			}
-			if got, want := window.count(who, at, limit.MaxCount), before >= limit.MaxCount; got != want {
+			if got, want := window.count(subject, at, limit.MaxCount), before >= limit.MaxCount; got != want {
 				t.Fatalf("round %d, step %d: breached %v, %d counted of %d", round, step, got, before, limit.MaxCount)
 			}
-			all[who] = append(all[who], at)
+			counted[subject] = append(counted[subject], at)
 		}
 	}
 }
@@ -350,30 +350,30 @@ func TestWindowAgreesWithANaiveList(t *testing.T) {
 // Near the limit a repetition takes no place that another attempt could need, because it is looked up
 // first. Far from the limit it is not looked up.
 func TestRepetitionIsLookedUpOnlyNearTheLimit(t *testing.T) {
-	f, wide, narrow := newFixture(t), velocityLimit(near+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
-	asked, taken := 0, true
+	f, highLimit, lowLimit := newFixture(t), velocityLimit(nearLimit+2, directory.ScopePartner), velocityLimit(2, directory.ScopePartner)
+	lookups, isRepetition := 0, true
 	f.repeats = func() (bool, error) {
-		asked++
-		return taken, nil
+		lookups++
+		return isRepetition, nil
 	}
-	f.wantAdmitted(0, attemptWith(""), wide) // near + 1 attempts are left after it
-	f.wantAdmitted(0, attemptWith(""), wide)
-	if asked != 0 {
-		t.Errorf("asked %d times far from the limit", asked)
+	f.wantAdmitted(0, attemptWith(""), highLimit) // nearLimit + 1 attempts are left after it
+	f.wantAdmitted(0, attemptWith(""), highLimit)
+	if lookups != 0 {
+		t.Errorf("asked %d times far from the limit", lookups)
 	}
 	for range 3 {
-		got := f.countAndCollect(startPlus(0), attemptWith(""), narrow)
+		got := f.countAndCollect(startPlus(0), attemptWith(""), lowLimit)
 		var refusal *ledger.Refusal
 		if len(got) != 1 || !errors.As(got[0].err, &refusal) || refusal.Code != ledger.ClaimTaken {
 			t.Fatalf("answered %+v", got)
 		}
 	}
-	f.wantUsage(narrow, "", 0, 0)
-	taken = false
-	f.wantAdmitted(0, attemptWith(""), narrow)
-	f.wantAdmitted(0, attemptWith(""), narrow)
-	f.wantRefused(0, attemptWith(""), narrow)
-	if asked != 6 {
-		t.Errorf("asked %d times", asked)
+	f.wantUsage(lowLimit, "", 0, 0)
+	isRepetition = false
+	f.wantAdmitted(0, attemptWith(""), lowLimit)
+	f.wantAdmitted(0, attemptWith(""), lowLimit)
+	f.wantRefused(0, attemptWith(""), lowLimit)
+	if lookups != 6 {
+		t.Errorf("asked %d times", lookups)
 	}
 }

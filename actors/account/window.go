@@ -41,7 +41,7 @@ func (w *window) count(subject string, at ledger.Micros, allowed int64) (breache
 	if w.subjects[subject] == nil {
 		w.dropIdle(at)
 	}
-	s := w.of(subject)
+	s := w.attemptsOf(subject)
 	before := s.within(w.since(at))
 	w.add(s, at)
 	return int64(before) >= allowed
@@ -59,7 +59,7 @@ func (w *window) within(subject string, at ledger.Micros) int64 {
 // addPast adds an attempt from the store. Stored attempts arrive nearly in reverse order, the last booked
 // first: addPast sorts them now and then, and sortAll at the end.
 func (w *window) addPast(subject string, at ledger.Micros) {
-	s := w.of(subject)
+	s := w.attemptsOf(subject)
 	if s.at = append(s.at, at); len(s.at) < 2*w.room {
 		return
 	}
@@ -88,7 +88,7 @@ func (w *window) sortAttempts(s *attempts) {
 	}
 }
 
-func (w *window) of(subject string) *attempts {
+func (w *window) attemptsOf(subject string) *attempts {
 	s := w.subjects[subject]
 	if s == nil {
 		s = new(attempts)
@@ -108,7 +108,7 @@ func (w *window) add(s *attempts, at ledger.Micros) {
 // limit has.
 func (w *window) merge(old *window) {
 	for subject, remembered := range old.subjects {
-		s := w.of(subject)
+		s := w.attemptsOf(subject)
 		s.at = union(s.at, remembered.at)
 		w.sortAttempts(s)
 	}
@@ -155,8 +155,8 @@ func (w *window) usage(subject string, now ledger.Micros) (count int64, resets l
 // dropIdle removes subjects whose attempts have all left the window. Unless there are few subjects, it
 // sweeps when there are twice as many as after the last sweep, and at least once per window.
 func (w *window) dropIdle(now ledger.Micros) {
-	const few = 1_024
-	if n := len(w.subjects); n < few || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
+	const minSubjects = 1_024
+	if n := len(w.subjects); n < minSubjects || n < 2*w.subjectsAfterSweep && now < w.dropIdleBy {
 		return
 	}
 	since := w.since(now)

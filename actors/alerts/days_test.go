@@ -78,10 +78,10 @@ func TestAdvanceOverThreeMidnightsSummarizesThreeDays(t *testing.T) {
 	if a, b := f.summaryDays(first), f.summaryDays(second); a != want || b != want {
 		t.Errorf("told were %q and %q", a, b)
 	}
-	for _, told := range f.recorder.ofKind(alerts.Daily) {
-		has := strings.Contains(told.message.Subject, "1 transaction,")
-		if wanted := told.to == first.ID && strings.Contains(told.key, "2026-11-19"); has != wanted || told.org != map[bool]*directory.Partner{true: p, false: q}[told.to == first.ID].Org {
-			t.Errorf("%s: %s", told.key, told.message.Subject)
+	for _, summary := range f.recorder.ofKind(alerts.Daily) {
+		has := strings.Contains(summary.message.Subject, "1 transaction,")
+		if wanted := summary.to == first.ID && strings.Contains(summary.key, "2026-11-19"); has != wanted || summary.org != map[bool]*directory.Partner{true: p, false: q}[summary.to == first.ID].Org {
+			t.Errorf("%s: %s", summary.key, summary.message.Subject)
 		}
 	}
 }
@@ -167,9 +167,9 @@ func TestNewOperatorsGetNoEarlierSummaries(t *testing.T) {
 	if got := f.summaryDays(terminal); got != "2026-11-22" {
 		t.Errorf("told were %q", got)
 	}
-	f.reaches = func(*directory.Notification) bool { return false }
+	f.canReach = func(*directory.Notification) bool { return false }
 	f.advanceBy(72 * time.Hour)
-	f.reaches = func(*directory.Notification) bool { return true }
+	f.canReach = func(*directory.Notification) bool { return true }
 	f.restart(0)
 	f.advanceBy(24 * time.Hour)
 	if got := f.summaryDays(terminal); got != "2026-11-22 2026-11-26" {
@@ -198,14 +198,14 @@ func TestNewTerminalGetsNoEarlierSummaries(t *testing.T) {
 func TestEmptySummariesAreOnlyForOperationalTerminals(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
-	working, off, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notificationTerminal(p)
+	working, inactive, notices := f.terminal(p, "A", "USD", contacts), f.terminal(p, "B", "EUR", contacts), f.notificationTerminal(p)
 	f.pay(p, good, "EUR", 100)
-	must(f.directory.PatchTerminal(t.Context(), p.Org, off.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
+	must(f.directory.PatchTerminal(t.Context(), p.Org, inactive.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = false }))
 	f.advanceBy(48 * time.Hour)
 	if got := f.summaryDays(working); got != "2026-11-19 2026-11-20" {
 		t.Errorf("an operational terminal: %q", got)
 	}
-	if got := f.summaryDays(off); got != "2026-11-19" {
+	if got := f.summaryDays(inactive); got != "2026-11-19" {
 		t.Errorf("a terminal that was switched off: %q", got)
 	}
 	if got := f.summaryDays(notices); got != "" {
@@ -224,10 +224,10 @@ func TestUnroutedTransactionsAreSummarizedForTheNotificationTerminal(t *testing.
 	terminal, notices := f.terminal(p, "T", "USD", contacts), f.notificationTerminal(p)
 	f.pay(p, good, "EUR", 100)
 	f.advanceBy(24 * time.Hour)
-	for _, told := range f.recorder.ofKind(alerts.Daily) {
-		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[told.to == terminal.ID]
-		if !strings.Contains(told.message.Subject, want) {
-			t.Errorf("%s", told.message.Subject)
+	for _, summary := range f.recorder.ofKind(alerts.Daily) {
+		want := map[bool]string{true: "no transactions", false: `2026-11-19 at "notices": 1 transaction, 1 rejected`}[summary.to == terminal.ID]
+		if !strings.Contains(summary.message.Subject, want) {
+			t.Errorf("%s", summary.message.Subject)
 		}
 	}
 	if f.summaryDays(notices) != "2026-11-19" {

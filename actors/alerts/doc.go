@@ -14,8 +14,8 @@
 //     terminal or the recipient existed.
 //  4. A Change is made durable before a day is read, so everything booked on that day is
 //     durable too.
-//  5. A summary covers the transactions started on the day, in their state when it is read,
-//     like GET /transactions/aggregate. Transactions without a terminal count for the
+//  5. A summary covers the transactions started on the day, each in its state at the time when the
+//     summary is computed, as GET /transactions/aggregate does. Transactions without a terminal count for the
 //     partner's terminal of type merchant.
 //  6. The summaries of one partner are in memory at a time. They are computed on the
 //     runtime's pool, for partners with recipients only, and a stop cancels them.

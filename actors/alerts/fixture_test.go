@@ -50,19 +50,19 @@ type posted struct {
 
 // recorder implements Notifier. It keeps the posted messages, one per key, over restarts.
 type recorder struct {
-	t      *testing.T
-	mu     sync.Mutex
-	broken error    // guarded by mu: the error of Post
-	posts  []posted // guarded by mu
-	calls  int      // guarded by mu
+	t         *testing.T
+	mu        sync.Mutex
+	postError error    // guarded by mu: the error of Post
+	posts     []posted // guarded by mu
+	calls     int      // guarded by mu
 }
 
 func (b *recorder) Post(org, to ledger.ID, body []byte, key string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.calls++
-	if b.broken != nil {
-		return b.broken
+	if b.postError != nil {
+		return b.postError
 	}
 	if slices.ContainsFunc(b.posts, func(p posted) bool { return p.org == org && p.key == key }) {
 		return nil
@@ -78,7 +78,7 @@ func (b *recorder) Post(org, to ledger.ID, body []byte, key string) error {
 func (b *recorder) failWith(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.broken = err
+	b.postError = err
 }
 
 // ofKind returns the messages of one kind, in order.
@@ -98,7 +98,7 @@ type fixture struct {
 	*testkit.World
 	t         *testing.T
 	recorder  *recorder
-	reaches   func(*directory.Notification) bool // the Monitor's CanReach
+	canReach  func(*directory.Notification) bool // the Monitor's CanReach
 	simulator *simulator.Simulator
 	directory *directoryactor.Service
 	monitor   *alertactor.Monitor
@@ -108,7 +108,7 @@ type fixture struct {
 func open(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, recorder: &recorder{t: t}}
-	f.reaches = func(*directory.Notification) bool { return true }
+	f.canReach = func(*directory.Notification) bool { return true }
 	f.start()
 	t.Cleanup(f.stop)
 	return f
@@ -123,7 +123,7 @@ func (f *fixture) start() {
 	f.directory = must(directoryactor.Start(f.Runtime, f.Keyring))
 	f.monitor = must(alertactor.New(alertactor.Options{
 		Runtime: f.Runtime, Directory: f.directory, Notifier: f.recorder, Decode: paymentcodec.Decode,
-		CanReach: func(n *directory.Notification) bool { return f.reaches(n) },
+		CanReach: func(n *directory.Notification) bool { return f.canReach(n) },
 	}))
 	accounts := account.New(f.Runtime)
 	f.payments = paymentactor.New(paymentactor.Options{
@@ -230,10 +230,10 @@ func (f *fixture) refund(r *payment.Record, p *directory.Partner, amount uint64)
 }
 
 // summaryDays returns the days of a terminal's summaries, in order.
-func (f *fixture) summaryDays(of *directory.Terminal) string {
+func (f *fixture) summaryDays(terminal *directory.Terminal) string {
 	var days []string
 	for _, p := range f.recorder.ofKind(alerts.Daily) {
-		if p.to == of.ID {
+		if p.to == terminal.ID {
 			day, _, _ := strings.Cut(p.message.Subject, " ")
 			days = append(days, day)
 		}

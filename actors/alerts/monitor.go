@@ -56,7 +56,7 @@ type Monitor struct {
 
 	mu        sync.Mutex
 	detectors map[actors.RecordKey]*alerts.SpikeDetector // guarded by mu, by terminal
-	evictedAt ledger.Micros                              // guarded by mu: the last eviction
+	evictedAt ledger.Micros                              // guarded by mu: time of the last eviction
 	nextDay   ledger.Date                                // guarded by mu: the next day to summarize
 	dayStored bool                                       // guarded by mu: the store holds the day before nextDay
 }

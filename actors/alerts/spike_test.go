@@ -79,7 +79,7 @@ func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
 	f := open(t)
 	p := f.partner("shop")
 	f.terminal(p, "T", "USD", contacts)
-	f.reaches = func(*directory.Notification) bool { return false }
+	f.canReach = func(*directory.Notification) bool { return false }
 	f.payMany(10, p, declined, "USD")
 	if f.recorder.calls != 0 {
 		t.Errorf("%d posts", f.recorder.calls)

@@ -114,7 +114,7 @@ func (m *Maker) organizations() (all []ledger.ID, err error) {
 	return all, err
 }
 
-// catchUp makes the checkpoints of one organization that are due.
+// catchUp makes the due checkpoints of one organization.
 func (m *Maker) catchUp(org ledger.ID) error {
 	for {
 		again, err := m.makeNext(org)
@@ -172,19 +172,19 @@ func (m *Maker) makeNext(org ledger.ID) (again bool, err error) {
 }
 
 // verifyChain walks an organization's chain of checkpoints up to the first checkpoint that is missing, lacks
-// a part or is known to be wrong (nil: none is). It removes the rows after the last good checkpoint, and
+// a part or is the given wrong one (nil: none is known to be wrong). It removes the rows after the last good checkpoint, and
 // returns that checkpoint without its parts.
 func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.Checkpoint) (last balances.Checkpoint, err error) {
 	err = balances.Checkpoints(view, org, func(c *balances.Checkpoint) (bool, error) {
 		if c.Previous != last.Seq || wrong != nil && c.Seq == wrong.Seq {
 			return false, nil
 		}
-		whole, err := balances.HasParts(view, org, c)
-		if whole && err == nil {
+		complete, err := balances.HasParts(view, org, c)
+		if complete && err == nil {
 			last = *c
 			last.Parts = nil
 		}
-		return whole, err
+		return complete, err
 	})
 	if err != nil {
 		return last, err
@@ -197,9 +197,9 @@ func (m *Maker) verifyChain(view *posting.View, org ledger.ID, wrong *balances.C
 	if err == nil && len(removals) > 0 {
 		m.rt.Log.Info("checkpoints of trial balances are made again", "organization", org.String(), "rows", len(removals))
 	}
-	for some := range slices.Chunk(removals, maxRemoved) {
+	for rows := range slices.Chunk(removals, maxRemoved) {
 		if err == nil {
-			err = m.submit(some...)
+			err = m.submit(rows...)
 		}
 	}
 	return last, err

@@ -19,9 +19,9 @@ import (
 )
 
 var (
-	first  = ledger.ID{1}
-	second = ledger.ID{2}
-	usd    = money.Asset{Currency: "USD", Env: money.Prod}
+	firstOrg  = ledger.ID{1}
+	secondOrg = ledger.ID{2}
+	usd       = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
 // fixture is a Maker on a journal, which a test can close and open again.
@@ -126,22 +126,22 @@ func headKeys(rows map[string]string) (keys []string) {
 
 func TestEachOrganizationHasACheckpointPerFinishedDay(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 3, 4)
-	f.bookDays(second, 2, 3)
+	f.bookDays(firstOrg, 3, 4)
+	f.bookDays(secondOrg, 2, 3)
 	f.makeDue()
-	if a, b := len(headKeys(f.rows(first))), len(headKeys(f.rows(second))); a != 2 || b != 1 {
+	if a, b := len(headKeys(f.rows(firstOrg))), len(headKeys(f.rows(secondOrg))); a != 2 || b != 1 {
 		t.Errorf("there are %d and %d", a, b)
 	}
-	f.bookDays(first, 1, 4)
+	f.bookDays(firstOrg, 1, 4)
 	f.makeDue()
-	if a, b := len(headKeys(f.rows(first))), len(headKeys(f.rows(second))); a != 3 || b != 1 {
+	if a, b := len(headKeys(f.rows(firstOrg))), len(headKeys(f.rows(secondOrg))); a != 3 || b != 1 {
 		t.Errorf("later there are %d and %d", a, b)
 	}
 }
 
 func TestExistingCheckpointsAreNotWrittenAgain(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 5, 3)
+	f.bookDays(firstOrg, 5, 3)
 	f.makeDue()
 	before := f.group()
 	f.makeDue()
@@ -157,14 +157,14 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 	f := open(t)
 	for range 3 {
 		f.submit(&posting.Change{Steps: []posting.Step{{
-			Org: first, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
+			Org: firstOrg, Source: ledger.Source{Kind: ledger.Partner, ID: uuid.New()}, Record: []byte{1}, Events: []ledger.Event{{Name: "made", To: "there"}},
 		}}})
 		if err := f.Clock.Set(f.Clock.Now().Add(24 * time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.makeDue()
-	if got := len(f.rows(first)); got != 2 {
+	if got := len(f.rows(firstOrg)); got != 2 {
 		t.Errorf("%d rows", got)
 	}
 	before := f.group()
@@ -178,34 +178,34 @@ func TestOrganizationWithoutAccountsHasCheckpoints(t *testing.T) {
 // Whichever rows of checkpoints are missing or unreadable, the first run after the next start restores them.
 func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 8, 4)
+	f.bookDays(firstOrg, 8, 4)
 	f.makeDue()
-	want := f.rows(first)
+	want := f.rows(firstOrg)
 	keys := slices.Sorted(maps.Keys(want))
-	made := headKeys(want)
-	if len(made) != 7 || len(keys) != 14 {
-		t.Fatalf("%d checkpoints in %d rows", len(made), len(keys))
+	heads := headKeys(want)
+	if len(heads) != 7 || len(keys) != 14 {
+		t.Fatalf("%d checkpoints in %d rows", len(heads), len(keys))
 	}
-	parts := keys[len(made):]
-	for name, spoil := range map[string][]posting.KV{
+	parts := keys[len(heads):]
+	for name, damage := range map[string][]posting.KV{
 		"all of them":                 deletionsOf(keys...),
-		"the first head":              deletionsOf(made[0]),
-		"a head in the middle":        deletionsOf(made[3]),
-		"the last head":               deletionsOf(made[6]),
+		"the first head":              deletionsOf(heads[0]),
+		"a head in the middle":        deletionsOf(heads[3]),
+		"the last head":               deletionsOf(heads[6]),
 		"a part in the middle":        deletionsOf(parts[3]),
 		"the last part":               deletionsOf(parts[6]),
-		"all heads":                   deletionsOf(made...),
+		"all heads":                   deletionsOf(heads...),
 		"all parts":                   deletionsOf(parts...),
-		"a head that cannot be read":  {{Org: first, Key: []byte(made[4]), Value: []byte("?")}},
-		"a part without a checkpoint": {{Org: first, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
+		"a head that cannot be read":  {{Org: firstOrg, Key: []byte(heads[4]), Value: []byte("?")}},
+		"a part without a checkpoint": {{Org: firstOrg, Key: store.KeyCheckpointPart(1_000, 3), Value: []byte("?")}},
 	} {
-		f.submit(&posting.Change{KVs: spoil})
-		if maps.Equal(f.rows(first), want) {
+		f.submit(&posting.Change{KVs: damage})
+		if maps.Equal(f.rows(firstOrg), want) {
 			t.Fatalf("%s: nothing was spoilt", name)
 		}
 		f.restart()
 		f.makeDue()
-		if got := f.rows(first); !maps.Equal(got, want) {
+		if got := f.rows(firstOrg); !maps.Equal(got, want) {
 			t.Errorf("%s: %d rows instead of %d, or others", name, len(got), len(want))
 		}
 	}
@@ -213,7 +213,7 @@ func TestMissingCheckpointIsMadeAgain(t *testing.T) {
 
 func deletionsOf(keys ...string) (rows []posting.KV) {
 	for _, key := range keys {
-		rows = append(rows, posting.KV{Org: first, Key: []byte(key)})
+		rows = append(rows, posting.KV{Org: firstOrg, Key: []byte(key)})
 	}
 	return rows
 }
@@ -221,26 +221,26 @@ func deletionsOf(keys ...string) (rows []posting.KV) {
 // A wrong checkpoint is detected when the next one is computed from it.
 func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 4, 4)
+	f.bookDays(firstOrg, 4, 4)
 	f.makeDue()
-	rows := f.rows(first)
+	rows := f.rows(firstOrg)
 	keys := slices.Sorted(maps.Keys(rows))
-	last := keys[len(keys)-1]
-	wrong := strings.Replace(rows[last], "bank", "bang", 1)
+	lastKey := keys[len(keys)-1]
+	wrongRow := strings.Replace(rows[lastKey], "bank", "bang", 1)
 	for _, restart := range []bool{false, true} {
-		f.submit(&posting.Change{KVs: []posting.KV{{Org: first, Key: []byte(last), Value: []byte(wrong)}}})
+		f.submit(&posting.Change{KVs: []posting.KV{{Org: firstOrg, Key: []byte(lastKey), Value: []byte(wrongRow)}}})
 		if restart {
 			f.restart()
 		}
-		f.bookDays(first, 1, 4)
+		f.bookDays(firstOrg, 1, 4)
 		f.makeDue()
-		if f.rows(first)[last] != rows[last] {
+		if f.rows(firstOrg)[lastKey] != rows[lastKey] {
 			t.Errorf("restarted %v: the part is still wrong", restart)
 		}
-		rows = f.rows(first)
+		rows = f.rows(firstOrg)
 		keys = slices.Sorted(maps.Keys(rows))
-		last = keys[len(keys)-1]
-		wrong = strings.Replace(rows[last], "bank", "bang", 1)
+		lastKey = keys[len(keys)-1]
+		wrongRow = strings.Replace(rows[lastKey], "bank", "bang", 1)
 	}
 	if got := len(headKeys(rows)); got != 5 {
 		t.Errorf("there are %d", got)
@@ -250,15 +250,15 @@ func TestAWrongPartIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 // If a head is missing, the next checkpoint is not computed from an earlier one.
 func TestMissingHeadIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 4, 4)
+	f.bookDays(firstOrg, 4, 4)
 	f.makeDue()
-	before := f.rows(first)
+	before := f.rows(firstOrg)
 	made := headKeys(before)
 	last := made[len(made)-1]
 	f.submit(&posting.Change{KVs: deletionsOf(last)})
-	f.bookDays(first, 1, 4)
+	f.bookDays(firstOrg, 1, 4)
 	f.makeDue()
-	rows := f.rows(first)
+	rows := f.rows(firstOrg)
 	if got := len(headKeys(rows)); got != 4 || rows[last] != before[last] {
 		t.Errorf("there are %d, and what was gone is %x", got, rows[last])
 	}
@@ -266,24 +266,24 @@ func TestMissingHeadIsMadeAgainBeforeTheNextCheckpoint(t *testing.T) {
 
 func TestMakerRunsOnThePool(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 3, 4)
+	f.bookDays(firstOrg, 3, 4)
 	f.maker.Begin()
 	f.Runtime.Quiesce()
-	if got := len(headKeys(f.rows(first))); got != 2 {
+	if got := len(headKeys(f.rows(firstOrg))); got != 2 {
 		t.Errorf("there are %d", got)
 	}
 }
 
 func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 3, 4)
+	f.bookDays(firstOrg, 3, 4)
 	f.JournalOptions.Store.MinFree = 1 << 62
 	f.restart()
 	maker := f.maker
 	if err := maker.MakeDue(); err == nil {
 		t.Error("nothing was refused")
 	}
-	if got := len(f.rows(first)); got != 0 {
+	if got := len(f.rows(firstOrg)); got != 0 {
 		t.Errorf("%d rows were written", got)
 	}
 	f.JournalOptions.Store.MinFree = 0
@@ -292,7 +292,7 @@ func TestCheckpointsAreMadeLaterIfTheDiskIsLow(t *testing.T) {
 	if err := maker.MakeDue(); err != nil {
 		t.Error(err)
 	}
-	if got := len(headKeys(f.rows(first))); got != 2 {
+	if got := len(headKeys(f.rows(firstOrg))); got != 2 {
 		t.Errorf("later there are %d", got)
 	}
 }
@@ -308,7 +308,7 @@ func TestPauseGrowsWithTheDurationOfARun(t *testing.T) {
 // addManyRows returns the rows that replace the first of the given checkpoints by one with as many further
 // accounts as its head has room for. The new head still states the old number of accounts, because with a
 // large number the next checkpoint would be due later.
-func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
+func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV) {
 	t.Helper()
 	key := []byte(headKeys(rows)[0])
 	head, err := store.DecodeCheckpointHead(key, []byte(rows[string(key)]))
@@ -316,7 +316,7 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 		t.Fatal(err)
 	}
 	firstPart := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
-	write := func(w *store.CheckpointWriter, maxMore int, keep func(part []byte)) (more int) {
+	write := func(w *store.CheckpointWriter, maxMore int, onPart func(part []byte)) (more int) {
 		err := store.DecodeCheckpointPart(firstPart, func(key []byte, totals *ledger.Totals) (bool, error) {
 			w.Add(key, totals)
 			return true, nil
@@ -327,24 +327,24 @@ func addManyRows(t *testing.T, rows map[string]string) (all []posting.KV) {
 		for ; more < maxMore && !w.Full(); more++ {
 			path := longPath(fmt.Sprintf("Q:%06d", more))
 			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
-				keep(part)
+				onPart(part)
 			}
 		}
 		return more
 	}
-	const beyond = 200_000
-	maxMore := write(new(store.CheckpointWriter), beyond, func([]byte) {}) - 1
-	if maxMore == beyond-1 {
+	const moreThanFit = 200_000
+	maxMore := write(new(store.CheckpointWriter), moreThanFit, func([]byte) {}) - 1
+	if maxMore == moreThanFit-1 {
 		t.Fatal("a head has room for any number")
 	}
 	w := &store.CheckpointWriter{Head: store.CheckpointHead{Seq: head.Seq, Booked: head.Booked}}
-	keep := func(part []byte) {
-		all = append(all, posting.KV{Org: first, Key: store.KeyCheckpointPart(head.Seq, len(all)), Value: part})
+	appendPart := func(part []byte) {
+		replacement = append(replacement, posting.KV{Org: firstOrg, Key: store.KeyCheckpointPart(head.Seq, len(replacement)), Value: part})
 	}
-	write(w, maxMore, keep)
-	keep(w.Flush())
+	write(w, maxMore, appendPart)
+	appendPart(w.Flush())
 	w.Head.Accounts = head.Accounts
-	return append(all, posting.KV{Org: first, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
+	return append(replacement, posting.KV{Org: firstOrg, Key: key, Value: store.EncodeCheckpointHead(&w.Head)})
 }
 
 // longPath returns a path of the maximum length.
@@ -354,10 +354,10 @@ func longPath(path string) string { return path + strings.Repeat("x", ledger.Max
 // made, and none is tried again and again.
 func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 	f := open(t)
-	f.bookDays(first, 1, 4)
-	f.bookDebt(first, longPath("Q:z")) // after all others, on the second day
+	f.bookDays(firstOrg, 1, 4)
+	f.bookDebt(firstOrg, longPath("Q:z")) // after all others, on the second day
 	f.makeDue()
-	for _, row := range addManyRows(t, f.rows(first)) {
+	for _, row := range addManyRows(t, f.rows(firstOrg)) {
 		f.submit(&posting.Change{KVs: []posting.KV{row}})
 	}
 	f.restart()
@@ -365,13 +365,13 @@ func TestNoCheckpointOfTooManyAccounts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		f.bookDays(first, 1, 4)
+		f.bookDays(firstOrg, 1, 4)
 		f.makeDue()
-		if got := len(headKeys(f.rows(first))); got != 1 {
+		if got := len(headKeys(f.rows(firstOrg))); got != 1 {
 			t.Fatalf("there are %d", got)
 		}
 	}
-	f.bookDays(first, 1, 4)
+	f.bookDays(firstOrg, 1, 4)
 	before := f.group()
 	f.makeDue()
 	if after := f.group(); after != before {

@@ -17,20 +17,20 @@ import (
 // Values that depend on the day are computed for the day of the request; a cached reply stays as it
 // was.
 func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
-	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	f := openFixture(t)
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.InstalmentSale, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1000","markup_rate":20,"instalments":3}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
+	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.InstalmentSale, Reading: contract.Secular}
 	act := func(action contract.Action, body, key string) Result {
 		t.Helper()
 		if a.Action, a.Input = action, parseInput(t, body); key != "" {
 			a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 		}
-		r, err := o.service.Act(a)
+		r, err := f.service.Act(a)
 		if err != nil {
 			t.Fatal(action, err)
 		}
@@ -47,11 +47,11 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 	act(contract.PurchaseAsset, `{"ownership_documents":["deed"]}`, "")
 	act(contract.DeliverAsset, "", "")
 	wantDaysPastDue(act(contract.Activate, "", ""), "0")
-	read := func() Result {
+	readContract := func() Result {
 		t.Helper()
-		view := o.Journal.View()
+		view := f.Journal.View()
 		defer view.Close()
-		r, found, err := Load(view, o.org, a.ID)
+		r, found, err := Load(view, f.org, a.ID)
 		if err != nil || !found {
 			t.Fatal(found, err)
 		}
@@ -61,17 +61,17 @@ func TestContractIsShownAsOfTheClocksDay(t *testing.T) {
 		days int
 		want string
 	}{{30, "0"}, {31, "1"}, {35, "5"}} {
-		if err := o.Runtime.Advance(startTime.AddDate(0, 0, day.days)); err != nil {
+		if err := f.Runtime.Advance(startTime.AddDate(0, 0, day.days)); err != nil {
 			t.Fatal(err)
 		}
-		wantDaysPastDue(read(), day.want)
+		wantDaysPastDue(readContract(), day.want)
 	}
 	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5")
-	if err := o.Runtime.Advance(startTime.AddDate(0, 0, 40)); err != nil {
+	if err := f.Runtime.Advance(startTime.AddDate(0, 0, 40)); err != nil {
 		t.Fatal(err)
 	}
 	wantDaysPastDue(act(contract.RecordDelinquency, `{"amount":"7"}`, "k"), "5") // the cached reply
-	wantDaysPastDue(read(), "10")
+	wantDaysPastDue(readContract(), "10")
 	wantDaysPastDue(act(contract.RecordPayment, `{"amount":"400"}`, ""), "0") // it pays the overdue row
 }
 
@@ -81,29 +81,29 @@ func TestAFullContractIsRefusedByNameAndClosed(t *testing.T) {
 	if room := posting.MaxRecord - contract.MaxStored; room < posting.MaxRecord/4 {
 		t.Fatalf("a full contract leaves room for %d bytes", room)
 	}
-	o := openFixture(t)
-	o.Close()
-	o.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
-	o.start()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	f := openFixture(t)
+	f.Close()
+	f.JournalOptions.Store.MemTable = store.DefaultMemTable // the bound is the record's, not that of a small group
+	f.start()
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		saved[:len(saved)-1]+`,"metadata":{"x":"`+strings.Repeat("x", 64<<10-8)+`"}}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := made.Record.ID
-	o.act(id, contract.Activate, "", "")
+	id := created.Record.ID
+	f.act(id, contract.Activate, "", "")
 	gift := `{"amount":"1","granted_by":"` + strings.Repeat("𝄞", 255) + `","note":"` + strings.Repeat("𝄞", 2_000) + `"}`
 	gifts := 0
 	for full := false; !full; gifts++ {
-		_, err := o.ask(id, contract.GrantHibah, gift, "gift "+strconv.Itoa(gifts))
+		_, err := f.ask(id, contract.GrantHibah, gift, "gift "+strconv.Itoa(gifts))
 		var faults *schema.Faults
 		if full = errors.As(err, &faults); full && faults.List[0].Field != "hibah_history" || !full && err != nil {
 			t.Fatalf("the gift %d: %v", gifts, err)
 		}
 	}
-	o.act(id, contract.PutIn, `{"amount":"5"}`, "more")
-	closed := o.act(id, contract.Close, `{"closed_by":"`+strings.Repeat("𝄞", 255)+`"}`, "close")
-	if closed.Record.Status != contract.Closed || o.balance(closed) != "0" {
-		t.Errorf("%s, with %s", closed.Record.Status, o.balance(closed))
+	f.act(id, contract.PutIn, `{"amount":"5"}`, "more")
+	closed := f.act(id, contract.Close, `{"closed_by":"`+strings.Repeat("𝄞", 255)+`"}`, "close")
+	if closed.Record.Status != contract.Closed || f.balance(closed) != "0" {
+		t.Errorf("%s, with %s", closed.Record.Status, f.balance(closed))
 	}
 }

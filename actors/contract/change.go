@@ -153,12 +153,12 @@ func OpenReply(keys actors.Sealer, org, reply ledger.ID, payload []byte) (id led
 	return openReply(actors.OpenReply(keys, actors.ContractReply, org, reply, payload))
 }
 
-func openReply(plaintext []byte, wrong error) (id ledger.ID, form []byte, err error) {
-	if wrong == nil && len(plaintext) < len(id) {
-		wrong = fmt.Errorf("%w: it is cut off", actors.ErrReply)
+func openReply(plaintext []byte, openErr error) (id ledger.ID, form []byte, err error) {
+	if openErr == nil && len(plaintext) < len(id) {
+		openErr = fmt.Errorf("%w: it is cut off", actors.ErrReply)
 	}
-	if wrong != nil {
-		return id, nil, wrong
+	if openErr != nil {
+		return id, nil, openErr
 	}
 	return ledger.ID(plaintext[:len(id)]), plaintext[len(id):], nil
 }

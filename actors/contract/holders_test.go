@@ -27,10 +27,10 @@ const manyHolders = 1_600
 // holdersFixture is an issue with many holders over a real journal.
 type holdersFixture struct {
 	*fixture
-	reading *contract.Reading
-	id      ledger.ID
-	held    map[ledger.ID]int64
-	sold    int64
+	reading          *contract.Reading
+	id               ledger.ID
+	certificatesOf   map[ledger.ID]int64
+	certificatesSold int64
 }
 
 const issueBody = `{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower","underlying_asset_value":"4000000",
@@ -70,24 +70,24 @@ func fill(t *testing.T, reading *contract.Reading) *filledIssue {
 		}
 	}
 	t.Logf("MIZAN_SEED=%d", seed)
-	d := rand.New(rand.NewPCG(seed, 0))
-	c := holdersFixture{fixture: openFixture(t), reading: reading, held: make(map[ledger.ID]int64)}
-	made, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
+	random := rand.New(rand.NewPCG(seed, 0))
+	c := holdersFixture{fixture: openFixture(t), reading: reading, certificatesOf: make(map[ledger.ID]int64)}
+	created, err := c.service.Create(Create{Org: c.org, Product: contract.Certificate, Reading: reading, Env: money.Prod, Input: parseInput(t, issueBody)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.id = made.Record.ID
+	c.id = created.Record.ID
 	if reading.ReviewFirst {
 		c.do(contract.Pass, `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
 	c.do(contract.Offer, "")
 	for range manyHolders {
-		who := uuid.New()
-		for range 1 + d.IntN(8)/7 {
-			n := 1 + d.Int64N(9)
-			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, who, n))
-			c.held[who] += n
-			c.sold += n
+		investor := uuid.New()
+		for range 1 + random.IntN(8)/7 {
+			n := 1 + random.Int64N(9)
+			c.do(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, investor, n))
+			c.certificatesOf[investor] += n
+			c.certificatesSold += n
 		}
 	}
 	c.Runtime.Quiesce()
@@ -127,7 +127,7 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 	c.OpenJournal()
 	for n := int64(-1); n < batches; n++ {
 		view := c.Journal.View()
-		was, _, err := Load(view, c.org, c.id)
+		loaded, _, err := Load(view, c.org, c.id)
 		if err != nil {
 			c.t.Fatal(err)
 		}
@@ -135,21 +135,21 @@ func (c *holdersFixture) commitWithoutActor(action contract.Action, body string,
 		if n < 0 {
 			requested = action
 		}
-		was.Record.Register, err = Extract(view, c.org, c.id, was.Record.RegisterExtract(requested, parseInput(c.t, body)))
+		loaded.Record.Register, err = Extract(view, c.org, c.id, loaded.Record.RegisterExtract(requested, parseInput(c.t, body)))
 		view.Close()
 		if err != nil {
 			c.t.Fatal(err)
 		}
 		var d contract.Decision
 		if now := ledger.MicrosOf(c.Clock.Now()); n < 0 {
-			d, err = was.Record.Act(action, parseInput(c.t, body), now)
+			d, err = loaded.Record.Act(action, parseInput(c.t, body), now)
 		} else {
-			d, _ = was.Record.OnDue(now)
+			d, _ = loaded.Record.OnDue(now)
 		}
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		c.MustSubmit(changeOf(c.org, &d, was.Stamp.Version))
+		c.MustSubmit(changeOf(c.org, &d, loaded.Stamp.Version))
 	}
 	c.Close()
 }
@@ -172,18 +172,18 @@ func (c *holdersFixture) balances() map[ledger.Path]string {
 	return all
 }
 
-// wantBalances compares the balances of all accounts. Each holder of n certificates has paid(n) on the current
-// account, and 100 per certificate on an account whose path begins with holders (empty: on none). common
-// has the other accounts, in whose paths {c} stands for the contract's id.
+// wantBalances compares the balances of all accounts. Each holder of n certificates must have paid(n) on the
+// current account and, unless the path holders is empty, 100 per certificate on an account below that path. The
+// map common has the balances of the other accounts; in their paths {c} stands for the contract's id.
 func (c *holdersFixture) wantBalances(holders string, paid func(n int64) int64, common map[string]int64) {
 	c.t.Helper()
 	want := make(map[ledger.Path]string)
-	for who, n := range c.held {
+	for holder, n := range c.certificatesOf {
 		if holders != "" {
-			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, who))] = fmt.Sprint(100 * n)
+			want[ledger.Path(fmt.Sprintf("%s:%v:%v", holders, c.id, holder))] = fmt.Sprint(100 * n)
 		}
 		if sum := paid(n); sum > 0 {
-			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", who))] = fmt.Sprint(sum)
+			want[ledger.Path(fmt.Sprintf("L:customer:%v:current", holder))] = fmt.Sprint(sum)
 		}
 	}
 	for path, sum := range common {
@@ -216,16 +216,16 @@ func (c *holdersFixture) progress() (contract.Progress, bool) {
 // holder is left out, and none is paid twice.
 func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 	base := openIssue(t, contract.Religious)
-	face := 100 * base.sold
+	face := 100 * base.certificatesSold
 	base.Runtime.Quiesce()
 	offered := base.copyIssue(t)
 	base.do(contract.Activate, "")
 	base.Runtime.Quiesce()
 	active := base.copyIssue(t)
-	penalty := func(n int64) int64 { return min(77777*n/base.sold, 100*n) }
-	kept := int64(0)
-	for _, n := range base.held {
-		kept += penalty(n)
+	penalty := func(n int64) int64 { return min(77777*n/base.certificatesSold, 100*n) }
+	penalties := int64(0)
+	for _, n := range base.certificatesOf {
+		penalties += penalty(n)
 	}
 	for _, step := range []struct {
 		from    *holdersFixture
@@ -236,13 +236,13 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 		common  map[string]int64
 	}{
 		{offered, contract.Activate, "", "Q:holders", func(int64) int64 { return 0 }, map[string]int64{"A:underlying:{c}": face}},
-		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.sold+5), "Q:holders", func(n int64) int64 { return 3 * n },
-			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.sold + 5, "L:undistributed:{c}": 5}},
+		{active, contract.Profit, fmt.Sprintf(`{"total_profit":%d}`, 3*base.certificatesSold+5), "Q:holders", func(n int64) int64 { return 3 * n },
+			map[string]int64{"A:underlying:{c}": face, "A:cash:MY": 3*base.certificatesSold + 5, "L:undistributed:{c}": 5}},
 		{active, contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`, "", func(n int64) int64 { return 100*n - penalty(n) },
-			map[string]int64{"A:cash:MY": face, "L:charity": kept}},
+			map[string]int64{"A:cash:MY": face, "L:charity": penalties}},
 		{active, contract.Default, `{"reason":"enough"}`, "Q:holders_defaulted", func(int64) int64 { return 0 }, map[string]int64{"A:underlying_impaired:{c}": face}},
 	} {
-		batches := contract.Batches(step.action, int64(len(base.held)))
+		batches := contract.Batches(step.action, int64(len(base.certificatesOf)))
 		if batches < 7 {
 			t.Fatalf("%s takes %d batches", step.action, batches)
 		}
@@ -268,66 +268,66 @@ func TestActionContinuesAfterAStopBetweenAnyTwoBatches(t *testing.T) {
 // Requests for an issue wait while an action is carried out in batches. Reads do not wait, and show
 // the action's progress.
 func TestRequestsDuringBatchesWait(t *testing.T) {
-	c := openIssue(t, contract.Secular)
-	answer := c.do(contract.Activate, "")
+	issue := openIssue(t, contract.Secular)
+	answer := issue.do(contract.Activate, "")
 	if p, running := answer.Record.Progress(); !running || p.Doing != contract.Activate || p.Done != 0 || p.Total != manyHolders || answer.Record.Status != contract.Active {
 		t.Fatalf("the answer is %s with %+v", answer.Record.Status, p)
 	}
-	first, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit") // while the activation is carried out
+	first, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit") // while the activation is carried out
 	if err != nil {
 		t.Fatal(err)
 	}
 	if p, running := first.Record.Progress(); !running || p.Doing != contract.Profit || p.Done != 0 {
 		t.Fatalf("the profit's answer has %+v", p)
 	}
-	if _, err = c.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
+	if _, err = issue.request(contract.Subscribe, fmt.Sprintf(`{"investor_id":%q,"certificates":1}`, uuid.New()), ""); err == nil {
 		t.Error("an active issue takes a subscription")
 	}
-	c.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
-	if _, err := c.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
+	issue.do(contract.RedeemEarly, `{"redemption_date":"2026-09-03"}`)
+	if _, err := issue.request(contract.Profit, `{"total_profit":"1"}`, ""); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("a redeemed issue has a profit: %v", err)
 	}
-	c.Runtime.Quiesce()
-	again, err := c.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*c.sold), "profit")
-	if err != nil || !again.Replay {
-		t.Fatal(again.Replay, err)
+	issue.Runtime.Quiesce()
+	repeated, err := issue.request(contract.Profit, fmt.Sprintf(`{"total_profit":"%d"}`, 2*issue.certificatesSold), "profit")
+	if err != nil || !repeated.Replay {
+		t.Fatal(repeated.Replay, err)
 	}
-	if string(contract.AppendRecord(nil, again.Record)) != string(contract.AppendRecord(nil, first.Record)) {
+	if string(contract.AppendRecord(nil, repeated.Record)) != string(contract.AppendRecord(nil, first.Record)) {
 		t.Error("the repeated request is answered with another contract")
 	}
-	one, two := column(t, first.Record, "subscriptions").([]schema.Row), column(t, again.Record, "subscriptions").([]schema.Row)
-	if len(one) != contract.ShownSubscriptions || fmt.Sprint(one) != fmt.Sprint(two) {
-		t.Errorf("%d and %d subscriptions are shown", len(one), len(two))
+	firstRows, repeatedRows := column(t, first.Record, "subscriptions").([]schema.Row), column(t, repeated.Record, "subscriptions").([]schema.Row)
+	if len(firstRows) != contract.ShownSubscriptions || fmt.Sprint(firstRows) != fmt.Sprint(repeatedRows) {
+		t.Errorf("%d and %d subscriptions are shown", len(firstRows), len(repeatedRows))
 	}
-	kept := int64(0)
-	for _, n := range c.held {
-		kept += min(77777*n/c.sold, 100*n)
+	penalties := int64(0)
+	for _, n := range issue.certificatesOf {
+		penalties += min(77777*n/issue.certificatesSold, 100*n)
 	}
-	c.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/c.sold, 100*n) }, map[string]int64{"A:cash:MY": 100*c.sold + 2*c.sold, "I:penalty": kept})
-	view := c.Journal.View()
+	issue.wantBalances("", func(n int64) int64 { return 102*n - min(77777*n/issue.certificatesSold, 100*n) }, map[string]int64{"A:cash:MY": 100*issue.certificatesSold + 2*issue.certificatesSold, "I:penalty": penalties})
+	view := issue.Journal.View()
 	defer view.Close()
-	if n, err := view.Counter(c.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
+	if n, err := view.Counter(issue.org, ledger.UnderWayKey, ""); err != nil || !n.IsZero() {
 		t.Errorf("%v actions are under way (%v)", n, err)
 	}
 }
 
 // No month is closed while batches are in progress, even if no actor runs that would continue them.
 func TestNoMonthIsClosedDuringBatches(t *testing.T) {
-	c := openIssue(t, contract.Secular)
-	c.Runtime.Quiesce()
-	interrupted := c.copyIssue(t)
+	issue := openIssue(t, contract.Secular)
+	issue.Runtime.Quiesce()
+	interrupted := issue.copyIssue(t)
 	interrupted.commitWithoutActor(contract.Activate, "", 2)
 	interrupted.OpenJournal()
 	done := make(chan posting.Receipt, 1)
 	id := uuid.New()
-	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(c.org)}, Steps: []posting.Step{{
-		Org: c.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
+	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(issue.org)}, Steps: []posting.Step{{
+		Org: issue.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
 	}}}, func(r posting.Receipt) { done <- r })
 	var refusal *ledger.Refusal
 	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
-	if n := interrupted.Journal.Due.Overdue(c.org, 0, ledger.MicrosOf(c.Clock.Now())+1_000_000); n != 1 {
+	if n := interrupted.Journal.Due.Overdue(issue.org, 0, ledger.MicrosOf(issue.Clock.Now())+1_000_000); n != 1 {
 		t.Errorf("%d contracts wait; want 1", n)
 	}
 }

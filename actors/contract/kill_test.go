@@ -24,13 +24,13 @@ import (
 // placement is an issue with many holders on a real server, with the test's own computation of its
 // amounts.
 type placement struct {
-	t     *testing.T
-	s     *testkit.Server
-	d     *rand.Rand
-	base  string // path of the issue's address
-	held  map[string]int64
-	sold  int64
-	kills int
+	t                *testing.T
+	s                *testkit.Server
+	d                *rand.Rand
+	base             string // path of the issue in the API
+	certificatesOf   map[string]int64
+	certificatesSold int64
+	kills            int
 }
 
 // actionBound is how long an action may take, in real time. It is long, because the machine may be busy.
@@ -46,18 +46,18 @@ func (p *placement) perform(action, body string) {
 	p.t.Helper()
 	key := uuid.NewString()
 	kill := p.d.IntN(3) == 0 // whether the server is killed before it responds
-	answered := make(chan *testkit.Answer, 1)
+	answers := make(chan *testkit.Answer, 1)
 	go func() {
 		a, err := p.post(action, body, key)
 		if err != nil {
 			a = nil
 		}
-		answered <- a
+		answers <- a
 	}()
 	if kill {
 		p.kill()
 	}
-	a := <-answered
+	a := <-answers
 	if a == nil || a.Status != 200 {
 		if !kill {
 			p.t.Fatalf("%s: %+v", action, a)
@@ -126,7 +126,7 @@ func (p *placement) waitForBatches(action string) {
 		case at == nil:
 			p.t.Logf("%s: %v since its answer, %d kills", action, time.Since(started).Round(time.Millisecond), p.kills)
 			return
-		case at.Action != action || at.Total != len(p.held) || at.Done < last || at.Done >= at.Total:
+		case at.Action != action || at.Total != len(p.certificatesOf) || at.Done < last || at.Done >= at.Total:
 			p.t.Fatalf("%s is at %+v, after %d", action, at, last)
 		case time.Since(started) > actionBound:
 			p.t.Fatalf("%s is still at %+v", action, at)
@@ -155,7 +155,7 @@ func (p *placement) balances() map[string]string {
 	heading = slices.Clone(heading)
 	column := func(name string) int { return slices.Index(heading, name) }
 	phase, account, side, amount := column("phase"), column("account"), column("side"), column("amount_minor")
-	held := make(map[string]*big.Int)
+	sums := make(map[string]*big.Int)
 	for {
 		row, err := rows.Read()
 		if err == io.EOF {
@@ -168,14 +168,14 @@ func (p *placement) balances() map[string]string {
 		if (row[side] == "debit") != strings.HasPrefix(row[account], "A:") {
 			n.Neg(n)
 		}
-		if at := held[row[account]]; at != nil {
-			at.Add(at, n)
+		if sum := sums[row[account]]; sum != nil {
+			sum.Add(sum, n)
 		} else {
-			held[strings.Clone(row[account])] = n
+			sums[strings.Clone(row[account])] = n
 		}
 	}
 	all := make(map[string]string)
-	for account, n := range held {
+	for account, n := range sums {
 		if n.Sign() != 0 {
 			all[account] = n.String()
 		}
@@ -184,7 +184,7 @@ func (p *placement) balances() map[string]string {
 }
 
 // listAll reads a list of the register to its end.
-func (p *placement) listAll(of string) (rows []struct {
+func (p *placement) listAll(list string) (rows []struct {
 	Number       int
 	Investor     string `json:"investor_id"`
 	Certificates int64
@@ -201,7 +201,7 @@ func (p *placement) listAll(of string) (rows []struct {
 				Value string `json:"cursor_value"`
 			}
 		}{}
-		a, err := p.s.Session().Get(p.base + of + "?limit=" + strconv.Itoa(300+p.d.IntN(700)) + cursor)
+		a, err := p.s.Session().Get(p.base + list + "?limit=" + strconv.Itoa(300+p.d.IntN(700)) + cursor)
 		if err != nil || a.Status != 200 || a.JSON(&page) != nil {
 			p.t.Fatalf("%v %+v", err, a)
 		}
@@ -233,7 +233,7 @@ func holders(t *testing.T) int {
 // place makes an issue in a reading, religious or secular, and makes all its holders subscribe.
 func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *placement {
 	t.Helper()
-	p := &placement{t: t, s: s, d: d, held: make(map[string]int64)}
+	p := &placement{t: t, s: s, d: d, certificatesOf: make(map[string]int64)}
 	base, offer := "/api/v1/pfp/certificate-issues", "offering"
 	if religious {
 		base, offer = "/api/v1/baas/islamic-banking/sukuk", "start_offering"
@@ -243,11 +243,11 @@ func place(t *testing.T, s *testkit.Server, d *rand.Rand, religious bool) *place
 	a, err := s.Session().Post(base, fmt.Sprintf(`{"name":"Tower","region":"MY","backing_type":"lease","underlying_asset":"an office tower",
 		"underlying_asset_value":"%d","total_value":"%d","certificate_value":"7","expected_yield":5,"maturity_months":1,
 		"early_redemption_allowed":true,"early_redemption_penalty":"%d"}`, total, total, 2*n))
-	var made struct{ Data struct{ ID string } }
-	if err != nil || a.Status != 201 || a.JSON(&made) != nil {
+	var created struct{ Data struct{ ID string } }
+	if err != nil || a.Status != 201 || a.JSON(&created) != nil {
 		t.Fatalf("%v %+v", err, a)
 	}
-	p.base = base + "/" + made.Data.ID + "/"
+	p.base = base + "/" + created.Data.ID + "/"
 	if religious {
 		p.must("approve", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 	}
@@ -272,16 +272,16 @@ func (p *placement) subscribe(n int) {
 		n   int64
 	}
 	submitted := make(chan application)
-	var all sync.WaitGroup
+	var clients sync.WaitGroup
 	var mu sync.Mutex
 	failed := ""
 	client := p.s.Session()
 	for range 24 {
-		all.Add(1)
+		clients.Add(1)
 		go func() {
-			defer all.Done()
-			for one := range submitted {
-				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, one.who, one.n))
+			defer clients.Done()
+			for next := range submitted {
+				a, err := client.Post(p.base+"subscribe", fmt.Sprintf(`{"investor_id":%q,"certificates":%d}`, next.who, next.n))
 				if err != nil || a.Status != 200 {
 					mu.Lock()
 					failed = fmt.Sprintf("%v %+v", err, a)
@@ -292,17 +292,17 @@ func (p *placement) subscribe(n int) {
 	}
 	applications := 0
 	for range n {
-		who := uuid.NewString()
+		investor := uuid.NewString()
 		for range 1 + p.d.IntN(10)/9 {
-			one := application{who, 1 + p.d.Int64N(20)}
-			p.held[who] += one.n
-			p.sold += one.n
+			next := application{investor, 1 + p.d.Int64N(20)}
+			p.certificatesOf[investor] += next.n
+			p.certificatesSold += next.n
 			applications++
-			submitted <- one
+			submitted <- next
 		}
 	}
 	close(submitted)
-	all.Wait()
+	clients.Wait()
 	if failed != "" {
 		p.t.Fatal(failed)
 	}
@@ -320,8 +320,8 @@ func (p *placement) subscribe(n int) {
 	}
 	rows := p.listAll("holders")
 	for i, row := range rows {
-		if row.Number != i+1 || row.Certificates != p.held[row.Investor] || sums[row.Investor] != row.Certificates {
-			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.held[row.Investor])
+		if row.Number != i+1 || row.Certificates != p.certificatesOf[row.Investor] || sums[row.Investor] != row.Certificates {
+			p.t.Fatalf("holder %d is %+v; want %d certificates", i+1, row, p.certificatesOf[row.Investor])
 		}
 	}
 	if len(rows) != n || len(sums) != n {
@@ -333,29 +333,29 @@ func (p *placement) subscribe(n int) {
 func (p *placement) wantBalances(stem string, paid func(n int64) int64) {
 	p.t.Helper()
 	id := p.base[strings.LastIndexByte(strings.TrimSuffix(p.base, "/"), '/')+1 : len(p.base)-1]
-	all := p.balances()
-	for who, n := range p.held {
-		if got, want := all["L:customer:"+who+":current"], big.NewInt(paid(n)).String(); got != want && !(got == "" && want == "0") {
-			p.t.Fatalf("%s has %q; want %s", who, got, want)
+	balances := p.balances()
+	for holder, n := range p.certificatesOf {
+		if got, want := balances["L:customer:"+holder+":current"], big.NewInt(paid(n)).String(); got != want && !(got == "" && want == "0") {
+			p.t.Fatalf("%s has %q; want %s", holder, got, want)
 		}
 	}
-	held := make(map[string]int)
-	for account := range all {
-		for _, of := range []string{"L:subscription:", "Q:holders:", "Q:holders_defaulted:", "L:distributions:"} {
-			if strings.HasPrefix(account, of+id) {
-				held[of]++
+	accounts := make(map[string]int)
+	for account := range balances {
+		for _, prefix := range []string{"L:subscription:", "Q:holders:", "Q:holders_defaulted:", "L:distributions:"} {
+			if strings.HasPrefix(account, prefix+id) {
+				accounts[prefix]++
 			}
 		}
 	}
-	for of, n := range held {
-		if of != stem || n != len(p.held) {
-			p.t.Fatalf("%d accounts of %s hold something", n, of)
+	for prefix, n := range accounts {
+		if prefix != stem || n != len(p.certificatesOf) {
+			p.t.Fatalf("%d accounts of %s hold something", n, prefix)
 		}
 	}
 	if stem != "" {
-		for who, n := range p.held {
-			if got := all[stem+id+":"+who]; got != strconv.FormatInt(7*n, 10) {
-				p.t.Fatalf("%s%s:%s holds %q; want %d", stem, id, who, got, 7*n)
+		for holder, n := range p.certificatesOf {
+			if got := balances[stem+id+":"+holder]; got != strconv.FormatInt(7*n, 10) {
+				p.t.Fatalf("%s%s:%s holds %q; want %d", stem, id, holder, got, 7*n)
 			}
 		}
 	}
@@ -382,27 +382,27 @@ func TestKillsLoseNoHolderAndPayEachOnce(t *testing.T) {
 
 // runWithKills takes a large issue from its placement to its redemption, with kills.
 func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	p := place(t, s, d, religious)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	p := place(t, server, d, religious)
 	profit := "profit"
 	if religious {
 		profit = "distribute_profit"
 	}
 	p.perform("activate", "{}")
 	p.wantBalances("Q:holders:", func(int64) int64 { return 0 })
-	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.sold+p.d.Int64N(p.sold)))
+	p.perform(profit, fmt.Sprintf(`{"total_profit":"%d"}`, 3*p.certificatesSold+p.d.Int64N(p.certificatesSold)))
 	p.wantBalances("Q:holders:", func(n int64) int64 { return 3 * n })
 	var clock struct{ Now time.Time }
-	a, err := s.Admin().Get("/api/v1/sandbox/clock")
+	a, err := server.Admin().Get("/api/v1/sandbox/clock")
 	if err != nil || a.JSON(&clock) != nil {
 		t.Fatal(err)
 	}
 	day, penalty := clock.Now.Format(time.DateOnly), func(int64) int64 { return 0 }
 	if religious {
-		penalty = func(n int64) int64 { return min(2*int64(len(p.held))*n/p.sold, 7*n) }
+		penalty = func(n int64) int64 { return min(2*int64(len(p.certificatesOf))*n/p.certificatesSold, 7*n) }
 		p.perform("redeem_early", fmt.Sprintf(`{"redemption_date":%q}`, day))
 	} else {
-		if a, err := s.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
+		if a, err := server.Admin().Put("/api/v1/sandbox/clock", fmt.Sprintf(`{"advance_seconds":%d}`, 31*24*3600)); err != nil || a.Status != 200 {
 			t.Fatalf("%v %+v", err, a)
 		}
 		p.must("mature", "{}")
@@ -412,7 +412,7 @@ func runWithKills(t *testing.T, d *rand.Rand, religious bool) {
 	if v := p.shown().Data; v.Status != "redeemed" || v.Outstanding != "0" {
 		t.Errorf("%s, %s outstanding", v.Status, v.Outstanding)
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("it stopped with %d", code)
 	}
 	p.verify()

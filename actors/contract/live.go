@@ -47,23 +47,23 @@ type contractActor struct {
 }
 
 // Receive implements actors.Behaviour.
-func (l *contractActor) Receive(c *actors.Context, message any) {
+func (a *contractActor) Receive(c *actors.Context, message any) {
 	switch m := message.(type) {
 	case *act:
-		l.act(c, m)
+		a.act(c, m)
 	case actors.Due:
-		l.due(c, m)
+		a.handleDue(c, m)
 	default:
 		panic(fmt.Sprintf("contract: unexpected message %T", m))
 	}
 }
 
 // Idle implements actors.Behaviour.
-func (l *contractActor) Idle() bool { return true }
+func (a *contractActor) Idle() bool { return true }
 
 // Failed implements actors.Behaviour.
-func (l *contractActor) Failed(*actors.Context) {
-	if m := waitingAct(l.cause); m != nil {
+func (a *contractActor) Failed(*actors.Context) {
+	if m := waitingAct(a.cause); m != nil {
 		m.Refuse(ledger.Refuse("contract", ledger.Internal, "an internal error; read the contract"))
 	}
 }
@@ -80,115 +80,115 @@ func waitingAct(cause any) *act {
 }
 
 // load reads the contract from the store; false if it does not exist.
-func (l *contractActor) load() bool {
-	if l.record != nil {
+func (a *contractActor) load() bool {
+	if a.record != nil {
 		return true
 	}
-	view := l.service.rt.Journal.View()
+	view := a.service.rt.Journal.View()
 	defer view.Close()
-	r, found, err := Load(view, l.key.Org, l.key.ID)
+	r, found, err := Load(view, a.key.Org, a.key.ID)
 	if err != nil {
 		panic(err)
 	}
 	if found {
-		l.record, l.stamp = r.Record, r.Stamp
-		l.record.Booked = l.stamp.Updated
+		a.record, a.stamp = r.Record, r.Stamp
+		a.record.Booked = a.stamp.Updated
 	}
 	return found
 }
 
-func (l *contractActor) act(c *actors.Context, m *act) {
-	if !l.load() || l.record.Product != m.Product || l.record.Reading != m.Reading {
+func (a *contractActor) act(c *actors.Context, m *act) {
+	if !a.load() || a.record.Product != m.Product || a.record.Reading != m.Reading {
 		m.Refuse(unknown())
 		return
 	}
 	now := ledger.MicrosOf(c.Now())
-	l.readRegister(contract.Batch, nil)
-	if d, due := l.record.OnDue(now); due {
-		l.commit(c, d, afterOverdue{m}) // what is overdue is handled before the action
+	a.readRegister(contract.Batch, nil)
+	if d, due := a.record.OnDue(now); due {
+		a.commit(c, d, afterOverdue{m}) // what is overdue is handled before the action
 		return
 	}
-	l.readRegister(m.Action, m.Input)
-	d, err := l.record.Act(m.Action, m.Input, now)
+	a.readRegister(m.Action, m.Input)
+	d, err := a.record.Act(m.Action, m.Input, now)
 	if err != nil {
 		m.Refuse(err)
 		return
 	}
-	l.commit(c, d, m)
+	a.commit(c, d, m)
 }
 
-// due handles the record's due instant. It ignores a message for any other instant.
-func (l *contractActor) due(c *actors.Context, m actors.Due) {
-	if !l.load() || l.stamp.Due != m.At {
+// handleDue handles the record's due instant. It ignores a message for any other instant.
+func (a *contractActor) handleDue(c *actors.Context, m actors.Due) {
+	if !a.load() || a.stamp.Due != m.At {
 		return // the record's due instant has changed since
 	}
-	l.readRegister(contract.Batch, nil)
-	if d, ok := l.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
-		l.commit(c, d, m)
+	a.readRegister(contract.Batch, nil)
+	if d, ok := a.record.OnDue(max(m.At, ledger.MicrosOf(c.Now()))); ok {
+		a.commit(c, d, m)
 	}
 }
 
 // readRegister reads the part of the register of holders that the next decision needs. If it disagrees with
 // the record's version, the writer refuses the Change.
-func (l *contractActor) readRegister(action contract.Action, input schema.Input) {
-	l.record.Register = contract.Register{}
-	wanted := l.record.RegisterExtract(action, input)
-	if wanted == (contract.Extract{}) {
+func (a *contractActor) readRegister(action contract.Action, input schema.Input) {
+	a.record.Register = contract.Register{}
+	extract := a.record.RegisterExtract(action, input)
+	if extract == (contract.Extract{}) {
 		return
 	}
-	view := l.service.rt.Journal.View()
+	view := a.service.rt.Journal.View()
 	defer view.Close()
-	part, err := Extract(view, l.key.Org, l.key.ID, wanted)
+	part, err := Extract(view, a.key.Org, a.key.ID, extract)
 	if err != nil {
 		panic(err)
 	}
-	l.record.Register = part
+	a.record.Register = part
 }
 
-func (l *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
-	change := changeOf(l.key.Org, &d, l.stamp.Version)
+func (a *contractActor) commit(c *actors.Context, d contract.Decision, cause any) {
+	change := changeOf(a.key.Org, &d, a.stamp.Version)
 	if m, ok := cause.(*act); ok {
-		if err := l.service.addReply(change, &m.Key); err != nil {
+		if err := a.service.addReply(change, &m.Key); err != nil {
 			m.Refuse(err)
 			return
 		}
 	}
-	l.decision, l.cause = d, cause
+	a.decision, a.cause = d, cause
 	c.Commit(change)
 }
 
 // Committed implements actors.Behaviour.
-func (l *contractActor) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
-	d, cause := l.decision, l.cause
-	l.decision, l.cause = contract.Decision{}, nil
+func (a *contractActor) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
+	d, cause := a.decision, a.cause
+	a.decision, a.cause = contract.Decision{}, nil
 	if r.Err != nil {
-		l.refused(c, cause, r)
+		a.refused(c, cause, r)
 		return
 	}
-	l.record, l.stamp = d.Record, r.Stamps[0]
-	l.record.Booked = l.stamp.Updated
+	a.record, a.stamp = d.Record, r.Stamps[0]
+	a.record.Booked = a.stamp.Updated
 	if m, ok := cause.(afterOverdue); ok {
-		l.act(c, m.act)
+		a.act(c, m.act)
 		return
 	}
 	if m, ok := cause.(*act); ok {
-		m.answer(answer{result: shownAt(l.record, l.stamp, l.stamp.Updated)})
+		m.answer(answer{result: shownAt(a.record, a.stamp, a.stamp.Updated)})
 	}
-	if l.stamp.Due != 0 && l.stamp.Due <= ledger.MicrosOf(c.Now()) {
-		l.due(c, actors.Due{Key: l.key, At: l.stamp.Due}) // while the clock stands still, nothing else would wake the contract
+	if a.stamp.Due != 0 && a.stamp.Due <= ledger.MicrosOf(c.Now()) {
+		a.handleDue(c, actors.Due{Key: a.key, At: a.stamp.Due}) // while the clock stands still, nothing else would wake the contract
 	}
 }
 
 // refused decides again if the writer refused the Change because the record has a newer version. Every
 // other refusal goes to the caller.
-func (l *contractActor) refused(c *actors.Context, cause any, r posting.Receipt) {
+func (a *contractActor) refused(c *actors.Context, cause any, r posting.Receipt) {
 	var refusal *ledger.Refusal
 	if errors.As(r.Err, &refusal) && refusal.Code == ledger.StaleVersion {
-		l.record = nil
+		a.record = nil
 		if m, ok := cause.(actors.Due); ok {
-			l.due(c, m)
+			a.handleDue(c, m)
 		} else {
-			l.act(c, waitingAct(cause))
+			a.act(c, waitingAct(cause))
 		}
 		return
 	}

@@ -152,8 +152,8 @@ func Extract(view *posting.View, org, id ledger.ID, e contract.Extract) (part co
 	return part, err
 }
 
-// Show puts the subscriptions that a contract's detail shows into its record: the first of those
-// that existed at the record's version.
+// Show reads from the register the subscriptions that a contract's detail shows, and puts them into the record:
+// the first ShownSubscriptions of those that existed at the record's version.
 func Show(view *posting.View, org ledger.ID, r *contract.Record) error {
 	total, _, has := r.Registered()
 	if !has || total == 0 {

@@ -30,16 +30,16 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	if earlier, found, err := s.screenedAlready(org, &key); found || err != nil {
 		return earlier, err
 	}
-	found := Screening{Screening: contract.NewScreening(uuid.New(), input, ledger.MicrosOf(s.rt.Clock.Now()))}
-	body, err := json.Marshal(&found.Screening)
+	screening := Screening{Screening: contract.NewScreening(uuid.New(), input, ledger.MicrosOf(s.rt.Clock.Now()))}
+	body, err := json.Marshal(&screening.Screening)
 	if err != nil {
-		return found, err
+		return screening, err
 	}
 	done := make(chan posting.Receipt, 1)
-	source := ledger.Source{Kind: ledger.Screening, ID: found.ID}
+	source := ledger.Source{Kind: ledger.Screening, ID: screening.ID}
 	change := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: source, Record: append([]byte{screeningVersion}, body...),
-		Events: []ledger.Event{{Name: "screen", To: string(found.Decision)}}, Finish: true,
+		Events: []ledger.Event{{Name: "screen", To: string(screening.Decision)}}, Finish: true,
 	}}}
 	if !key.IsZero() {
 		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
@@ -50,13 +50,13 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	select {
 	case r := <-done:
 		if r.Err != nil {
-			if earlier, there, err := s.screenedAlready(org, &key); there || err != nil {
+			if earlier, repeated, err := s.screenedAlready(org, &key); repeated || err != nil {
 				return earlier, err
 			}
 		}
-		return found, r.Err
+		return screening, r.Err
 	case <-timer.C:
-		return found, timedOut()
+		return screening, timedOut()
 	}
 }
 
@@ -72,16 +72,16 @@ func (s *Service) screenedAlready(org ledger.ID, key *actors.Key) (Screening, bo
 	if err != nil || !used {
 		return Screening{}, false, err
 	}
-	found, there, err := FindScreening(view, org, source.ID)
+	screening, found, err := FindScreening(view, org, source.ID)
 	if err != nil {
 		return Screening{}, false, err
 	}
-	if !there {
+	if !found {
 		s.rt.ReplyUnreadable(org, source.ID, fmt.Errorf("%w: its claim names no screening", actors.ErrReply))
 		return Screening{}, false, actors.ReplyLost("contract.Screen")
 	}
-	found.Replay = true
-	return *found, true, nil
+	screening.Replay = true
+	return *screening, true, nil
 }
 
 // ReadScreening parses a screening's payload.

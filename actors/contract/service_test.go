@@ -36,11 +36,11 @@ func openFixture(t *testing.T) *fixture {
 }
 
 // start opens what is stored.
-func (o *fixture) start() {
-	o.t.Helper()
-	o.Open()
-	o.service = New(o.Runtime)
-	o.Runtime.Start(func(posting.Item) bool { return false })
+func (f *fixture) start() {
+	f.t.Helper()
+	f.Open()
+	f.service = New(f.Runtime)
+	f.Runtime.Start(func(posting.Item) bool { return false })
 }
 
 func parseInput(t *testing.T, body string) (g schema.Input) {
@@ -57,68 +57,68 @@ func parseInput(t *testing.T, body string) (g schema.Input) {
 const saved = `{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","custody_type":"guaranteed","initial_amount":"1000"}`
 
 // openDeposit makes an active safekeeping deposit.
-func (o *fixture) openDeposit() ledger.ID {
-	o.t.Helper()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t, saved)})
+func (f *fixture) openDeposit() ledger.ID {
+	f.t.Helper()
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t, saved)})
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	o.act(made.Record.ID, contract.Activate, "", "")
-	return made.Record.ID
+	f.act(created.Record.ID, contract.Activate, "", "")
+	return created.Record.ID
 }
 
 // ask requests an action, with a key unless the key is empty.
-func (o *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
-	o.t.Helper()
-	a := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(o.t, body)}
+func (f *fixture) ask(id ledger.ID, action contract.Action, body, key string) (Result, error) {
+	f.t.Helper()
+	a := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: action, Input: parseInput(f.t, body)}
 	if key != "" {
 		a.Key = actors.Key{Scope: actors.UserKeyScope, Text: key, Hash: [32]byte{1}}
 	}
-	return o.service.Act(a)
+	return f.service.Act(a)
 }
 
-func (o *fixture) act(id ledger.ID, action contract.Action, body, key string) Result {
-	o.t.Helper()
-	r, err := o.ask(id, action, body, key)
+func (f *fixture) act(id ledger.ID, action contract.Action, body, key string) Result {
+	f.t.Helper()
+	r, err := f.ask(id, action, body, key)
 	if err != nil {
-		o.t.Fatalf("%s: %v", action, err)
+		f.t.Fatalf("%s: %v", action, err)
 	}
 	return r
 }
 
-func (o *fixture) balance(r Result) string {
-	o.t.Helper()
+func (f *fixture) balance(r Result) string {
+	f.t.Helper()
 	for _, c := range r.Record.Product.Columns.Columns {
 		if c.Name == "balance" {
 			return contract.FormatValue(c.Value(r.Record.Values))
 		}
 	}
-	o.t.Fatal("there is no balance")
+	f.t.Fatal("there is no balance")
 	return ""
 }
 
 // withStaleActor returns a registry whose actor has loaded the contract's current state, so that later writes
 // make it stale.
-func (o *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
-	o.t.Helper()
-	key := actors.RecordKey{Org: o.org, ID: id}
-	staleActor := &contractActor{service: o.service, key: key}
+func (f *fixture) withStaleActor(id ledger.ID) (*actors.Registry[actors.RecordKey], actors.RecordKey, *contractActor) {
+	f.t.Helper()
+	key := actors.RecordKey{Org: f.org, ID: id}
+	staleActor := &contractActor{service: f.service, key: key}
 	if !staleActor.load() {
-		o.t.Fatal("there is no contract")
+		f.t.Fatal("there is no contract")
 	}
-	return actors.NewRegistry(o.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return staleActor }), key, staleActor
+	return actors.NewRegistry(f.Runtime, "late", 0, func(actors.RecordKey) actors.Behaviour { return staleActor }), key, staleActor
 }
 
 // Invariant 1: if the writer refuses a Change because the record has a newer version, the decision is made
 // again on the stored state.
 func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
-	o := openFixture(t)
-	id := o.openDeposit()
+	f := openFixture(t)
+	id := f.openDeposit()
 	for _, c := range []struct{ meanwhile, requested, left string }{{"900", "101", ""}, {"1", "99", "0"}} {
-		registry, key, _ := o.withStaleActor(id)
-		o.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
+		registry, key, _ := f.withStaleActor(id)
+		f.act(id, contract.Withdraw, `{"amount":"`+c.meanwhile+`"}`, "")
 		m := &act{done: make(chan answer, 1), Act: Act{
-			Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
+			Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.Withdraw, Input: parseInput(t, `{"amount":"`+c.requested+`"}`),
 		}}
 		if err := registry.Command(key, m); err != nil {
 			t.Fatal(err)
@@ -128,7 +128,7 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 		switch {
 		case c.left == "" && (!errors.As(r.err, &faults) || faults.List[0].Field != "amount"):
 			t.Errorf("a withdrawal of more than is left was not refused: %v", r.err)
-		case c.left != "" && (r.err != nil || o.balance(r.result) != c.left):
+		case c.left != "" && (r.err != nil || f.balance(r.result) != c.left):
 			t.Errorf("a withdrawal of what is left was refused: %v", r.err)
 		}
 	}
@@ -137,28 +137,28 @@ func TestDecisionIsRepeatedAfterAConcurrentWrite(t *testing.T) {
 // Invariant 4: a due date is handled once, also by an actor that does not know yet that it was
 // handled.
 func TestDueDateIsHandledOnce(t *testing.T) {
-	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	f := openFixture(t)
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular}
+	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular}
 	for _, step := range []struct {
 		action contract.Action
 		body   string
 	}{{contract.Acquire, `{"ownership_documents":["deed"]}`}, {contract.Activate, ""}} {
 		if a.Action, a.Input = step.action, parseInput(t, step.body); err == nil {
-			_, err = o.service.Act(a)
+			_, err = f.service.Act(a)
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry, key, staleActor := o.withStaleActor(a.ID)
+	registry, key, staleActor := f.withStaleActor(a.ID)
 	due := staleActor.stamp.Due
-	if err := o.Runtime.Advance(due.Time()); err != nil { // the first row falls due
+	if err := f.Runtime.Advance(due.Time()); err != nil { // the first row falls due
 		t.Fatal(err)
 	}
 	registry.Tell(key, actors.Due{Key: key, At: due})
@@ -176,39 +176,39 @@ func TestDueDateIsHandledOnce(t *testing.T) {
 // Invariant 2: a repeated request gets the first request's reply, whatever has happened since;
 // another request with the key is refused.
 func TestRepeatedRequestGetsTheFirstReply(t *testing.T) {
-	o := openFixture(t)
-	id := o.openDeposit()
-	first := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
-	o.act(id, contract.PutIn, `{"amount":"7"}`, "")
-	o.act(id, contract.Close, `{"closed_by":"teller"}`, "")
-	again := o.act(id, contract.PutIn, `{"amount":"5"}`, "k")
-	was, is := first.Stamp, again.Stamp
+	f := openFixture(t)
+	id := f.openDeposit()
+	first := f.act(id, contract.PutIn, `{"amount":"5"}`, "k")
+	f.act(id, contract.PutIn, `{"amount":"7"}`, "")
+	f.act(id, contract.Close, `{"closed_by":"teller"}`, "")
+	repeated := f.act(id, contract.PutIn, `{"amount":"5"}`, "k")
+	was, is := first.Stamp, repeated.Stamp
 	same := was.Started == is.Started && was.Updated == is.Updated && was.Version == is.Version && was.Number == is.Number
-	if !again.Replay || first.Replay || o.balance(again) != "1005" || !same || again.Record.Status != contract.Active {
-		t.Errorf("first %+v, again %+v", first, again)
+	if !repeated.Replay || first.Replay || f.balance(repeated) != "1005" || !same || repeated.Record.Status != contract.Active {
+		t.Errorf("first %+v, again %+v", first, repeated)
 	}
-	other := Act{Org: o.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
+	other := Act{Org: f.org, ID: id, Product: contract.Safekeeping, Reading: contract.Secular, Action: contract.PutIn, Input: parseInput(t, `{"amount":"6"}`),
 		Key: actors.Key{Scope: actors.UserKeyScope, Text: "k", Hash: [32]byte{2}}}
-	if _, err := o.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := f.service.Act(other); !ledger.IsRefusal(err, ledger.Conflict) {
 		t.Errorf("another request with the key: %v", err)
 	}
 }
 
 // Invariant 3: in another reading or product a contract is unknown.
 func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
-	o := openFixture(t)
-	id := o.openDeposit()
+	f := openFixture(t)
+	id := f.openDeposit()
 	for _, c := range []struct {
 		org     ledger.ID
 		product *contract.Product
 		reading *contract.Reading
 		known   bool
 	}{
-		{o.org, contract.Safekeeping, contract.Secular, true}, {o.org, contract.Safekeeping, contract.Religious, false},
-		{o.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
+		{f.org, contract.Safekeeping, contract.Secular, true}, {f.org, contract.Safekeeping, contract.Religious, false},
+		{f.org, contract.Lease, contract.Secular, false}, {uuid.New(), contract.Safekeeping, contract.Secular, false},
 	} {
-		_, err := o.service.Read(c.org, c.product, c.reading, id)
-		_, acted := o.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
+		_, err := f.service.Read(c.org, c.product, c.reading, id)
+		_, acted := f.service.Act(Act{Org: c.org, ID: id, Product: c.product, Reading: c.reading, Action: contract.GrantHibah, Input: parseInput(t, `{"amount":"1","granted_by":"b"}`)})
 		if (err == nil) != c.known || (acted == nil) != c.known || !c.known && (!ledger.IsRefusal(err, ledger.NotFound) || !ledger.IsRefusal(acted, ledger.NotFound)) {
 			t.Errorf("%v %v: read %v, acted %v", c.product.Variants[c.reading], c.known, err, acted)
 		}
@@ -217,21 +217,21 @@ func TestContractIsFoundInItsReadingAndProductOnly(t *testing.T) {
 
 // Invariant 6: each organization has its own numbers, and a refusal uses none.
 func TestEachOrganizationHasItsOwnNumbers(t *testing.T) {
-	o := openFixture(t)
-	for _, org := range []ledger.ID{o.org, uuid.New()} {
+	f := openFixture(t)
+	for _, org := range []ledger.ID{f.org, uuid.New()} {
 		for n := uint64(1); n <= 3; n++ {
-			if _, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
+			if _, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, "{}")}); err == nil {
 				t.Error("a contract was made from an empty request")
 			}
-			made, err := o.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
+			created, err := f.service.Create(Create{Org: org, Product: contract.Safekeeping, Reading: contract.Secular, Env: money.Test, Input: parseInput(t, saved)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := made.Record.Number(made.Stamp.Started, made.Stamp.Number); made.Stamp.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
+			if got := created.Record.Number(created.Stamp.Started, created.Stamp.Number); created.Stamp.Number != n || !strings.HasPrefix(got, "SD-2026-00000") {
 				t.Errorf("number %d is %s", n, got)
 			}
 		}
-		view := o.Journal.View()
+		view := f.Journal.View()
 		n, err := Count(view, org, contract.Safekeeping, contract.Secular, money.Test)
 		none, _ := Count(view, org, contract.Safekeeping, contract.Secular, money.Prod)
 		view.Close()

@@ -25,103 +25,103 @@ func column(t *testing.T, r *contract.Record, name string) any {
 
 // acquireAsset makes a lease for 12 months at 100 each, whose asset is bought. It returns the request to
 // activate the lease as of 100 days ago.
-func (o *fixture) acquireAsset() Act {
-	o.t.Helper()
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(o.t,
+func (f *fixture) acquireAsset() Act {
+	f.t.Helper()
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Lease, Reading: contract.Secular, Env: money.Prod, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","lease_type":"operating","asset_description":"A lorry of 12 t",`+
 			`"asset_cost":"1200","lease_term_months":12,"monthly_rental":"100"}`)})
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	a := Act{Org: o.org, ID: made.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: parseInput(o.t, `{"ownership_documents":["deed"]}`)}
-	if _, err := o.service.Act(a); err != nil {
-		o.t.Fatal(err)
+	a := Act{Org: f.org, ID: created.Record.ID, Product: contract.Lease, Reading: contract.Secular, Action: contract.Acquire, Input: parseInput(f.t, `{"ownership_documents":["deed"]}`)}
+	if _, err := f.service.Act(a); err != nil {
+		f.t.Fatal(err)
 	}
-	a.Action, a.Input = contract.Activate, parseInput(o.t, `{"delivery_date":"2026-05-26"}`) // 100 days ago
+	a.Action, a.Input = contract.Activate, parseInput(f.t, `{"delivery_date":"2026-05-26"}`) // 100 days ago
 	return a
 }
 
 // wantOwed waits until nothing is in progress, and checks how much of a lease's due rent is not paid.
-func (o *fixture) wantOwed(id ledger.ID, want string) {
-	o.t.Helper()
-	o.Runtime.Quiesce()
-	r, err := o.service.Read(o.org, contract.Lease, contract.Secular, id)
+func (f *fixture) wantOwed(id ledger.ID, want string) {
+	f.t.Helper()
+	f.Runtime.Quiesce()
+	r, err := f.service.Read(f.org, contract.Lease, contract.Secular, id)
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	if got := contract.FormatValue(column(o.t, r.Record, "rent_receivable")); got != want {
-		o.t.Errorf("%s are owed, want %s", got, want)
+	if got := contract.FormatValue(column(f.t, r.Record, "rent_receivable")); got != want {
+		f.t.Errorf("%s are owed, want %s", got, want)
 	}
 }
 
 // What is overdue is handled at once even if the clock stands still.
 func TestOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
-	o := openFixture(t)
-	a := o.acquireAsset()
-	r, err := o.service.Act(a)
+	f := openFixture(t)
+	a := f.acquireAsset()
+	r, err := f.service.Act(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := contract.FormatValue(column(t, r.Record, "rent_receivable")); got != "0" {
 		t.Errorf("the activation answers that %s are owed, want 0", got)
 	}
-	o.wantOwed(a.ID, "300")
+	f.wantOwed(a.ID, "300")
 }
 
 // commitActivation makes an activation durable without the actor.
-func (o *fixture) commitActivation(a Act) {
-	o.t.Helper()
-	view := o.Journal.View()
-	was, found, err := Load(view, a.Org, a.ID)
+func (f *fixture) commitActivation(a Act) {
+	f.t.Helper()
+	view := f.Journal.View()
+	loaded, found, err := Load(view, a.Org, a.ID)
 	view.Close()
 	if err != nil || !found {
-		o.t.Fatal(found, err)
+		f.t.Fatal(found, err)
 	}
-	d, err := was.Record.Act(a.Action, a.Input, ledger.MicrosOf(o.Clock.Now()))
+	d, err := loaded.Record.Act(a.Action, a.Input, ledger.MicrosOf(f.Clock.Now()))
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	done := make(chan posting.Receipt, 1)
-	o.Journal.Submit(changeOf(a.Org, &d, was.Stamp.Version), func(r posting.Receipt) { done <- r })
+	f.Journal.Submit(changeOf(a.Org, &d, loaded.Stamp.Version), func(r posting.Receipt) { done <- r })
 	r := <-done
 	if r.Err != nil {
-		o.t.Fatal(r.Err)
+		f.t.Fatal(r.Err)
 	}
-	if now := ledger.MicrosOf(o.Clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
-		o.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Stamps[0].Due, r.Stamps[0].Updated, now)
+	if now := ledger.MicrosOf(f.Clock.Now()); r.Stamps[0].Due > now || r.Stamps[0].Updated <= now {
+		f.t.Fatalf("due at %d, booked at %d, and the clock stands at %d: want due by then, and booked after it", r.Stamps[0].Due, r.Stamps[0].Updated, now)
 	}
 }
 
 // A step of the clock to the time that it already shows, or a start, finds overdue items too.
 func TestEarlierOverdueDatesAreHandledWhileTheClockStandsStill(t *testing.T) {
-	o := openFixture(t)
-	a, b := o.acquireAsset(), o.acquireAsset()
-	o.commitActivation(a)
-	if err := o.Runtime.Advance(o.Clock.Now()); err != nil {
+	f := openFixture(t)
+	a, b := f.acquireAsset(), f.acquireAsset()
+	f.commitActivation(a)
+	if err := f.Runtime.Advance(f.Clock.Now()); err != nil {
 		t.Fatal(err)
 	}
-	o.wantOwed(a.ID, "300")
+	f.wantOwed(a.ID, "300")
 
-	o.commitActivation(b)
-	o.restart()
-	o.wantOwed(b.ID, "300")
+	f.commitActivation(b)
+	f.restart()
+	f.wantOwed(b.ID, "300")
 }
 
 // While the clock stands still, events are booked some microseconds after the time that it shows. The time of
 // a decision is never before the time of an event that was booked earlier. Its dates are those of the clock.
 func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
-	o := openFixture(t)
-	if err := o.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
+	f := openFixture(t)
+	if err := f.Clock.Set(time.Date(2026, 12, 31, 23, 59, 59, 999_999_000, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	for _, reading := range contract.Readings {
-		made, err := o.service.Create(Create{Org: o.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
+		created, err := f.service.Create(Create{Org: f.org, Product: contract.Safekeeping, Reading: reading, Env: money.Prod, Input: parseInput(t,
 			saved[:len(saved)-1]+`,"compliance_review":{"approved_by":"the board","fatwa_reference":"F-7"}}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if reading == contract.Secular {
-			made, err = o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
+			created, err = f.service.Act(Act{Org: f.org, ID: created.Record.ID, Product: contract.Safekeeping, Reading: reading, Action: contract.Activate,
 				Input: parseInput(t, `{"compliance_review":{"approved_by":"the board"}}`)})
 			if err != nil {
 				t.Fatal(err)
@@ -129,25 +129,25 @@ func TestInstantsFollowBookingsAndDatesTheClock(t *testing.T) {
 		}
 		for again := range 2 {
 			if again == 1 {
-				made, err = o.service.Read(o.org, contract.Safekeeping, reading, made.Record.ID)
+				created, err = f.service.Read(f.org, contract.Safekeeping, reading, created.Record.ID)
 			}
-			at := contract.ReviewedAt.Get(made.Record.Values)
-			if err != nil || at < made.Stamp.Started || at > made.Stamp.Updated {
-				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, at, made.Stamp.Started, made.Stamp.Updated, err)
+			at := contract.ReviewedAt.Get(created.Record.Values)
+			if err != nil || at < created.Stamp.Started || at > created.Stamp.Updated {
+				t.Errorf("%s: reviewed at %d, made at %d, updated at %d, %v", reading.Name, at, created.Stamp.Started, created.Stamp.Updated, err)
 			}
-			if n := made.Record.Number(made.Stamp.Started, made.Stamp.Number); !strings.Contains(n, "-2026-") {
+			if n := created.Record.Number(created.Stamp.Started, created.Stamp.Number); !strings.Contains(n, "-2026-") {
 				t.Errorf("%s: number %s is of another year", reading.Name, n)
 			}
 		}
-		o.wantBookedAfter(made, "2026-12-31")
+		f.wantBookedAfter(created, "2026-12-31")
 	}
 }
 
 // If the clock stands still and events are booked ahead of it, the time of a review is still not before the
 // times of the events that were booked earlier.
 func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
-	o := openFixture(t)
-	made, err := o.service.Create(Create{Org: o.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
+	f := openFixture(t)
+	created, err := f.service.Create(Create{Org: f.org, Product: contract.Managed, Reading: contract.Secular, Env: money.Prod, Input: parseInput(t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"AED","capital_amount":"1000","business_type":"trade",`+
 			`"profit_sharing_ratio":{"bank":50,"customer":50},"term_months":12}`)})
 	if err != nil {
@@ -155,7 +155,7 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	}
 	act := func(action contract.Action, body string) Result {
 		t.Helper()
-		r, err := o.service.Act(Act{Org: o.org, ID: made.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
+		r, err := f.service.Act(Act{Org: f.org, ID: created.Record.ID, Product: contract.Managed, Reading: contract.Secular, Action: action, Input: parseInput(t, body)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,28 +164,28 @@ func TestReviewIsLaterThanSubmissionWhileTheClockStandsStill(t *testing.T) {
 	submitted := act(contract.Submit, `{}`)
 	reviewed := act(contract.Pass, `{"approved_by":"the board"}`)
 	at, before, after := contract.ReviewedAt.Get(reviewed.Record.Values), submitted.Stamp.Updated, reviewed.Stamp.Updated
-	if before == made.Stamp.Started || at < before || at > after {
-		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", made.Stamp.Started, before, at, after)
+	if before == created.Stamp.Started || at < before || at > after {
+		t.Errorf("made at %d, submitted at %d, reviewed at %d by the record and at %d by the journal", created.Stamp.Started, before, at, after)
 	}
 }
 
 // wantBookedAfter checks that a contract's last event was booked after the day of its entry.
-func (o *fixture) wantBookedAfter(r Result, day string) {
-	o.t.Helper()
-	view := o.Journal.View()
+func (f *fixture) wantBookedAfter(r Result, day string) {
+	f.t.Helper()
+	view := f.Journal.View()
 	defer view.Close()
-	e, _, found, err := view.Event(o.org, r.Stamp.LastSeq)
+	e, _, found, err := view.Event(f.org, r.Stamp.LastSeq)
 	if err != nil || !found || e.Entry == nil {
-		o.t.Fatal(found, err)
+		f.t.Fatal(found, err)
 	}
 	if got := e.Entry.Effective.String(); got != day || e.Booked.Date().String() == day {
-		o.t.Errorf("the entry of %s is of %s, want %s", e.Booked.Date(), got, day)
+		f.t.Errorf("the entry of %s is of %s, want %s", e.Booked.Date(), got, day)
 	}
 }
 
 // restart opens everything again on the stored state, with the clock unchanged.
-func (o *fixture) restart() {
-	o.t.Helper()
-	o.Close()
-	o.start()
+func (f *fixture) restart() {
+	f.t.Helper()
+	f.Close()
+	f.start()
 }

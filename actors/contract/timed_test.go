@@ -14,17 +14,17 @@ import (
 
 // venture makes a funded partnership with a rent of 1, and returns the request to activate it. The activation
 // reserves room for 120 rents, because the partnership names no term.
-func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
-	o.t.Helper()
-	made, err := o.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(o.t,
+func (f *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
+	f.t.Helper()
+	created, err := f.service.Create(Create{Org: org, Product: contract.Partnership, Reading: contract.Secular, Env: env, Input: parseInput(f.t,
 		`{"customer_id":"7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c01","region":"AE","currency":"`+currency+`","partnership_type":"permanent",`+
 			`"total_value":"2","bank_contribution":"1","customer_contribution":"1","profit_sharing_ratio":{"bank":50,"customer":50},"rental_amount":"1"}`)})
 	if err != nil {
-		o.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	a := Act{Org: org, ID: made.Record.ID, Product: contract.Partnership, Reading: contract.Secular, Action: contract.Fund}
-	if _, err := o.service.Act(a); err != nil {
-		o.t.Fatal(err)
+	a := Act{Org: org, ID: created.Record.ID, Product: contract.Partnership, Reading: contract.Secular, Action: contract.Fund}
+	if _, err := f.service.Act(a); err != nil {
+		f.t.Fatal(err)
 	}
 	a.Action = contract.Activate
 	return a
@@ -33,36 +33,36 @@ func (o *fixture) venture(org ledger.ID, currency string, env money.Env) Act {
 // Invariant 7: a booking on a due date is never refused, so it must not bring a total out of range. A command
 // that starts due dates is refused if there is no room for what they may book.
 func TestActionIsRefusedWithoutRoomForItsDueDates(t *testing.T) {
-	o := openFixture(t)
-	first := o.venture(o.org, "AED", money.Prod)
-	view := o.Journal.View()
-	funded, found, err := Load(view, o.org, first.ID)
+	f := openFixture(t)
+	first := f.venture(f.org, "AED", money.Prod)
+	view := f.Journal.View()
+	funded, found, err := Load(view, f.org, first.ID)
 	view.Close()
 	if err != nil || !found {
 		t.Fatal(found, err)
 	}
-	d, err := funded.Record.Act(contract.Activate, schema.Input{}, ledger.MicrosOf(o.Clock.Now()))
+	d, err := funded.Record.Act(contract.Activate, schema.Input{}, ledger.MicrosOf(f.Clock.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d.Reserve, err = maxReserved.Sub(money.FromUint64(120)); err != nil { // as if other contracts had reserved all the rest
 		t.Fatal(err)
 	}
-	o.MustSubmit(changeOf(o.org, &d, funded.Stamp.Version))
-	if _, err := o.service.Act(o.venture(o.org, "AED", money.Prod)); err != nil {
+	f.MustSubmit(changeOf(f.org, &d, funded.Stamp.Version))
+	if _, err := f.service.Act(f.venture(f.org, "AED", money.Prod)); err != nil {
 		t.Errorf("there is room for one: %v", err)
 	}
 	var faults *schema.Faults
-	last := o.venture(o.org, "AED", money.Prod)
-	if _, err := o.service.Act(last); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
+	last := f.venture(f.org, "AED", money.Prod)
+	if _, err := f.service.Act(last); !errors.As(err, &faults) || faults.List[0].Field != "amount" {
 		t.Errorf("there is no room, and it is activated: %v", err)
 	}
-	if r, err := o.service.Read(o.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
+	if r, err := f.service.Read(f.org, contract.Partnership, contract.Secular, last.ID); err != nil || r.Record.Status != contract.Funded {
 		t.Errorf("the refusal has left %v, %v", r.Record, err)
 	}
 	// Each asset, environment and organization has its own room.
-	for _, a := range []Act{o.venture(o.org, "USD", money.Prod), o.venture(o.org, "AED", money.Test), o.venture(uuid.New(), "AED", money.Prod)} {
-		if _, err := o.service.Act(a); err != nil {
+	for _, a := range []Act{f.venture(f.org, "USD", money.Prod), f.venture(f.org, "AED", money.Test), f.venture(uuid.New(), "AED", money.Prod)} {
+		if _, err := f.service.Act(a); err != nil {
 			t.Errorf("another asset, environment or organization has no room: %v", err)
 		}
 	}

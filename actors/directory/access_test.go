@@ -15,23 +15,23 @@ import (
 
 func TestRevocationIsSeenAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	for range 50 {
 		k, value := f.issueKey(p)
-		if _, _, ok := f.Authenticate(o.ID, value); !ok {
+		if _, _, ok := f.Authenticate(org.ID, value); !ok {
 			t.Fatal("a new key isn't taken")
 		}
-		revoked := must(f.RevokeAPIKey(t.Context(), o.ID, k.ID))
-		if _, _, ok := f.Authenticate(o.ID, value); ok {
+		revoked := must(f.RevokeAPIKey(t.Context(), org.ID, k.ID))
+		if _, _, ok := f.Authenticate(org.ID, value); ok {
 			t.Fatal("a revoked key is taken")
 		}
-		if again := must(f.RevokeAPIKey(t.Context(), o.ID, k.ID)); *again != *revoked {
+		if again := must(f.RevokeAPIKey(t.Context(), org.ID, k.ID)); *again != *revoked {
 			t.Fatal("revoked twice")
 		}
 	}
 	revocations := 0
-	for _, event := range f.events(o.ID) {
+	for _, event := range f.events(org.ID) {
 		if event == "k:revoke" {
 			revocations++
 		}
@@ -39,55 +39,55 @@ func TestRevocationIsSeenAtOnce(t *testing.T) {
 	if revocations != 50 {
 		t.Errorf("%d revocations in the journal", revocations)
 	}
-	if keys, _, err := f.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 50 {
+	if keys, _, err := f.ListAPIKeys(org.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 50 {
 		t.Errorf("%d keys listed (%v); a revocation is no deletion", len(keys), err)
 	}
 }
 
-func TestWhoIsLetIn(t *testing.T) {
+func TestWhichKeysAreAccepted(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "one")
-	_, value := f.issueKey(p)
-	gone, goneValue := f.issueKey(p)
-	must(f.RevokeAPIKey(ctx, o.ID, gone.ID))
-	soon := startTime.Add(time.Minute)
-	shortLived := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "short", Expires: ledger.MicrosOf(soon)})).Value
-	check := func(what string, org ledger.ID, key []byte, want bool) {
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	partner := f.newPartner(org.ID, "one")
+	_, value := f.issueKey(partner)
+	gone, goneValue := f.issueKey(partner)
+	must(f.RevokeAPIKey(ctx, org.ID, gone.ID))
+	expiry := startTime.Add(time.Minute)
+	shortLived := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: partner.Number, Name: "short", Expires: ledger.MicrosOf(expiry)})).Value
+	check := func(what string, orgID ledger.ID, key []byte, want bool) {
 		t.Helper()
-		k, p, ok := f.Authenticate(org, key)
+		k, p, ok := f.Authenticate(orgID, key)
 		if ok != want || (k != nil) != want || (p != nil) != want {
 			t.Errorf("%s: %v", what, ok)
 		}
 	}
-	check("the key", o.ID, value, true)
-	check("the key before it expires", o.ID, []byte(shortLived), true)
-	check("no key", o.ID, nil, false)
-	check("an unknown key", o.ID, []byte("mzk_unknown"), false)
-	check("a key with a character more", o.ID, append(value[:len(value):len(value)], 'x'), false)
-	check("a revoked key", o.ID, goneValue, false)
+	check("the key", org.ID, value, true)
+	check("the key before it expires", org.ID, []byte(shortLived), true)
+	check("no key", org.ID, nil, false)
+	check("an unknown key", org.ID, []byte("mzk_unknown"), false)
+	check("a key with a character more", org.ID, append(value[:len(value):len(value)], 'x'), false)
+	check("a revoked key", org.ID, goneValue, false)
 	check("another organization", other.ID, value, false)
 	check("no organization", ledger.ID{}, value, false)
 	check("an unknown organization", uuid.New(), value, false)
 
-	if err := f.Clock.Set(soon.Add(-time.Microsecond)); err != nil {
+	if err := f.Clock.Set(expiry.Add(-time.Microsecond)); err != nil {
 		t.Fatal(err)
 	}
-	check("the last microsecond", o.ID, []byte(shortLived), true)
-	if err := f.Clock.Set(soon); err != nil {
+	check("the last microsecond", org.ID, []byte(shortLived), true)
+	if err := f.Clock.Set(expiry); err != nil {
 		t.Fatal(err)
 	}
-	check("an expired key", o.ID, []byte(shortLived), false)
+	check("an expired key", org.ID, []byte(shortLived), false)
 
 	inactive := false
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
-	if _, p, ok := f.Authenticate(o.ID, value); !ok || p.Active {
+	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	if _, p, ok := f.Authenticate(org.ID, value); !ok || p.Active {
 		t.Error("a partner that is switched off is for the caller to refuse, with 403")
 	}
 	for _, status := range []directory.OrgStatus{directory.Provisioning, directory.Maintenance, directory.Active, directory.Archived} {
-		must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-		check("an organization in "+string(status), o.ID, value, status == directory.Active)
+		must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+		check("an organization in "+string(status), org.ID, value, status == directory.Active)
 	}
 }
 
@@ -96,69 +96,69 @@ func TestWhoIsLetIn(t *testing.T) {
 // its load.
 func TestRejectedLookupsTakeTheSameSteps(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	revoked, value := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
 	inactive := f.newOrganization("Off")
 	_, offValue := f.issueKey(f.newPartner(inactive.ID, "off"))
 	status := directory.Maintenance
 	must(f.PatchOrganization(t.Context(), inactive.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
 	unknown := []byte(secret.NewToken(keyPrefix, rand.Reader))
 	for what, c := range map[string]struct {
-		org ledger.ID
-		key []byte
+		orgID ledger.ID
+		key   []byte
 	}{
-		"a revoked key":                  {o.ID, value},
-		"an unknown key":                 {o.ID, unknown},
+		"a revoked key":                  {org.ID, value},
+		"an unknown key":                 {org.ID, unknown},
 		"an unknown organization":        {uuid.New(), value},
 		"no organization":                {ledger.ID{}, value},
 		"an organization in maintenance": {inactive.ID, offValue},
 	} {
-		if _, _, ok := f.Authenticate(c.org, c.key); ok {
+		if _, _, ok := f.Authenticate(c.orgID, c.key); ok {
 			t.Fatalf("%s is not refused", what)
 		}
-		for step, spoil := range f.lookupSteps(c.org, c.key) {
-			mend := spoil()
-			if !panics(func() { f.Authenticate(c.org, c.key) }) {
+		for step, makeInvalid := range f.lookupSteps(c.orgID, c.key) {
+			undo := makeInvalid()
+			if !panics(func() { f.Authenticate(c.orgID, c.key) }) {
 				t.Errorf("%s is refused without a look at %s", what, step)
 			}
-			mend()
+			undo()
 		}
 	}
 }
 
 // lookupSteps returns the places where a key is looked up. Each has a function that breaks the place and
 // returns a function that repairs it.
-func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (mend func()) {
+func (f *fixture) lookupSteps(id ledger.ID, key []byte) map[string]func() (undo func()) {
 	o, known := f.org(id)
 	if !known {
 		o = f.decoy
 	}
 	hash, owner := secret.HashToken(key), noKey.Partner
-	found, held := o.key(hash)
-	if held {
+	found, hasKey := o.key(hash)
+	if hasKey {
 		owner = found.record().Partner
 	}
 	global, self := o.global, o.self
-	mend := func() { o.global, o.self = global, self }
+	undo := func() { o.global, o.self = global, self }
 	return map[string]func() func(){
 		"the key": func() func() {
 			o.global = new(globalIndex)
 			o.global.keys.put(keyPlace{o.id, hash}, new(viewRecord[directory.APIKey])) // reading an empty record panics
-			return mend
+			return undo
 		},
 		"its partner": func() func() {
 			o.global = new(globalIndex)
-			if held {
+			if hasKey {
 				o.global.keys.put(keyPlace{o.id, hash}, found)
 			}
 			o.global.partners.put(partnerPlace{o.id, owner}, new(viewRecord[directory.Partner]))
-			return mend
+			return undo
 		},
 		"the organization": func() func() {
 			o.self = nil
-			return mend
+			return undo
 		},
 	}
 }
@@ -170,48 +170,48 @@ func panics(fn func()) (stumbled bool) {
 	return false
 }
 
-func TestLastUse(t *testing.T) {
+func TestLastUseOfAKeyIsShown(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
-	_, value := f.issueKey(p)
-	last := func() ledger.Micros {
-		keys, _, err := f.ListAPIKeys(o.ID, Page{})
+	org := f.newOrganization("One")
+	partner := f.newPartner(org.ID, "one")
+	_, value := f.issueKey(partner)
+	lastUse := func() ledger.Micros {
+		keys, _, err := f.ListAPIKeys(org.ID, Page{})
 		if err != nil || len(keys) != 1 {
 			t.Fatal(keys, err)
 		}
 		return keys[0].Used
 	}
-	if last() != 0 {
+	if lastUse() != 0 {
 		t.Error("used before its first use")
 	}
-	f.Authenticate(o.ID, []byte("mzk_unknown"))
-	if last() != 0 {
+	f.Authenticate(org.ID, []byte("mzk_unknown"))
+	if lastUse() != 0 {
 		t.Error("another key's use was counted")
 	}
-	if owner, ok := f.APIKeyInForce(o.ID, value); !ok || owner.Number != p.Number {
+	if owner, ok := f.APIKeyInForce(org.ID, value); !ok || owner.Number != partner.Number {
 		t.Error("the key is not in force")
 	}
-	if _, ok := f.APIKeyInForce(o.ID, []byte("mzk_unknown")); ok {
+	if _, ok := f.APIKeyInForce(org.ID, []byte("mzk_unknown")); ok {
 		t.Error("an unknown key is in force")
 	}
-	if last() != 0 {
+	if lastUse() != 0 {
 		t.Error("a look at the key was counted as its use")
 	}
-	f.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(startTime); last() != want {
-		t.Errorf("last used %v, want %v", last(), want)
+	f.Authenticate(org.ID, value)
+	if want := ledger.MicrosOf(startTime); lastUse() != want {
+		t.Errorf("last used %v, want %v", lastUse(), want)
 	}
 	if err := f.Clock.Set(startTime.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	f.Authenticate(o.ID, value)
-	if want := ledger.MicrosOf(startTime.Add(time.Hour)); last() != want {
-		t.Errorf("last used %v, want %v", last(), want)
+	f.Authenticate(org.ID, value)
+	if want := ledger.MicrosOf(startTime.Add(time.Hour)); lastUse() != want {
+		t.Errorf("last used %v, want %v", lastUse(), want)
 	}
 }
 
-func TestSessions(t *testing.T) {
+func TestSandboxTokensBeginSessionsInTheirOrganization(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	box := must(f.Seed(ctx, SeedInput{}))
@@ -236,22 +236,22 @@ func TestSessions(t *testing.T) {
 	check("in maintenance", box.First.Org, box.First.SessionToken, "")
 }
 
-func TestAdminTokens(t *testing.T) {
+func TestAdminTokensAreMintedAndAdmitted(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	if f.AdminTokens() != 0 || f.AdminToken([]byte("mza_")) || f.AdminToken(nil) {
 		t.Error("an administration token out of nothing")
 	}
 	minted := must(f.MintAdminToken(ctx))
-	own := []byte("0123456789abcdef")
-	if err := f.AdmitAdminToken(ctx, own); err != nil {
+	operatorsToken := []byte("0123456789abcdef")
+	if err := f.AdmitAdminToken(ctx, operatorsToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.AdmitAdminToken(ctx, own); err != nil {
+	if err := f.AdmitAdminToken(ctx, operatorsToken); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a short token", f.AdmitAdminToken(ctx, own[:MinAdminToken-1]), ledger.Invalid, "")
-	if f.AdminTokens() != 2 || !f.AdminToken(text(minted)) || !f.AdminToken(own) || f.AdminToken(own[1:]) {
+	wantCode(t, "a short token", f.AdmitAdminToken(ctx, operatorsToken[:MinAdminToken-1]), ledger.Invalid, "")
+	if f.AdminTokens() != 2 || !f.AdminToken(text(minted)) || !f.AdminToken(operatorsToken) || f.AdminToken(operatorsToken[1:]) {
 		t.Error("not exactly the two tokens are taken")
 	}
 	if events := f.events(directory.PlatformOrg); len(events) != 2 {
@@ -261,7 +261,7 @@ func TestAdminTokens(t *testing.T) {
 		t.Error("the token has no prefix")
 	}
 	f.restart()
-	if !f.AdminToken(text(minted)) || !f.AdminToken(own) {
+	if !f.AdminToken(text(minted)) || !f.AdminToken(operatorsToken) {
 		t.Error("a token is lost")
 	}
 }

@@ -49,13 +49,13 @@ type idempotentReply struct {
 }
 
 // withShown returns a context for a write that may have an idempotency key. The write's stored reply is then
-// made from the result of shown, and not from the record that the write makes durable.
-func withShown(ctx context.Context, shown func(made any) any) context.Context {
+// made from the result of toShown, and not from the record that the write makes durable.
+func withShown(ctx context.Context, toShown func(made any) any) context.Context {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	if !keyed {
 		return ctx
 	}
-	return Once(ctx, o.key, func(made any) Answer { return o.answer(shown(made)) })
+	return Once(ctx, o.key, func(made any) Answer { return o.answer(toShown(made)) })
 }
 
 type onceInContext struct{}
@@ -107,14 +107,14 @@ func (s *Service) readAnswer(v *posting.View, org, id ledger.ID) (Answer, error)
 	if err != nil {
 		return Answer{}, s.unreadableReply(org, id, err)
 	}
-	made, found, err := actors.EventBeforeReply(v, org, source, r.Stamp.LastSeq)
+	recordEvent, found, err := actors.EventBeforeReply(v, org, source, r.Stamp.LastSeq)
 	if err != nil {
 		return Answer{}, err
 	}
 	if !found {
 		return Answer{}, s.unreadableReply(org, id, errMissing)
 	}
-	a.Booked, a.Seq = made.Booked, made.Seq
+	a.Booked, a.Seq = recordEvent.Booked, recordEvent.Seq
 	return a, nil
 }
 

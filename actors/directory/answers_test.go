@@ -56,23 +56,23 @@ func TestReplyHasTheTimeOfItsEvent(t *testing.T) {
 // The reply is made from the record as it will be stored, but without the times that the writer fills.
 func TestReplyIsMadeFromTheWrittenRecord(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
-	var seen any
-	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { seen = made; return Answer{Status: 201} })
-	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
-	if issued, ok := seen.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
-		t.Errorf("%T", seen)
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
+	var written any
+	ctx := Once(t.Context(), adminKey("k"), func(made any) Answer { written = made; return Answer{Status: 201} })
+	k := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "key"}))
+	if issued, ok := written.(*directory.APIKey); !ok || issued.Created != 0 || !sameBut(*issued, *k, func(k *directory.APIKey) { k.Created = 0 }) || k.Value == "" {
+		t.Errorf("%T", written)
 	}
-	f.putRate(o.ID, "USD", "RUB", "1")
+	f.putRate(org.ID, "USD", "RUB", "1")
 	ctx = Once(t.Context(), adminKey("r"), func(made any) Answer {
 		r := made.(*directory.Rate)
-		seen = [2]ledger.Micros{r.Created, r.Updated}
+		written = [2]ledger.Micros{r.Created, r.Updated}
 		return Answer{Status: 200}
 	})
-	r := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
-	if seen != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
-		t.Errorf("%v of %+v", seen, r)
+	r := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
+	if written != [2]ledger.Micros{r.Created, 0} || r.Created == 0 || r.Updated == 0 {
+		t.Errorf("%v of %+v", written, r)
 	}
 }
 
@@ -85,27 +85,27 @@ func sameBut[R comparable](a, b R, clearFields func(*R)) bool {
 
 func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 	f := open(t)
-	p := f.newPartner(f.newOrganization("One").ID, "one")
-	before := len(f.events(p.Org))
-	wantCode(t, "too long an answer", f.rename(p, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
-	if err := f.rename(p, adminKey("k"), "one", ""); err != nil { // the partner already has this name
+	partner := f.newPartner(f.newOrganization("One").ID, "one")
+	before := len(f.events(partner.Org))
+	wantCode(t, "too long an answer", f.rename(partner, adminKey("k"), "two", strings.Repeat("x", posting.MaxRecord)), ledger.Invalid, "")
+	if err := f.rename(partner, adminKey("k"), "one", ""); err != nil { // the partner already has this name
 		t.Fatal(err)
 	}
-	if err := f.rename(p, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
+	if err := f.rename(partner, actors.Key{Scope: actors.AdminKeyScope}, " ", ""); err == nil {
 		t.Error("a name of nothing was taken")
 	}
-	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(p.Org)) != before {
+	if _, found, err := f.Answered(adminKey("k")); found || err != nil || len(f.events(partner.Org)) != before {
 		t.Errorf("found %v (%v) after nothing was changed", found, err)
 	}
-	if err := f.rename(p, adminKey("k"), "two", ""); err != nil {
+	if err := f.rename(partner, adminKey("k"), "two", ""); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "a key that is taken", f.rename(p, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
-	wantCode(t, "a key that is taken, and nothing to do", f.rename(p, adminKey("k"), "two", ""), ledger.Conflict, "")
-	if now, _ := f.Partner(p.Org, p.Number); now.Name != "two" {
+	wantCode(t, "a key that is taken", f.rename(partner, adminKey("k"), "three", ""), ledger.ClaimTaken, "")
+	wantCode(t, "a key that is taken, and nothing to do", f.rename(partner, adminKey("k"), "two", ""), ledger.Conflict, "")
+	if now, _ := f.Partner(partner.Org, partner.Number); now.Name != "two" {
 		t.Errorf("it is called %s", now.Name)
 	}
-	if got := f.events(p.Org)[before:]; len(got) != 2 || got[0] != "p:update" || got[1] != "a:give" {
+	if got := f.events(partner.Org)[before:]; len(got) != 2 || got[0] != "p:update" || got[1] != "a:give" {
 		t.Errorf("journal %v", got)
 	}
 }
@@ -113,24 +113,24 @@ func TestKeyIsClaimedInItsChangeOnly(t *testing.T) {
 // The partner number that a repeated request has reserved goes to the next partner.
 func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
 			ctx := Once(t.Context(), adminKey("k"), func(any) Answer { return Answer{Status: 201} })
-			_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "one", Login: "one", Active: true}, []byte("nine-Lions-paint"))
 			if err != nil && codeOf(err) != ledger.Conflict {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if rows, _, err := f.ListPartners(o.ID, Page{}); err != nil || len(rows) != 1 {
+	if rows, _, err := f.ListPartners(org.ID, Page{}); err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}
 	next := f.platform.Load().record.NextPartner
 	for n := int64(2); n < next; n++ {
-		f.newPartner(o.ID, strings.Repeat("x", int(n)))
+		f.newPartner(org.ID, strings.Repeat("x", int(n)))
 	}
 	if after := f.platform.Load().record.NextPartner; after != next {
 		t.Errorf("the next number is %d, was %d", after, next)
@@ -139,9 +139,9 @@ func TestRepetitionUsesNoPartnerNumber(t *testing.T) {
 
 func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 	f := open(t)
-	p := f.newPartner(f.newOrganization("One").ID, "one")
+	partner := f.newPartner(f.newOrganization("One").ID, "one")
 	for _, key := range []string{"k", "other"} {
-		if err := f.rename(p, adminKey(key), key, "the body of "+key); err != nil {
+		if err := f.rename(partner, adminKey(key), key, "the body of "+key); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,10 +155,10 @@ func TestReplyOpensWithItsKeyringAndRecordOnly(t *testing.T) {
 		return ledger.Source{Kind: ledger.Answer, ID: directory.CachedReplyID(k.ClaimKey())}
 	}
 	v := f.Journal.View()
-	moved, _, _ := v.Record(p.Org, source("other"))
+	moved, _, _ := v.Record(partner.Org, source("other"))
 	v.Close()
 	event := ledger.Event{Source: source("k"), Name: "give", From: "given", To: "given"}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{{Org: p.Org, Source: source("k"), Expect: 1, Record: moved.Payload, Events: []ledger.Event{event}}}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{{Org: partner.Org, Source: source("k"), Expect: 1, Record: moved.Payload, Events: []ledger.Event{event}}}}); err != nil {
 		t.Fatal(err)
 	}
 	_, again, err := f.Answered(adminKey("k"))

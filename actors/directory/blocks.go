@@ -17,10 +17,10 @@ import (
 // the store, for there may be a million. Readers take no lock, except for BINs: a sync.Map would
 // copy each looked-up BIN to memory that is never wiped.
 type blocklist struct {
-	all    atomic.Int64                            // number of active entries
-	counts [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
-	values sync.Map                                // blockValue → *listing, active entries only
-	bins   struct {
+	activeCount atomic.Int64                            // number of active entries
+	counts      [len(directory.BlockKinds)]atomic.Int64 // per kind, in the order of BlockKinds
+	values      sync.Map                                // blockValue → *listing, active entries only
+	bins        struct {
 		sync.RWMutex
 		listed map[bin]bool // guarded by RWMutex: active entries only
 	}
@@ -52,7 +52,7 @@ const maxInactive = 64
 // HasBlocks tells whether the organization's blocklist has any active entry.
 func (s *Service) HasBlocks(id ledger.ID) bool {
 	o, ok := s.org(id)
-	return ok && o.blocks.all.Load() > 0
+	return ok && o.blocks.activeCount.Load() > 0
 }
 
 // Blocked tells whether the organization's blocklist has an entry that matches the payer, and returns
@@ -60,7 +60,7 @@ func (s *Service) HasBlocks(id ledger.ID) bool {
 // got a response, and does not read the store.
 func (s *Service) Blocked(id ledger.ID, p *directory.Payer) (kind string, blocked bool) {
 	o, ok := s.org(id)
-	if !ok || o.blocks.all.Load() == 0 {
+	if !ok || o.blocks.activeCount.Load() == 0 {
 		return "", false
 	}
 	for i, kind := range directory.BlockKinds {
@@ -90,8 +90,8 @@ func (l *blocklist) has(kind directory.BlockKind, p *directory.Payer) bool {
 	return false
 }
 
-// hasBIN tells whether the list has a BIN of at least MinBIN digits with which the card number's first digits
-// begin.
+// hasBIN tells whether a card number's first digits begin with a listed BIN. No listed BIN is shorter than
+// MinBIN digits.
 func (l *blocklist) hasBIN(digits []byte) bool {
 	var b bin
 	defer clear(b[:])
@@ -179,7 +179,7 @@ func (l *blocklist) publish(b *directory.Block) {
 
 func (l *blocklist) count(kind directory.BlockKind, n int64) {
 	l.counts[slices.Index(directory.BlockKinds[:], kind)].Add(n)
-	l.all.Add(n)
+	l.activeCount.Add(n)
 }
 
 // addRange adds the entry's address range to the ranges, and removeRange removes it. A single address
@@ -303,7 +303,7 @@ func (l *blocklist) roomFor(op string, b *directory.Block) error {
 	switch {
 	case l.lists(b.Kind, b.Value):
 		return ledger.Refuse(op, ledger.Conflict, "the value is on the list")
-	case l.all.Load() >= directory.MaxBlocks:
+	case l.activeCount.Load() >= directory.MaxBlocks:
 		return ledger.Refuse(op, ledger.Conflict, "the list has %d entries", directory.MaxBlocks)
 	case ok && !prefix.IsSingleIP() && len(l.ranges()) >= directory.MaxPrefixes:
 		return ledger.Refuse(op, ledger.Conflict, "the list has %d prefixes of addresses", directory.MaxPrefixes)

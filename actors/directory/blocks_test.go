@@ -66,76 +66,76 @@ func TestPayerIsCheckedAgainstEachKind(t *testing.T) {
 
 func TestFirstMatchingKindIsReturned(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	listed := []struct {
 		kind  directory.BlockKind
 		value string
 	}{{"country", "RU"}, {"ip", "192.0.0.0/16"}, {"phone", "74951234567"}, {"email", "a@b.c"}, {"card", testFingerprint}, {"bin", "4242424"}}
 	for _, entry := range listed {
-		f.newBlock(o.ID, entry.kind, entry.value)
-		f.wantBlocked(o.ID, fullPayer(), string(entry.kind))
+		f.newBlock(org.ID, entry.kind, entry.value)
+		f.wantBlocked(org.ID, fullPayer(), string(entry.kind))
 	}
 	shortBIN := fullPayer()
 	shortBIN.BIN = []byte("424242")
-	f.wantBlocked(o.ID, shortBIN, "card")
+	f.wantBlocked(org.ID, shortBIN, "card")
 	f.restart()
-	f.wantBlocked(o.ID, fullPayer(), "bin")
+	f.wantBlocked(org.ID, fullPayer(), "bin")
 	for i := len(listed) - 1; i > 0; i-- {
-		must(f.DeleteBlock(t.Context(), o.ID, directory.BlockID(o.ID, listed[i].kind, listed[i].value)))
-		f.wantBlocked(o.ID, fullPayer(), string(listed[i-1].kind))
+		must(f.DeleteBlock(t.Context(), org.ID, directory.BlockID(org.ID, listed[i].kind, listed[i].value)))
+		f.wantBlocked(org.ID, fullPayer(), string(listed[i-1].kind))
 	}
 }
 
 func TestEachOrganizationHasItsOwnBlocklist(t *testing.T) {
 	f := open(t)
-	one, two := f.newOrganization("One"), f.newOrganization("Two")
-	b := f.newBlock(one.ID, directory.BlockCountry, "RU")
-	if !f.HasBlocks(one.ID) || f.HasBlocks(two.ID) || f.HasBlocks(uuid.New()) {
+	firstOrg, secondOrg := f.newOrganization("One"), f.newOrganization("Two")
+	b := f.newBlock(firstOrg.ID, directory.BlockCountry, "RU")
+	if !f.HasBlocks(firstOrg.ID) || f.HasBlocks(secondOrg.ID) || f.HasBlocks(uuid.New()) {
 		t.Error("a list has entries of another one")
 	}
-	f.wantBlocked(two.ID, fullPayer(), "")
+	f.wantBlocked(secondOrg.ID, fullPayer(), "")
 	f.wantBlocked(uuid.New(), fullPayer(), "")
-	_, err := f.Block(two.ID, b.ID)
+	_, err := f.Block(secondOrg.ID, b.ID)
 	wantCode(t, "read", err, ledger.NotFound, "")
-	_, err = f.DeleteBlock(t.Context(), two.ID, b.ID)
+	_, err = f.DeleteBlock(t.Context(), secondOrg.ID, b.ID)
 	wantCode(t, "taken off", err, ledger.NotFound, "")
 	_, err = f.Block(uuid.New(), b.ID)
 	wantCode(t, "nowhere", err, ledger.NotFound, "")
-	must(f.DeleteBlock(t.Context(), one.ID, b.ID))
-	if f.HasBlocks(one.ID) {
+	must(f.DeleteBlock(t.Context(), firstOrg.ID, b.ID))
+	if f.HasBlocks(firstOrg.ID) {
 		t.Error("an empty list has entries")
 	}
 }
 
 func TestValueIsListedOnceAndCanBeListedAgain(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
-	first := f.newBlock(o.ID, directory.BlockEmail, "a@b.c")
+	ctx, org := t.Context(), f.newOrganization("One")
+	first := f.newBlock(org.ID, directory.BlockEmail, "a@b.c")
 	for _, same := range []string{"a@b.c", "A@B.C"} {
-		_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
+		_, err := f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockEmail, Value: same})
 		wantCode(t, same, err, ledger.Conflict, "")
 	}
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	gone := must(f.DeleteBlock(ctx, o.ID, first.ID))
-	if gone.Active || gone.Created != first.Created || gone.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) {
-		t.Errorf("%+v after %+v", gone, first)
+	deleted := must(f.DeleteBlock(ctx, org.ID, first.ID))
+	if deleted.Active || deleted.Created != first.Created || deleted.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) {
+		t.Errorf("%+v after %+v", deleted, first)
 	}
-	if again := must(f.DeleteBlock(ctx, o.ID, first.ID)); *again != *gone {
-		t.Errorf("%+v, then %+v", gone, again)
+	if again := must(f.DeleteBlock(ctx, org.ID, first.ID)); *again != *deleted {
+		t.Errorf("%+v, then %+v", deleted, again)
 	}
-	if found := must(f.Block(o.ID, first.ID)); *found != *gone {
-		t.Errorf("%+v, read %+v", gone, found)
+	if found := must(f.Block(org.ID, first.ID)); *found != *deleted {
+		t.Errorf("%+v, read %+v", deleted, found)
 	}
 	f.restart()
-	f.wantBlocked(o.ID, fullPayer(), "")
-	back := f.newBlock(o.ID, directory.BlockEmail, "a@b.c")
-	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < gone.Updated {
-		t.Errorf("%+v after %+v", back, gone)
+	f.wantBlocked(org.ID, fullPayer(), "")
+	back := f.newBlock(org.ID, directory.BlockEmail, "a@b.c")
+	if back.ID != first.ID || !back.Active || back.Created != first.Created || back.Updated < deleted.Updated {
+		t.Errorf("%+v after %+v", back, deleted)
 	}
-	f.wantBlocked(o.ID, fullPayer(), "email")
-	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
+	f.wantBlocked(org.ID, fullPayer(), "email")
+	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create z:create z:deactivate z:activate]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
@@ -168,27 +168,27 @@ func TestConcurrentCreatesMakeOneEntry(t *testing.T) {
 
 func TestRefusedBlocks(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
-	b := f.newBlock(o.ID, directory.BlockCountry, "KZ")
-	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: "name", Value: "x"})
+	ctx, org := t.Context(), f.newOrganization("One")
+	b := f.newBlock(org.ID, directory.BlockCountry, "KZ")
+	_, err := f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: "name", Value: "x"})
 	wantCode(t, "kind", err, ledger.Invalid, "kind")
-	_, err = f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
+	_, err = f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: "192.0.2.0/33"})
 	wantCode(t, "prefix", err, ledger.Invalid, "value")
 	_, err = f.CreateBlock(ctx, uuid.New(), directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 	wantCode(t, "no organization", err, ledger.NotFound, "")
-	_, err = f.DeleteBlock(ctx, o.ID, uuid.New())
+	_, err = f.DeleteBlock(ctx, org.ID, uuid.New())
 	wantCode(t, "no entry", err, ledger.NotFound, "")
 	_, _, err = f.ListBlocks(uuid.New(), BlockPage{})
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
-	_, _, err = f.ListBlocks(o.ID, BlockPage{Limit: MaxPage + 1})
+	_, _, err = f.ListBlocks(org.ID, BlockPage{Limit: MaxPage + 1})
 	wantCode(t, "a long page", err, ledger.Invalid, "limit")
 	archived := directory.Archived
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "RU"})
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	_, err = f.DeleteBlock(ctx, o.ID, b.ID)
+	_, err = f.DeleteBlock(ctx, org.ID, b.ID)
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create z:create o:archive]"; got != want {
+	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create z:create o:archive]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
@@ -214,19 +214,19 @@ func (f *fixture) commitBlocks(org ledger.ID, kind directory.BlockKind, count in
 
 func TestMaximumOfAddressRanges(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
+	ctx, org := t.Context(), f.newOrganization("One")
 	prefix := func(i int) string { return fmt.Sprintf("10.%d.%d.0/24", i/256, i%256) }
-	f.commitBlocks(o.ID, directory.BlockIP, 999, prefix)
+	f.commitBlocks(org.ID, directory.BlockIP, 999, prefix)
 	f.restart()
-	last := f.newBlock(o.ID, directory.BlockIP, prefix(999))
-	_, err := f.CreateBlock(ctx, o.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
+	last := f.newBlock(org.ID, directory.BlockIP, prefix(999))
+	_, err := f.CreateBlock(ctx, org.ID, directory.BlockDraft{Kind: directory.BlockIP, Value: prefix(1000)})
 	wantCode(t, "one prefix too many", err, ledger.Conflict, "")
-	f.newBlock(o.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
-	must(f.DeleteBlock(ctx, o.ID, last.ID))
-	f.wantBlocked(o.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
-	f.newBlock(o.ID, directory.BlockIP, prefix(1000))
+	f.newBlock(org.ID, directory.BlockIP, "192.0.2.7") // a single address is not a range
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "ip")
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.232.200")}, "")
+	must(f.DeleteBlock(ctx, org.ID, last.ID))
+	f.wantBlocked(org.ID, directory.Payer{IP: netip.MustParseAddr("10.3.231.200")}, "")
+	f.newBlock(org.ID, directory.BlockIP, prefix(1000))
 }
 
 // Writing a million entries would take minutes, so the test sets the counter of entries directly.
@@ -234,7 +234,7 @@ func TestMaximumOfEntries(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	part, _ := f.org(o.ID)
-	part.blocks.all.Add(directory.MaxBlocks - 1)
+	part.blocks.activeCount.Add(directory.MaxBlocks - 1)
 	f.newBlock(o.ID, directory.BlockCountry, "RU")
 	_, err := f.CreateBlock(t.Context(), o.ID, directory.BlockDraft{Kind: directory.BlockCountry, Value: "KZ"})
 	wantCode(t, "one entry too many", err, ledger.Conflict, "")
@@ -244,24 +244,24 @@ func TestMaximumOfEntries(t *testing.T) {
 
 func TestListBlocksShowsActiveEntries(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
+	ctx, org := t.Context(), f.newOrganization("One")
 	countries := []string{"AD", "BB", "CC", "DE", "EE"}
 	for i, value := range countries {
-		f.newBlock(o.ID, directory.BlockCountry, value)
-		f.newBlock(o.ID, directory.BlockBIN, fmt.Sprint(424242+i))
+		f.newBlock(org.ID, directory.BlockCountry, value)
+		f.newBlock(org.ID, directory.BlockBIN, fmt.Sprint(424242+i))
 	}
-	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "BB")))
-	must(f.DeleteBlock(ctx, o.ID, directory.BlockID(o.ID, directory.BlockCountry, "DE")))
-	f.newBlock(o.ID, directory.BlockCountry, "DE") // at its old place in the list
+	must(f.DeleteBlock(ctx, org.ID, directory.BlockID(org.ID, directory.BlockCountry, "BB")))
+	must(f.DeleteBlock(ctx, org.ID, directory.BlockID(org.ID, directory.BlockCountry, "DE")))
+	f.newBlock(org.ID, directory.BlockCountry, "DE") // at its old place in the list
 	want := map[directory.BlockKind]string{
 		directory.BlockCountry: "EE DE CC AD ", directory.BlockBIN: "424246 424245 424244 424243 424242 ", directory.BlockCard: "",
 		"": "424246 EE 424245 DE 424244 CC 424243 424242 AD ",
 	}
-	check := func() {
+	wantListed := func() {
 		t.Helper()
 		for kind, values := range want {
 			blocks, _ := pages(t, 2, func(p Page) ([]*directory.Block, Cursor, error) {
-				return f.ListBlocks(o.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
+				return f.ListBlocks(org.ID, BlockPage{Kind: kind, Limit: p.Limit, After: p.After})
 			})
 			got := ""
 			for _, b := range blocks {
@@ -272,16 +272,16 @@ func TestListBlocksShowsActiveEntries(t *testing.T) {
 			}
 		}
 	}
-	check()
+	wantListed()
 	f.restart()
-	check()
+	wantListed()
 }
 
 // Entries that are created and deleted repeatedly take no more room than the active ones.
 func TestInactiveListingsAreDropped(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
-	kept := f.newBlock(o.ID, directory.BlockCountry, "RU")
+	activeBlock := f.newBlock(o.ID, directory.BlockCountry, "RU")
 	part, _ := f.org(o.ID)
 	for i := range 3 * maxInactive {
 		b := f.newBlock(o.ID, directory.BlockBIN, fmt.Sprint(400000+i))
@@ -291,7 +291,7 @@ func TestInactiveListingsAreDropped(t *testing.T) {
 		}
 	}
 	rows, _, err := f.ListBlocks(o.ID, BlockPage{})
-	if err != nil || len(rows) != 1 || rows[0].ID != kept.ID {
+	if err != nil || len(rows) != 1 || rows[0].ID != activeBlock.ID {
 		t.Errorf("%v %v", rows, err)
 	}
 }
@@ -299,8 +299,8 @@ func TestInactiveListingsAreDropped(t *testing.T) {
 // The blocklist changes while payers are checked against it.
 func TestBlocklistChangesDuringLookups(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newBlock(o.ID, directory.BlockCountry, "RU")
+	org := f.newOrganization("One")
+	f.newBlock(org.ID, directory.BlockCountry, "RU")
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	for range 2 {
@@ -311,18 +311,18 @@ func TestBlocklistChangesDuringLookups(t *testing.T) {
 					return
 				default:
 				}
-				if _, blocked := f.Blocked(o.ID, &directory.Payer{Country: "RU", IP: netip.MustParseAddr("10.0.0.1")}); !blocked {
+				if _, blocked := f.Blocked(org.ID, &directory.Payer{Country: "RU", IP: netip.MustParseAddr("10.0.0.1")}); !blocked {
 					t.Error("a payer slipped through")
 				}
-				if _, _, err := f.ListBlocks(o.ID, BlockPage{}); err != nil {
+				if _, _, err := f.ListBlocks(org.ID, BlockPage{}); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	for range 20 {
-		b := f.newBlock(o.ID, directory.BlockIP, "10.0.0.0/8")
-		must(f.DeleteBlock(t.Context(), o.ID, b.ID))
+		b := f.newBlock(org.ID, directory.BlockIP, "10.0.0.0/8")
+		must(f.DeleteBlock(t.Context(), org.ID, b.ID))
 	}
 	close(done)
 	wait.Wait()

@@ -63,10 +63,10 @@ func TestDamagedPayloadsAreErrors(t *testing.T) {
 }
 
 func TestInvalidValuesAreErrors(t *testing.T) {
-	wrong := storedOf(terminals, &directory.Terminal{
+	invalid := storedOf(terminals, &directory.Terminal{
 		Partner: 1, Name: "T", Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: []byte(`{"priority":"x"}`),
 	})
-	if err := wrong.decode(wrong.payload); err == nil {
+	if err := invalid.decode(invalid.payload); err == nil {
 		t.Error("settings that are none were taken")
 	}
 	for _, status := range []int{1, 199, 300, 409} { // only replies to successful writes are stored

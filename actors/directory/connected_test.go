@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	keyCanary  = "mzk_canary-of-the-key"
-	hookCanary = "canary-of-the-hook"
-	farParams  = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
+	keyCanary       = "mzk_canary-of-the-key"
+	hookCanary      = "canary-of-the-hook"
+	connectedParams = `{"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"` + keyCanary + `","webhook_secret":"` + hookCanary + `","priority":4}`
 )
 
 // newConnectedTerminal returns a terminal of the partner that is connected to another platform.
 func (f *fixture) newConnectedTerminal(p *directory.Partner) *directory.Terminal {
 	f.t.Helper()
 	return must(f.CreateTerminal(f.t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: []byte(farParams),
+		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: []byte(connectedParams),
 		Env: money.Prod, Active: true,
 	}))
 }
@@ -78,18 +78,18 @@ func (f *fixture) payload(t *directory.Terminal) []byte {
 
 func TestCredentialsForAnotherPlatformAreSealed(t *testing.T) {
 	f := open(t)
-	far := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
+	connected := f.newConnectedTerminal(f.newPartner(f.newOrganization("A").ID, "a"))
 	name := "farther"
 	for range 2 {
-		if stored := f.payload(far); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
+		if stored := f.payload(connected); bytes.Contains(stored, []byte(keyCanary)) || bytes.Contains(stored, []byte(hookCanary)) {
 			t.Errorf("stored in the clear: %q", stored)
 		}
 		f.restart()
-		found, _ := f.Terminal(far.Org, far.ID)
-		if connectionOf(found).APIKey != keyCanary || connectionOf(found).WebhookSecret != hookCanary || string(found.ProviderParams) != farParams {
+		found, _ := f.Terminal(connected.Org, connected.ID)
+		if connectionOf(found).APIKey != keyCanary || connectionOf(found).WebhookSecret != hookCanary || string(found.ProviderParams) != connectedParams {
 			t.Error("what was sealed is not what is opened")
 		}
-		must(f.PatchTerminal(t.Context(), far.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
+		must(f.PatchTerminal(t.Context(), connected.Org, connected.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name }))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 	if c := connectionOf(found); c.APIKey != "" || c.WebhookSecret != "" || c.BaseURL != "https://platform.example" || found.Settings.Priority != 4 {
 		t.Error("the terminal is not there without its keys")
 	}
-	params := []byte(farParams)
+	params := []byte(connectedParams)
 	must(f.PatchTerminal(t.Context(), terminal.Org, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
 	f.restart()
 	if found, _ = f.Terminal(terminal.Org, terminal.ID); connectionOf(found).APIKey != keyCanary {
@@ -127,13 +127,13 @@ func TestParametersThatDoNotOpenCanBeSetAgain(t *testing.T) {
 func TestPlainHTTPIsAllowedInASandboxOnly(t *testing.T) {
 	f := open(t)
 	p := f.newPartner(f.newOrganization("A").ID, "a")
-	far := f.newConnectedTerminal(p)
-	plain := bytes.Replace([]byte(farParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
+	connected := f.newConnectedTerminal(p)
+	plainHTTPParams := bytes.Replace([]byte(connectedParams), []byte("https://platform.example"), []byte("http://127.0.0.1:8443"), 1)
 	_, err := f.CreateTerminal(t.Context(), p.Org, directory.Terminal{
-		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: plain,
+		Partner: p.Number, Name: "far", Provider: utp.Name, Type: directory.PaymentTerminal, ProviderParams: plainHTTPParams,
 		Env: money.Prod, Active: true,
 	})
 	wantCode(t, "a terminal without TLS", err, ledger.Invalid, "provider_params.base_url")
-	_, err = f.PatchTerminal(t.Context(), p.Org, far.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = plain })
+	_, err = f.PatchTerminal(t.Context(), p.Org, connected.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = plainHTTPParams })
 	wantCode(t, "a change to no TLS", err, ledger.Invalid, "provider_params.base_url")
 }

@@ -13,11 +13,11 @@ import (
 
 func TestADryRunChangesNothing(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "shop")
-	terminal := f.newTerminal(p, "{}")
-	k, _ := f.issueKey(p)
-	before, platform := f.events(o.ID), f.events(directory.PlatformOrg)
+	org := f.newOrganization("One")
+	partner := f.newPartner(org.ID, "shop")
+	terminal := f.newTerminal(partner, "{}")
+	apiKey, _ := f.issueKey(partner)
+	eventsBefore, platform := f.events(org.ID), f.events(directory.PlatformOrg)
 	ctx, name := WithDryRun(t.Context()), "Other"
 	for what, write := range map[string]func() error{
 		"an organization": func() error {
@@ -25,28 +25,28 @@ func TestADryRunChangesNothing(t *testing.T) {
 			return err
 		},
 		"a partner": func() error {
-			_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: name, Login: "other", Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: name, Login: "other", Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
 		"a partner's change": func() error {
-			_, err := f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
+			_, err := f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a partner's password": func() error {
-			_, err := f.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
+			_, err := f.PatchPartnerPass(ctx, org.ID, partner.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9"))
 			return err
 		},
 		"a terminal's change": func() error {
-			_, err := f.PatchTerminal(ctx, o.ID, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name })
+			_, err := f.PatchTerminal(ctx, org.ID, terminal.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Name = name })
 			return err
 		},
 		"a user": func() error {
-			_, err := f.CreateUser(ctx, o.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
+			_, err := f.CreateUser(ctx, org.ID, directory.User{Login: "u", Name: name, Roles: directory.Roles{"client"}, Active: true}, []byte("nine-Lions-paint"))
 			return err
 		},
-		"a revocation": func() error { _, err := f.RevokeAPIKey(ctx, o.ID, k.ID); return err },
+		"a revocation": func() error { _, err := f.RevokeAPIKey(ctx, org.ID, apiKey.ID); return err },
 		"a settlement": func() error {
-			_, _, err := f.SettlePartner(ctx, o.ID, p.Number, false, directory.SettlementDraft{
+			_, _, err := f.SettlePartner(ctx, org.ID, partner.Number, false, directory.SettlementDraft{
 				Currency: "USD", Env: money.Test, Amount: money.FromUint64(1), Reference: "r",
 			})
 			return err
@@ -56,8 +56,8 @@ func TestADryRunChangesNothing(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if after := f.events(o.ID); !slices.Equal(after, before) {
-		t.Errorf("the organization has %v, and had %v", after, before)
+	if after := f.events(org.ID); !slices.Equal(after, eventsBefore) {
+		t.Errorf("the organization has %v, and had %v", after, eventsBefore)
 	}
 	if after := f.events(directory.PlatformOrg); !slices.Equal(after, platform) {
 		t.Errorf("the platform has %v, and had %v", after, platform)
@@ -66,8 +66,8 @@ func TestADryRunChangesNothing(t *testing.T) {
 
 func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, err := f.CreateTerminal(WithDryRun(t.Context()), o.ID, directory.Terminal{
+	org := f.newOrganization("One")
+	_, err := f.CreateTerminal(WithDryRun(t.Context()), org.ID, directory.Terminal{
 		Partner: 99, Name: "T", Provider: "x", Type: "x", Env: money.Prod, Active: true,
 	})
 	var all directory.Refusals
@@ -81,7 +81,7 @@ func TestADryRunIsRefusedAsTheWriteWouldBe(t *testing.T) {
 	if slices.Sort(fields); !slices.Equal(fields, []string{"partner_id", "provider", "type"}) {
 		t.Errorf("refused are %v", fields)
 	}
-	_, err = f.PatchPartner(WithDryRun(t.Context()), o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
+	_, err = f.PatchPartner(WithDryRun(t.Context()), org.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "nobody", err, ledger.NotFound, "")
 }
 

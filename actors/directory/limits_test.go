@@ -46,46 +46,46 @@ func deactivation() schema.Change[directory.Limit] {
 
 func TestActiveLimitsAreInForceOldestFirst(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
-	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
-	if f.Limits(o.ID, p.Number) != nil || f.Limits(uuid.New(), p.Number) != nil {
+	ctx, org := t.Context(), f.newOrganization("One")
+	partner, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
+	if f.Limits(org.ID, partner.Number) != nil || f.Limits(uuid.New(), partner.Number) != nil {
 		t.Error("a partner has limits before any was made")
 	}
-	first, second := f.newLimit(p, 1), f.newLimit(p, 2)
-	inactive := dailyLimit(p.Number, 3)
+	first, second := f.newLimit(partner, 1), f.newLimit(partner, 2)
+	inactive := dailyLimit(partner.Number, 3)
 	inactive.Active = false
-	third := must(f.CreateLimit(ctx, o.ID, inactive))
+	third := must(f.CreateLimit(ctx, org.ID, inactive))
 	f.newLimit(neighbour, 9)
-	f.wantLimits(p, 1, 2)
+	f.wantLimits(partner, 1, 2)
 	f.wantLimits(neighbour, 9)
-	seen := f.Limits(o.ID, p.Number)
+	listed := f.Limits(org.ID, partner.Number)
 
-	amount, on := money.FromUint64(11), true
-	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
-	f.wantLimits(p, 11, 2)
-	must(f.PatchLimit(ctx, o.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	must(f.PatchLimit(ctx, o.ID, first.ID, deactivation()))
-	f.wantLimits(p, 2, 3)
-	if len(seen) != 2 || seen[0] != first || seen[1] != second {
+	amount, active := money.FromUint64(11), true
+	must(f.PatchLimit(ctx, org.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
+	f.wantLimits(partner, 11, 2)
+	must(f.PatchLimit(ctx, org.ID, third.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
+	must(f.PatchLimit(ctx, org.ID, first.ID, deactivation()))
+	f.wantLimits(partner, 2, 3)
+	if len(listed) != 2 || listed[0] != first || listed[1] != second {
 		t.Error("a slice that was handed out has changed")
 	}
 	f.restart()
-	f.wantLimits(p, 2, 3)
+	f.wantLimits(partner, 2, 3)
 	f.wantLimits(neighbour, 9)
 
-	must(f.PatchLimit(ctx, o.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	f.wantLimits(p, 11, 2, 3)
-	for _, l := range f.Limits(o.ID, p.Number) {
-		must(f.PatchLimit(ctx, o.ID, l.ID, deactivation()))
+	must(f.PatchLimit(ctx, org.ID, first.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
+	f.wantLimits(partner, 11, 2, 3)
+	for _, l := range f.Limits(org.ID, partner.Number) {
+		must(f.PatchLimit(ctx, org.ID, l.ID, deactivation()))
 	}
-	if f.Limits(o.ID, p.Number) != nil {
+	if f.Limits(org.ID, partner.Number) != nil {
 		t.Error("limits are in force that were switched off")
 	}
-	if l, ok := f.Limit(o.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
+	if l, ok := f.Limit(org.ID, first.ID); !ok || l.Active || l.Created != first.Created || l.MaxAmount != amount {
 		t.Errorf("%+v %v", l, ok)
 	}
 	want := "[o:create p:create p:create l:create l:create l:create l:create l:update l:activate l:deactivate l:activate l:deactivate l:deactivate l:deactivate]"
-	if got := fmt.Sprint(f.events(o.ID)); got != want {
+	if got := fmt.Sprint(f.events(org.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 }
@@ -112,11 +112,11 @@ func TestLimitsAllocatesNothing(t *testing.T) {
 
 func TestRefusedLimits(t *testing.T) {
 	f := open(t)
-	ctx, o, other := t.Context(), f.newOrganization("One"), f.newOrganization("Two")
-	p, unknown := f.newPartner(o.ID, "a"), f.newPartner(other.ID, "b")
-	l := f.newLimit(p, 1)
+	ctx, org, other := t.Context(), f.newOrganization("One"), f.newOrganization("Two")
+	partner, unknown := f.newPartner(org.ID, "a"), f.newPartner(other.ID, "b")
+	limit := f.newLimit(partner, 1)
 	terminal := f.newTerminal(unknown, "")
-	foreign := dailyLimit(p.Number, 1)
+	foreign := dailyLimit(partner.Number, 1)
 	foreign.Terminal = terminal.ID
 	for name, c := range map[string]struct {
 		draft directory.Limit
@@ -125,80 +125,80 @@ func TestRefusedLimits(t *testing.T) {
 		"a partner that does not exist":      {dailyLimit(99, 1), "partner_id"},
 		"a partner of another organization":  {dailyLimit(unknown.Number, 1), "partner_id"},
 		"a terminal of another organization": {foreign, "terminal_id"},
-		"no amount":                          {dailyLimit(p.Number, 0), "max_amount"},
+		"no amount":                          {dailyLimit(partner.Number, 0), "max_amount"},
 	} {
-		_, err := f.CreateLimit(ctx, o.ID, c.draft)
+		_, err := f.CreateLimit(ctx, org.ID, c.draft)
 		wantCode(t, name, err, ledger.Invalid, c.field)
 	}
-	_, err := f.CreateLimit(ctx, uuid.New(), dailyLimit(p.Number, 1))
+	_, err := f.CreateLimit(ctx, uuid.New(), dailyLimit(partner.Number, 1))
 	wantCode(t, "no organization", err, ledger.NotFound, "")
-	_, err = f.PatchLimit(ctx, other.ID, l.ID, deactivation())
+	_, err = f.PatchLimit(ctx, other.ID, limit.ID, deactivation())
 	wantCode(t, "a limit of another organization", err, ledger.NotFound, "")
-	if _, ok := f.Limit(other.ID, l.ID); ok {
+	if _, ok := f.Limit(other.ID, limit.ID); ok {
 		t.Error("a limit is seen from another organization")
 	}
 	_, _, err = f.ListLimits(uuid.New(), Page{})
 	wantCode(t, "a list of no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = f.CreateLimit(ctx, o.ID, dailyLimit(p.Number, 1))
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.CreateLimit(ctx, org.ID, dailyLimit(partner.Number, 1))
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	_, err = f.PatchLimit(ctx, o.ID, l.ID, deactivation())
+	_, err = f.PatchLimit(ctx, org.ID, limit.ID, deactivation())
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	f.wantLimits(p, 1)
+	f.wantLimits(partner, 1)
 }
 
 func TestMaximumOfActiveLimits(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
-	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
+	ctx, org := t.Context(), f.newOrganization("One")
+	partner, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
 	var wait sync.WaitGroup
-	refused := make(chan error, directory.MaxLimits+20)
+	refusals := make(chan error, directory.MaxLimits+20)
 	for range directory.MaxLimits + 20 {
 		wait.Go(func() {
-			if _, err := f.CreateLimit(ctx, o.ID, dailyLimit(p.Number, 1)); err != nil {
-				refused <- err
+			if _, err := f.CreateLimit(ctx, org.ID, dailyLimit(partner.Number, 1)); err != nil {
+				refusals <- err
 			}
 		})
 	}
 	wait.Wait()
-	close(refused)
-	if len(refused) != 20 || len(f.Limits(o.ID, p.Number)) != 100 {
-		t.Errorf("%d refused, %d in force", len(refused), len(f.Limits(o.ID, p.Number)))
+	close(refusals)
+	if len(refusals) != 20 || len(f.Limits(org.ID, partner.Number)) != 100 {
+		t.Errorf("%d refused, %d in force", len(refusals), len(f.Limits(org.ID, partner.Number)))
 	}
-	for err := range refused {
+	for err := range refusals {
 		wantCode(t, "one too many", err, ledger.Conflict, "")
 	}
 	f.newLimit(neighbour, 1)
-	inactive := dailyLimit(p.Number, 2)
+	inactive := dailyLimit(partner.Number, 2)
 	inactive.Active = false
-	spare, on := must(f.CreateLimit(ctx, o.ID, inactive)), true
-	_, err := f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on })
+	spare, active := must(f.CreateLimit(ctx, org.ID, inactive)), true
+	_, err := f.PatchLimit(ctx, org.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active })
 	wantCode(t, "one too many switched on", err, ledger.Conflict, "")
 	amount := money.FromUint64(7)
-	last := f.Limits(o.ID, p.Number)[99]
-	must(f.PatchLimit(ctx, o.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
-	must(f.PatchLimit(ctx, o.ID, last.ID, deactivation()))
-	must(f.PatchLimit(ctx, o.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = on }))
-	if n := len(f.Limits(o.ID, p.Number)); n != 100 {
+	last := f.Limits(org.ID, partner.Number)[99]
+	must(f.PatchLimit(ctx, org.ID, last.ID, func(r *directory.Limit, _ *schema.Faults) { r.MaxAmount = amount }))
+	must(f.PatchLimit(ctx, org.ID, last.ID, deactivation()))
+	must(f.PatchLimit(ctx, org.ID, spare.ID, func(r *directory.Limit, _ *schema.Faults) { r.Active = active }))
+	if n := len(f.Limits(org.ID, partner.Number)); n != 100 {
 		t.Errorf("%d in force", n)
 	}
 }
 
 func TestLimitsAreListedNewestFirst(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p, neighbour := f.newPartner(o.ID, "a"), f.newPartner(o.ID, "b")
+	org := f.newOrganization("One")
+	p, neighbour := f.newPartner(org.ID, "a"), f.newPartner(org.ID, "b")
 	var want []*directory.Limit
 	for i := range 5 {
 		l := f.newLimit(p, uint64(i+1))
 		f.newLimit(neighbour, 9)
 		want = append([]*directory.Limit{l}, want...)
 	}
-	want[1] = must(f.PatchLimit(t.Context(), o.ID, want[1].ID, deactivation()))
+	want[1] = must(f.PatchLimit(t.Context(), org.ID, want[1].ID, deactivation()))
 	got, count := pages(t, 2, func(page Page) ([]*directory.Limit, Cursor, error) {
 		page.Partner = p.Number
-		return f.ListLimits(o.ID, page)
+		return f.ListLimits(org.ID, page)
 	})
 	if !slices.Equal(got, want) || count != 3 {
 		t.Errorf("%v on %d pages, want %v", got, count, want)

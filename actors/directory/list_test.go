@@ -33,14 +33,14 @@ func pages[R any](t *testing.T, limit int, list func(Page) ([]R, Cursor, error))
 
 func TestListsAreNewestFirst(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	for i := range 7 {
-		p := f.newPartner(o.ID, fmt.Sprint("p", i))
+		p := f.newPartner(org.ID, fmt.Sprint("p", i))
 		f.newTerminal(p, ``)
 		f.issueKey(p)
 	}
 	for range 2 { // before and after a restart
-		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(o.ID, p) })
+		partners, count := pages(t, 3, func(p Page) ([]*directory.Partner, Cursor, error) { return f.ListPartners(org.ID, p) })
 		if len(partners) != 7 || count != 3 {
 			t.Errorf("%d partners on %d pages", len(partners), count)
 		}
@@ -49,17 +49,17 @@ func TestListsAreNewestFirst(t *testing.T) {
 				t.Errorf("row %d is %s", i, p.Login)
 			}
 		}
-		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(o.ID, p) })
-		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return f.ListAPIKeys(o.ID, p) })
+		terminals, _ := pages(t, 7, func(p Page) ([]*directory.Terminal, Cursor, error) { return f.ListTerminals(org.ID, p) })
+		keys, count := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) { return f.ListAPIKeys(org.ID, p) })
 		if len(terminals) != 7 || len(keys) != 7 || count != 7 || terminals[0].Partner != partners[0].Number || keys[6].Partner != partners[6].Number {
 			t.Errorf("%d terminals, %d keys on %d pages", len(terminals), len(keys), count)
 		}
-		mine, _ := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
+		ownKeys, _ := pages(t, 1, func(p Page) ([]*directory.APIKey, Cursor, error) {
 			p.Partner = partners[3].Number
-			return f.ListAPIKeys(o.ID, p)
+			return f.ListAPIKeys(org.ID, p)
 		})
-		if len(mine) != 1 || mine[0].Partner != partners[3].Number {
-			t.Errorf("a partner's own keys: %d", len(mine))
+		if len(ownKeys) != 1 || ownKeys[0].Partner != partners[3].Number {
+			t.Errorf("a partner's own keys: %d", len(ownKeys))
 		}
 		f.restart()
 	}
@@ -71,13 +71,13 @@ func TestOrganizationsOfOneInstantAreAllListed(t *testing.T) {
 	for i := range n {
 		f.newOrganization(fmt.Sprint("Org ", i)) // the clock stands still, so all have the same time of creation
 	}
-	seen := make(map[ledger.ID]bool)
+	listed := make(map[ledger.ID]bool)
 	all, _ := pages(t, 2, f.ListOrganizations)
 	for _, o := range all {
-		seen[o.ID] = true
+		listed[o.ID] = true
 	}
-	if len(all) != n || len(seen) != n {
-		t.Errorf("%d rows, %d organizations", len(all), len(seen))
+	if len(all) != n || len(listed) != n {
+		t.Errorf("%d rows, %d organizations", len(all), len(listed))
 	}
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)

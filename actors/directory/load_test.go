@@ -37,22 +37,22 @@ func (f *fixture) commitSessions(u *directory.User, count int) {
 // them while reading, for each reason for which a session can be over.
 func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	anna, boris := f.newUser(o.ID, "anna", "client"), f.newUser(o.ID, "boris", "client")
+	org := f.newOrganization("One")
+	anna, boris := f.newUser(org.ID, "anna", "client"), f.newUser(org.ID, "boris", "client")
 	f.commitSessions(anna, 2_000)
 	f.advance(31 * time.Minute) // they expire by inactivity
 	f.commitSessions(boris, 20)
-	must(f.PatchUser(t.Context(), o.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil))
-	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, f.mustLogIn(o.ID, "anna", goodPass))))
+	must(f.PatchUser(t.Context(), org.ID, boris.ID, func(r *directory.User, _ *schema.Faults) { r.Active = false }, nil))
+	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, f.mustLogIn(org.ID, "anna", goodPass))))
 	var live [][]byte
 	for range 3 {
 		f.advance(time.Second)
-		live = append(live, f.mustLogIn(o.ID, "anna", goodPass))
+		live = append(live, f.mustLogIn(org.ID, "anna", goodPass))
 	}
 	collected := func() (stamps []string) {
 		v := f.Journal.View()
 		defer v.Close()
-		part, _ := f.org(o.ID)
+		part, _ := f.org(org.ID)
 		for _, n := range must(part.readSessions(v, ledger.MicrosOf(f.Clock.Now()))) {
 			stamps = append(stamps, fmt.Sprint(n.record.User == anna.ID, n.stamp.Started.Time().Sub(f.Clock.Now())))
 		}
@@ -64,7 +64,7 @@ func TestFinishedSessionsAreNotLoadedAtStart(t *testing.T) {
 	}
 	f.restart()
 	for _, token := range live {
-		f.wantLive("a live one after a restart", o.ID, token, true)
+		f.wantLive("a live one after a restart", org.ID, token, true)
 	}
 	f.advance(31 * time.Minute)
 	if got := collected(); len(got) != 0 {

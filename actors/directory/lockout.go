@@ -95,84 +95,84 @@ func (l *lockout) enter(ctx context.Context, c clock.Clock, key [32]byte) (ended
 func (l *lockout) check(c clock.Clock, key [32]byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d := l.logins[key]
-	if d == nil {
+	attempts := l.logins[key]
+	if attempts == nil {
 		return nil
 	}
 	now := ledger.MicrosOf(c.Now())
-	l.dropExpired(d, now)
-	if len(d.failures) < maxFailures {
-		if d.trying == 0 && d.listElement == nil {
-			delete(l.logins, d.key)
+	l.dropExpired(attempts, now)
+	if len(attempts.failures) < maxFailures {
+		if attempts.trying == 0 && attempts.listElement == nil {
+			delete(l.logins, attempts.key)
 		}
 		return nil
 	}
-	return d.lockedOut(now)
+	return attempts.lockedOut(now)
 }
 
 // lockedOut returns the refusal of a login that has maxFailures failures.
-func (d *loginAttempts) lockedOut(now ledger.Micros) error {
-	return &LockedOut{Wait: time.Duration(d.failures[0]+failureLife-now) * time.Microsecond}
+func (attempts *loginAttempts) lockedOut(now ledger.Micros) error {
+	return &LockedOut{Wait: time.Duration(attempts.failures[0]+failureLife-now) * time.Microsecond}
 }
 
 // try begins an attempt, or returns the channel to wait for before the next try.
-func (l *lockout) try(c clock.Clock, key [32]byte) (d *loginAttempts, wait <-chan struct{}, err error) {
+func (l *lockout) try(c clock.Clock, key [32]byte) (attempts *loginAttempts, wait <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := ledger.MicrosOf(c.Now())
-	if d = l.logins[key]; d == nil {
-		d = &loginAttempts{key: key}
-		l.logins[key] = d
+	if attempts = l.logins[key]; attempts == nil {
+		attempts = &loginAttempts{key: key}
+		l.logins[key] = attempts
 	}
-	l.dropExpired(d, now)
-	switch n := len(d.failures); {
+	l.dropExpired(attempts, now)
+	switch n := len(attempts.failures); {
 	case n >= maxFailures:
-		return nil, nil, d.lockedOut(now)
-	case n+d.trying < maxFailures:
-		d.trying++
-		return d, nil, nil
+		return nil, nil, attempts.lockedOut(now)
+	case n+attempts.trying < maxFailures:
+		attempts.trying++
+		return attempts, nil, nil
 	case l.waiters >= maxLoginsWaiting:
 		return nil, nil, actors.ErrBusy
 	}
 	l.waiters++
-	if d.changed == nil {
-		d.changed = make(chan struct{})
+	if attempts.changed == nil {
+		attempts.changed = make(chan struct{})
 	}
-	return nil, d.changed, nil
+	return nil, attempts.changed, nil
 }
 
 // leave ends an attempt.
-func (l *lockout) leave(c clock.Clock, d *loginAttempts, failed bool) {
+func (l *lockout) leave(c clock.Clock, attempts *loginAttempts, failed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	d.trying--
-	if d.changed != nil {
-		close(d.changed)
-		d.changed = nil
+	attempts.trying--
+	if attempts.changed != nil {
+		close(attempts.changed)
+		attempts.changed = nil
 	}
 	now := ledger.MicrosOf(c.Now())
 	if failed {
-		d.failures = append(d.failures, now)
-		if d.listElement == nil {
-			d.listElement = l.failedLogins.PushBack(d)
+		attempts.failures = append(attempts.failures, now)
+		if attempts.listElement == nil {
+			attempts.listElement = l.failedLogins.PushBack(attempts)
 		}
-		l.failedLogins.MoveToBack(d.listElement)
+		l.failedLogins.MoveToBack(attempts.listElement)
 	}
-	l.dropExpired(d, now)
+	l.dropExpired(attempts, now)
 	l.dropIdle(now)
-	if d.trying == 0 && d.listElement == nil {
-		delete(l.logins, d.key)
+	if attempts.trying == 0 && attempts.listElement == nil {
+		delete(l.logins, attempts.key)
 	}
 }
 
 // dropExpired drops a login's failures that are older than failureLife.
-func (l *lockout) dropExpired(d *loginAttempts, now ledger.Micros) {
-	for len(d.failures) > 0 && now-d.failures[0] >= failureLife {
-		d.failures = d.failures[1:]
+func (l *lockout) dropExpired(attempts *loginAttempts, now ledger.Micros) {
+	for len(attempts.failures) > 0 && now-attempts.failures[0] >= failureLife {
+		attempts.failures = attempts.failures[1:]
 	}
-	if len(d.failures) == 0 && d.listElement != nil {
-		l.failedLogins.Remove(d.listElement)
-		d.failures, d.listElement = nil, nil
+	if len(attempts.failures) == 0 && attempts.listElement != nil {
+		l.failedLogins.Remove(attempts.listElement)
+		attempts.failures, attempts.listElement = nil, nil
 	}
 }
 
@@ -180,14 +180,14 @@ func (l *lockout) dropExpired(d *loginAttempts, now ledger.Micros) {
 // the least recently failed first.
 func (l *lockout) dropIdle(now ledger.Micros) {
 	for front := l.failedLogins.Front(); front != nil; front = l.failedLogins.Front() {
-		d := front.Value.(*loginAttempts)
-		if now-d.failures[len(d.failures)-1] < failureLife && l.failedLogins.Len() <= maxLockouts {
+		attempts := front.Value.(*loginAttempts)
+		if now-attempts.failures[len(attempts.failures)-1] < failureLife && l.failedLogins.Len() <= maxLockouts {
 			return
 		}
 		l.failedLogins.Remove(front)
-		d.failures, d.listElement = nil, nil
-		if d.trying == 0 {
-			delete(l.logins, d.key)
+		attempts.failures, attempts.listElement = nil, nil
+		if attempts.trying == 0 {
+			delete(l.logins, attempts.key)
 		}
 	}
 }

@@ -36,139 +36,139 @@ func wantLocked(t *testing.T, what string, err error, wait time.Duration) {
 }
 
 func TestFiveFailuresLockUntilTheyAgeOut(t *testing.T) {
-	c, l := clock.NewManual(startTime), newLockout()
-	at := func(d time.Duration) {
+	c, lockout := clock.NewManual(startTime), newLockout()
+	setClock := func(d time.Duration) {
 		t.Helper()
 		if err := c.Set(startTime.Add(d)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range 5 {
-		at(time.Duration(i) * time.Minute)
-		if err := guess(t, l, c, key(1), true); err != nil {
+		setClock(time.Duration(i) * time.Minute)
+		if err := guess(t, lockout, c, key(1), true); err != nil {
 			t.Fatalf("attempt %d: %v", i+1, err)
 		}
 	}
-	wantLocked(t, "the sixth", guess(t, l, c, key(1), false), 11*time.Minute)
-	if err := guess(t, l, c, key(2), false); err != nil {
+	wantLocked(t, "the sixth", guess(t, lockout, c, key(1), false), 11*time.Minute)
+	if err := guess(t, lockout, c, key(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
-	at(15*time.Minute - time.Microsecond)
-	wantLocked(t, "the last microsecond", guess(t, l, c, key(1), false), time.Microsecond)
-	at(15 * time.Minute)
-	if err := guess(t, l, c, key(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
+	setClock(15*time.Minute - time.Microsecond)
+	wantLocked(t, "the last microsecond", guess(t, lockout, c, key(1), false), time.Microsecond)
+	setClock(15 * time.Minute)
+	if err := guess(t, lockout, c, key(1), true); err != nil { // one failure has expired, so an attempt is admitted at once
 		t.Errorf("after a quarter of an hour: %v", err)
 	}
-	wantLocked(t, "one more", guess(t, l, c, key(1), false), time.Minute)
-	at(30 * time.Minute)
-	if err := guess(t, l, c, key(1), false); err != nil {
+	wantLocked(t, "one more", guess(t, lockout, c, key(1), false), time.Minute)
+	setClock(30 * time.Minute)
+	if err := guess(t, lockout, c, key(1), false); err != nil {
 		t.Error(err)
 	}
-	if len(l.logins) != 0 || l.failedLogins.Len() != 0 {
-		t.Errorf("%d logins are remembered for nothing", len(l.logins))
+	if len(lockout.logins) != 0 || lockout.failedLogins.Len() != 0 {
+		t.Errorf("%d logins are remembered for nothing", len(lockout.logins))
 	}
 }
 
 func TestSuccessReleasesOnlyItsOwnAttempt(t *testing.T) {
-	c, l := clock.NewManual(startTime), newLockout()
+	c, lockout := clock.NewManual(startTime), newLockout()
 	for i := range 4 {
 		for range 10 {
-			if err := guess(t, l, c, key(1), false); err != nil {
+			if err := guess(t, lockout, c, key(1), false); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := guess(t, l, c, key(1), true); err != nil {
+		if err := guess(t, lockout, c, key(1), true); err != nil {
 			t.Fatalf("failure %d: %v", i+1, err)
 		}
 	}
-	if err := guess(t, l, c, key(1), true); err != nil {
+	if err := guess(t, lockout, c, key(1), true); err != nil {
 		t.Fatal(err)
 	}
-	wantLocked(t, "after five failures with successes between", guess(t, l, c, key(1), false), 15*time.Minute)
+	wantLocked(t, "after five failures with successes between", guess(t, lockout, c, key(1), false), 15*time.Minute)
 }
 
 func TestOf64ConcurrentWrongPasswordsFiveAreChecked(t *testing.T) {
 	c, l := clock.NewManual(startTime), newLockout()
 	var guesses, locked atomic.Int64
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
+		running.Go(func() {
 			ended, err := l.enter(t.Context(), c, key(1))
-			var out *LockedOut
+			var lockedOut *LockedOut
 			switch {
 			case err == nil:
 				guesses.Add(1)
 				ended(true)
-			case errors.As(err, &out):
+			case errors.As(err, &lockedOut):
 				locked.Add(1)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if guesses.Load() != 5 || locked.Load() != 59 {
 		t.Errorf("%d guesses, %d locked out", guesses.Load(), locked.Load())
 	}
 }
 
 func Test64ConcurrentRightPasswordsAllSucceed(t *testing.T) {
-	c, l := clock.NewManual(startTime), newLockout()
-	var all sync.WaitGroup
+	c, lockout := clock.NewManual(startTime), newLockout()
+	var running sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
-			if err := guess(t, l, c, key(1), false); err != nil {
+		running.Go(func() {
+			if err := guess(t, lockout, c, key(1), false); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
-	if len(l.logins) != 0 || l.waiters != 0 {
-		t.Errorf("%d logins, %d waiting", len(l.logins), l.waiters)
+	running.Wait()
+	if len(lockout.logins) != 0 || lockout.waiters != 0 {
+		t.Errorf("%d logins, %d waiting", len(lockout.logins), lockout.waiters)
 	}
 }
 
 func TestWaitingAttemptsAreBounded(t *testing.T) {
-	c, l := clock.NewManual(startTime), newLockout()
+	c, lockout := clock.NewManual(startTime), newLockout()
 	var ends []func(bool)
 	for range 5 {
-		ends = append(ends, must(l.enter(t.Context(), c, key(1))))
+		ends = append(ends, must(lockout.enter(t.Context(), c, key(1))))
 	}
-	_, err := l.enter(canceledContext(t), c, key(1))
+	_, err := lockout.enter(canceledContext(t), c, key(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
-	if l.waiters != 0 {
+	if lockout.waiters != 0 {
 		t.Error("who gave up still waits")
 	}
-	l.waiters = maxLoginsWaiting
-	_, err = l.enter(t.Context(), c, key(1))
+	lockout.waiters = maxLoginsWaiting
+	_, err = lockout.enter(t.Context(), c, key(1))
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
-	if err := guess(t, l, c, key(2), false); err != nil {
+	if err := guess(t, lockout, c, key(2), false); err != nil {
 		t.Errorf("another login: %v", err)
 	}
-	l.waiters = 0
+	lockout.waiters = 0
 	for _, ended := range ends {
 		ended(true)
 	}
-	wantLocked(t, "then", guess(t, l, c, key(1), false), 15*time.Minute)
+	wantLocked(t, "then", guess(t, lockout, c, key(1), false), 15*time.Minute)
 }
 
 func TestLeastRecentlyFailedLoginIsForgottenBeyondTheBound(t *testing.T) {
-	c, l := clock.NewManual(startTime), newLockout()
+	c, lockout := clock.NewManual(startTime), newLockout()
 	for n := range uint32(2) {
 		for range 5 {
-			_ = guess(t, l, c, key(n), true)
+			_ = guess(t, lockout, c, key(n), true)
 		}
 	}
 	for n := uint32(2); n < maxLockouts; n++ {
-		_ = guess(t, l, c, key(n), true)
+		_ = guess(t, lockout, c, key(n), true)
 	}
-	wantLocked(t, "at the bound", guess(t, l, c, key(0), true), 15*time.Minute)
-	_ = guess(t, l, c, key(maxLockouts), true)
-	if len(l.logins) != maxLockouts || l.failedLogins.Len() != maxLockouts {
-		t.Errorf("%d logins are remembered, want %d", len(l.logins), maxLockouts)
+	wantLocked(t, "at the bound", guess(t, lockout, c, key(0), true), 15*time.Minute)
+	_ = guess(t, lockout, c, key(maxLockouts), true)
+	if len(lockout.logins) != maxLockouts || lockout.failedLogins.Len() != maxLockouts {
+		t.Errorf("%d logins are remembered, want %d", len(lockout.logins), maxLockouts)
 	}
-	if err := guess(t, l, c, key(0), true); err != nil {
+	if err := guess(t, lockout, c, key(0), true); err != nil {
 		t.Errorf("the first of them: %v", err)
 	}
-	if err := guess(t, l, c, key(1), true); err != nil { // the first login failed again and has displaced this one
+	if err := guess(t, lockout, c, key(1), true); err != nil { // the first login failed again and has displaced this one
 		t.Errorf("the second of them: %v", err)
 	}
 }

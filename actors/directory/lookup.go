@@ -173,19 +173,19 @@ func (c Cursor) String() string {
 // ParseCursor reads what String wrote; the id may be missing. The error is a *ledger.Refusal of the
 // field "cursor".
 func ParseCursor(text string) (Cursor, error) {
-	bad := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
+	refusal := ledger.RefuseField("directory.ParseCursor", "cursor", "is not a cursor of this list")
 	instant, id, named := strings.Cut(text, "/")
 	at, err := time.Parse(time.RFC3339Nano, instant)
 	if err != nil {
-		return Cursor{}, bad
+		return Cursor{}, refusal
 	}
 	c := Cursor{At: ledger.MicrosOf(at)}
 	if named {
 		if len(id) != 36 {
-			return Cursor{}, bad
+			return Cursor{}, refusal
 		}
 		if c.ID, err = uuid.Parse(id); err != nil {
-			return Cursor{}, bad
+			return Cursor{}, refusal
 		}
 	}
 	return c, nil

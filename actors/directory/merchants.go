@@ -64,21 +64,21 @@ func (s *Service) AddMerchants(ctx context.Context, org ledger.ID, d MerchantsDr
 	if err := d.check(op); err != nil {
 		return nil, err
 	}
-	made := make([]Merchant, 0, d.Partners)
-	for len(made) < d.Partners {
+	merchants := make([]Merchant, 0, d.Partners)
+	for len(merchants) < d.Partners {
 		n := max(1, merchantRecords/(1+d.Terminals+d.keysOf(0)))
-		first, last := len(made), min(len(made)+n, d.Partners)
+		first, last := len(merchants), min(len(merchants)+n, d.Partners)
 		numbers, err := s.reserveAll(ctx, last-first)
 		if err != nil {
-			return made, err
+			return merchants, err
 		}
 		added, err := s.addMerchants(ctx, org, &d, first, numbers)
 		if err != nil {
-			return made, err
+			return merchants, err
 		}
-		made = append(made, added...)
+		merchants = append(merchants, added...)
 	}
-	return made, nil
+	return merchants, nil
 }
 
 // reserveAll reserves n partner numbers durably, in one Change.
@@ -111,7 +111,7 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsD
 		}
 		n = &seeding{service: s, now: now}
 		for i, number := range numbers {
-			m, err := n.merchant(o, number, d.Terminals, d.keysOf(first+i))
+			m, err := n.addMerchant(o, number, d.Terminals, d.keysOf(first+i))
 			if err != nil {
 				return nil, err
 			}
@@ -125,10 +125,10 @@ func (s *Service) addMerchants(ctx context.Context, org ledger.ID, d *MerchantsD
 	return added, nil
 }
 
-// merchant adds a partner with its terminals and keys.
-func (n *seeding) merchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
+// addMerchant adds a partner with its terminals and keys.
+func (n *seeding) addMerchant(o *organization, number int64, terminals, keys int) (Merchant, error) {
 	name := "Merchant " + strconv.FormatInt(number, 10)
-	p, err := n.partner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})
+	p, err := n.addPartner(o, directory.Partner{Number: number, Name: name, Login: "merchant-" + strconv.FormatInt(number, 10)})
 	if err != nil {
 		return Merchant{}, err
 	}
@@ -140,7 +140,7 @@ func (n *seeding) merchant(o *organization, number int64, terminals, keys int) (
 		if i%4 >= 2 {
 			env = money.Test
 		}
-		if err := n.terminal(o, p, kind, env); err != nil {
+		if err := n.addTerminal(o, p, kind, env); err != nil {
 			return Merchant{}, err
 		}
 	}

@@ -30,8 +30,8 @@ func TestAlertTerminal(t *testing.T) {
 	org, other := f.newOrganization("a").ID, f.newOrganization("b").ID
 	p := f.newPartner(org, "p")
 	chat, mail := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat), f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
-	silent := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
-	told := f.newOperatedTerminal(p, directory.MerchantTerminal, money.Test, byMail)
+	withoutContacts := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{"notify_url":"https://shop.example/hook"}`)
+	withContacts := f.newOperatedTerminal(p, directory.MerchantTerminal, money.Test, byMail)
 	f.newOperatedTerminal(p, directory.MerchantTerminal, money.Prod, `{}`)
 	for name, c := range map[string]struct {
 		org, terminal ledger.ID
@@ -41,8 +41,8 @@ func TestAlertTerminal(t *testing.T) {
 	}{
 		"a terminal with a chat":            {org, chat.ID, p.Number, money.Test, chat},
 		"a terminal with an e-mail address": {org, mail.ID, p.Number, money.Prod, mail},
-		"a terminal without contacts":       {org, silent.ID, p.Number, money.Test, nil},
-		"no terminal":                       {org, ledger.ID{}, p.Number, money.Test, told},
+		"a terminal without contacts":       {org, withoutContacts.ID, p.Number, money.Test, nil},
+		"no terminal":                       {org, ledger.ID{}, p.Number, money.Test, withContacts},
 		"no terminal, no contacts":          {org, ledger.ID{}, p.Number, money.Prod, nil},
 		"no terminal, another partner":      {org, ledger.ID{}, p.Number + 1, money.Test, nil},
 		"an unknown terminal":               {org, ledger.ID{7}, p.Number, money.Test, nil},
@@ -55,7 +55,7 @@ func TestAlertTerminal(t *testing.T) {
 		}
 	}
 	inactive := false
-	must(f.PatchTerminal(t.Context(), org, told.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchTerminal(t.Context(), org, withContacts.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	if _, ok := f.AlertTerminal(org, p.Number, money.Test, ledger.ID{}); ok {
 		t.Error("operators of a notification-only terminal that is switched off are told")
 	}
@@ -64,17 +64,17 @@ func TestAlertTerminal(t *testing.T) {
 func TestAlertTerminals(t *testing.T) {
 	f := open(t)
 	f.newOrganization("empty")
-	first, second := f.newOrganization("a").ID, f.newOrganization("b").ID
-	p, q, other := f.newPartner(first, "p"), f.newPartner(first, "q"), f.newPartner(second, "p")
+	firstOrg, secondOrg := f.newOrganization("a").ID, f.newOrganization("b").ID
+	p, q, other := f.newPartner(firstOrg, "p"), f.newPartner(firstOrg, "q"), f.newPartner(secondOrg, "p")
 	want := map[ledger.ID][]ledger.ID{}
 	a := f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, byChat)
 	b := f.newOperatedTerminal(q, directory.PaymentTerminal, money.Test, byChat)
 	c := f.newOperatedTerminal(p, directory.PayoutTerminal, money.Prod, byMail)
 	f.newOperatedTerminal(p, directory.PaymentTerminal, money.Test, `{}`)
 	d := f.newOperatedTerminal(other, directory.MerchantTerminal, money.Test, byMail)
-	want[first], want[second] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
+	want[firstOrg], want[secondOrg] = []ledger.ID{a.ID, c.ID, b.ID}, []ledger.ID{d.ID}
 	inactive := false
-	must(f.PatchTerminal(t.Context(), first, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchTerminal(t.Context(), firstOrg, c.ID, func(r *directory.Terminal, _ *schema.Faults) { r.Active = inactive }))
 	got := map[ledger.ID][]ledger.ID{}
 	err := f.AlertTerminals(func(org ledger.ID, terminals []*directory.Terminal) error {
 		for _, terminal := range terminals {
@@ -82,7 +82,7 @@ func TestAlertTerminals(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil || len(got) != 2 || !slices.Equal(got[first], want[first]) || !slices.Equal(got[second], want[second]) {
+	if err != nil || len(got) != 2 || !slices.Equal(got[firstOrg], want[firstOrg]) || !slices.Equal(got[secondOrg], want[secondOrg]) {
 		t.Errorf("%v, %v, want %v", got, err, want)
 	}
 	broken := errors.New("broken")

@@ -36,68 +36,68 @@ func matches(t *testing.T, hash, pass string) bool {
 
 func TestPasswordHash(t *testing.T) {
 	p := newPasswords()
-	one, two := must(p.hash(t.Context(), rand.Reader, []byte("pass"))), must(p.hash(t.Context(), rand.Reader, []byte("pass")))
-	if !strings.HasPrefix(one, "$argon2id$v=19$m=19456,t=2,p=1$") || one == two {
-		t.Errorf("%s and %s", one, two)
+	firstHash, secondHash := must(p.hash(t.Context(), rand.Reader, []byte("pass"))), must(p.hash(t.Context(), rand.Reader, []byte("pass")))
+	if !strings.HasPrefix(firstHash, "$argon2id$v=19$m=19456,t=2,p=1$") || firstHash == secondHash {
+		t.Errorf("%s and %s", firstHash, secondHash)
 	}
-	if !matches(t, one, "pass") || matches(t, one, "Pass") {
+	if !matches(t, firstHash, "pass") || matches(t, firstHash, "Pass") {
 		t.Error("the hash isn't the password's")
 	}
 }
 
 func TestPasswordHashingIsBounded(t *testing.T) {
-	p := newPasswords()
-	set := func(ctx context.Context) error {
-		_, err := p.hash(ctx, rand.Reader, []byte("pass"))
+	passwords := newPasswords()
+	setPassword := func(ctx context.Context) error {
+		_, err := passwords.hash(ctx, rand.Reader, []byte("pass"))
 		return err
 	}
 	for range maxHashing {
-		p.settingGate.inside <- struct{}{} // all places are taken
-		p.settingGate.admitted <- struct{}{}
+		passwords.settingGate.inside <- struct{}{} // all places are taken
+		passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
-	wantCode(t, "no answer in time", set(canceledContext(t)), ledger.Unavailable, "")
-	if len(p.settingGate.admitted) != maxHashing {
+	wantCode(t, "no answer in time", setPassword(canceledContext(t)), ledger.Unavailable, "")
+	if len(passwords.settingGate.insideOrWaiting) != maxHashing {
 		t.Error("who gave up still waits")
 	}
 	for range maxHashWaiting {
-		p.settingGate.admitted <- struct{}{}
+		passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
-	if err := set(t.Context()); !errors.Is(err, actors.ErrBusy) {
+	if err := setPassword(t.Context()); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	for range maxHashing {
-		<-p.settingGate.inside
+		<-passwords.settingGate.inside
 	}
 	for range maxHashing + maxHashWaiting {
-		<-p.settingGate.admitted
+		<-passwords.settingGate.insideOrWaiting
 	}
-	if err := set(t.Context()); err != nil {
+	if err := setPassword(t.Context()); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
 }
 
 func TestPasswordIsVerified(t *testing.T) {
-	p := newPasswords()
-	p.memory = 8
-	kept := must(p.hash(t.Context(), rand.Reader, []byte("pass")))
-	p.memory = 16 // the string's own cost applies, not the cost of new strings
+	passwords := newPasswords()
+	passwords.memory = 8
+	storedHash := must(passwords.hash(t.Context(), rand.Reader, []byte("pass")))
+	passwords.memory = 16 // the string's own cost applies, not the cost of new strings
 	for what, c := range map[string]struct {
 		phc, pass string
 		want      bool
 	}{
-		"the right password":         {kept, "pass", true},
-		"another password":           {kept, "Pass", false},
-		"an empty password":          {kept, "", false},
+		"the right password":         {storedHash, "pass", true},
+		"another password":           {storedHash, "Pass", false},
+		"an empty password":          {storedHash, "", false},
 		"no hash":                    {"", "pass", false},
 		"no hash, an empty password": {"", "", false},
-		"another algorithm":          {strings.Replace(kept, "argon2id", "argon2i", 1), "pass", false},
-		"another version":            {strings.Replace(kept, "v=19", "v=16", 1), "pass", false},
-		"zero iterations":            {strings.Replace(kept, "t=2", "t=0", 1), "pass", false},
-		"cut short":                  {kept[:len(kept)-4], "pass", false},
-		"no key":                     {kept[:strings.LastIndex(kept, "$")+1], "pass", false},
-		"not base64":                 {kept[:len(kept)-1] + "!", "pass", false},
+		"another algorithm":          {strings.Replace(storedHash, "argon2id", "argon2i", 1), "pass", false},
+		"another version":            {strings.Replace(storedHash, "v=19", "v=16", 1), "pass", false},
+		"zero iterations":            {strings.Replace(storedHash, "t=2", "t=0", 1), "pass", false},
+		"cut short":                  {storedHash[:len(storedHash)-4], "pass", false},
+		"no key":                     {storedHash[:strings.LastIndex(storedHash, "$")+1], "pass", false},
+		"not base64":                 {storedHash[:len(storedHash)-1] + "!", "pass", false},
 	} {
-		if got := p.verify(c.phc, []byte(c.pass)); got != c.want {
+		if got := passwords.verify(c.phc, []byte(c.pass)); got != c.want {
 			t.Errorf("%s: %v, want %v", what, got, c.want)
 		}
 	}

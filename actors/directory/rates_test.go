@@ -47,32 +47,32 @@ func TestRateBelongsToAnOrderedPairAndAnOrganization(t *testing.T) {
 
 func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	first := f.putRate(o.ID, "USD", "RUB", "92.5")
+	org := f.newOrganization("One")
+	first := f.putRate(org.ID, "USD", "RUB", "92.5")
 	if first.Created == 0 || first.Updated != first.Created {
 		t.Errorf("a new rate: %+v", first)
 	}
 	if err := f.Clock.Set(startTime.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	second := f.putRate(o.ID, "USD", "RUB", "93")
+	second := f.putRate(org.ID, "USD", "RUB", "93")
 	if second.Created != first.Created || second.Updated != ledger.MicrosOf(startTime.Add(time.Minute)) || first.Value.String() != "92.5" {
 		t.Errorf("%+v after %+v", second, first)
 	}
-	if same := f.putRate(o.ID, "USD", "RUB", "93.000"); same != second {
+	if same := f.putRate(org.ID, "USD", "RUB", "93.000"); same != second {
 		t.Error("the rate that it has was set again")
 	}
 	f.restart()
-	if back := f.putRate(o.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
+	if back := f.putRate(org.ID, "USD", "RUB", "92.5"); back.Created != first.Created {
 		t.Errorf("after a restart: %+v", back)
 	}
-	if got, want := fmt.Sprint(f.events(o.ID)), "[o:create r:create r:update r:update]"; got != want {
+	if got, want := fmt.Sprint(f.events(org.ID)), "[o:create r:create r:update r:update]"; got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
 	v := f.Journal.View()
 	defer v.Close()
 	var history string
-	err := v.SourceEvents(o.ID, ledger.Source{Kind: ledger.Rate, ID: first.ID}, func(e ledger.Event) (bool, error) {
+	err := v.SourceEvents(org.ID, ledger.Source{Kind: ledger.Rate, ID: first.ID}, func(e ledger.Event) (bool, error) {
 		history += fmt.Sprintf("%d:%s>%s ", e.Version, e.From, e.To)
 		return true, nil
 	})
@@ -83,41 +83,41 @@ func TestEveryValueOfARateIsInTheJournal(t *testing.T) {
 
 func TestRefusedRates(t *testing.T) {
 	f := open(t)
-	ctx, o := t.Context(), f.newOrganization("One")
-	f.putRate(o.ID, "USD", "RUB", "92.5")
+	ctx, org := t.Context(), f.newOrganization("One")
+	f.putRate(org.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
 		"from": {From: "JPY", To: "RUB", Value: aRate},
 		"to":   {From: "USD", To: "USD", Value: aRate},
 		"rate": {From: "USD", To: "RUB"},
 	} {
-		_, err := f.PutRate(ctx, o.ID, d)
+		_, err := f.PutRate(ctx, org.ID, d)
 		wantCode(t, field, err, ledger.Invalid, field)
 	}
-	good := directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
-	_, err := f.PutRate(ctx, uuid.New(), good)
+	validRate := directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("1"))}
+	_, err := f.PutRate(ctx, uuid.New(), validRate)
 	wantCode(t, "no organization", err, ledger.NotFound, "")
 	archived := directory.Archived
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = f.PutRate(ctx, o.ID, good)
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.PutRate(ctx, org.ID, validRate)
 	wantCode(t, "in the archive", err, ledger.Conflict, "")
-	f.wantRate(o.ID, "USD", "RUB", "92.5")
+	f.wantRate(org.ID, "USD", "RUB", "92.5")
 }
 
 // Of many concurrent puts of the same new pair one creates it and the others change it, and in the end
 // the view has the journal's state.
 func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	const parallel = 32
 	var wait sync.WaitGroup
 	for i := range parallel {
-		wait.Go(func() { f.putRate(o.ID, "USD", "RUB", fmt.Sprint(i+1)) })
+		wait.Go(func() { f.putRate(org.ID, "USD", "RUB", fmt.Sprint(i+1)) })
 	}
 	wait.Wait()
 	v := f.Journal.View()
 	defer v.Close()
 	events, last := 0, ""
-	err := v.EventsAscending(o.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
+	err := v.EventsAscending(org.ID, 1, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Source.Kind == ledger.Rate {
 			if events++; e.From != last {
 				t.Errorf("event %d goes from %q, the one before to %q", e.Seq, e.From, last)
@@ -129,7 +129,7 @@ func TestConcurrentPutsMakeOneRecord(t *testing.T) {
 	if err != nil || events != parallel {
 		t.Errorf("%d events (%v)", events, err)
 	}
-	f.wantRate(o.ID, "USD", "RUB", last)
+	f.wantRate(org.ID, "USD", "RUB", last)
 }
 
 func TestRatesAreListedByTheirFirstSetting(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 var _ actors.Addresses = (*Service)(nil)
 
 // Recipient implements actors.Addresses.
-func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, set bool) {
+func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal ledger.ID) (to ledger.ID, hasAddress bool) {
 	o, ok := s.org(id)
 	if !ok {
 		return to, false
@@ -28,9 +28,9 @@ func (s *Service) Recipient(id ledger.ID, partner int64, env money.Env, terminal
 	}
 	if terminal != (ledger.ID{}) {
 		if c, ok := o.terminals.get(terminal); ok {
-			_, set = o.address(c.record())
+			_, hasAddress = o.address(c.record())
 		}
-		return terminal, set
+		return terminal, hasAddress
 	}
 	p, ok := o.partner(partner)
 	if !ok {

@@ -61,7 +61,7 @@ func (s *Service) Seed(ctx context.Context, in SeedInput) (*Sandbox, error) {
 			return nil, ledger.Refuse(op, ledger.Conflict, "the store isn't empty")
 		}
 		seed = &seeding{service: s, now: now, platform: s.platform.Load().record}
-		if err := seed.all(in, hash); err != nil {
+		if err := seed.addEverything(in, hash); err != nil {
 			return nil, err
 		}
 		return &seed.change, nil
@@ -95,15 +95,15 @@ func (n *seeding) publish(stamps []posting.Stamp) {
 	}
 }
 
-func (n *seeding) all(in SeedInput, passHash string) (err error) {
+func (n *seeding) addEverything(in SeedInput, passHash string) (err error) {
 	first := directory.Organization{
 		Name: "Sandbox bank", Type: directory.Bank, Status: directory.Active, Modules: []string{directory.ParticipatoryFinance, directory.IslamicFinance},
 	}
-	if err = n.organization(first, "Demo merchant", passHash, &n.sandbox.First, directory.Admin, directory.Auditor); err != nil {
+	if err = n.addOrganization(first, "Demo merchant", passHash, &n.sandbox.First, directory.Admin, directory.Auditor); err != nil {
 		return err
 	}
 	second := directory.Organization{Name: "Sandbox merchant", Type: directory.Merchant, Status: directory.Active}
-	if err = n.organization(second, "Second merchant", "", &n.sandbox.Second, directory.Admin); err != nil {
+	if err = n.addOrganization(second, "Second merchant", "", &n.sandbox.Second, directory.Admin); err != nil {
 		return err
 	}
 	token := in.AdminToken
@@ -119,8 +119,8 @@ func (n *seeding) all(in SeedInput, passHash string) (err error) {
 	return nil
 }
 
-// organization adds one organization with its partner, terminals, key, sessions and balances.
-func (n *seeding) organization(draft directory.Organization, partner, passHash string, demo *Demo, roles ...directory.Role) error {
+// addOrganization adds one organization with its partner, terminals, key, sessions and balances.
+func (n *seeding) addOrganization(draft directory.Organization, partner, passHash string, demo *Demo, roles ...directory.Role) error {
 	draft.ID = uuid.New()
 	record, event, err := directory.NewOrganization(draft)
 	if err != nil {
@@ -132,26 +132,26 @@ func (n *seeding) organization(draft directory.Organization, partner, passHash s
 	var number int64
 	n.platform, number = n.platform.ReservePartnerNumber()
 	n.platform.Sandbox = append(n.platform.Sandbox, directory.SandboxOrg{Org: record.ID, Partner: number})
-	p, err := n.partner(o, directory.Partner{Number: number, Name: partner, Login: demoLogin, PassHash: passHash})
+	p, err := n.addPartner(o, directory.Partner{Number: number, Name: partner, Login: demoLogin, PassHash: passHash})
 	if err != nil {
 		return err
 	}
 	demo.Org, demo.Partner = record.ID, number
 
-	if err := n.terminals(o, p); err != nil {
+	if err := n.addTerminals(o, p); err != nil {
 		return err
 	}
-	if err := n.key(o, p, demo); err != nil {
+	if err := n.addKey(o, p, demo); err != nil {
 		return err
 	}
 	for _, role := range roles {
-		n.session(o, role, demo)
+		n.addSession(o, role, demo)
 	}
-	return n.opening(p)
+	return n.addOpeningBalances(p)
 }
 
-// partner adds an active partner.
-func (n *seeding) partner(o *organization, draft directory.Partner) (*directory.Partner, error) {
+// addPartner adds an active partner.
+func (n *seeding) addPartner(o *organization, draft directory.Partner) (*directory.Partner, error) {
 	draft.ID, draft.Org, draft.Active = uuid.New(), o.id, true
 	p, event, err := directory.NewPartner(draft, false)
 	if err != nil {
@@ -162,10 +162,10 @@ func (n *seeding) partner(o *organization, draft directory.Partner) (*directory.
 	return p, err
 }
 
-func (n *seeding) terminals(o *organization, owner *directory.Partner) error {
+func (n *seeding) addTerminals(o *organization, owner *directory.Partner) error {
 	for _, env := range []money.Env{money.Prod, money.Test} {
 		for _, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
-			if err := n.terminal(o, owner, kind, env); err != nil {
+			if err := n.addTerminal(o, owner, kind, env); err != nil {
 				return err
 			}
 		}
@@ -173,8 +173,8 @@ func (n *seeding) terminals(o *organization, owner *directory.Partner) error {
 	return nil
 }
 
-// terminal adds a terminal of the simulator.
-func (n *seeding) terminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
+// addTerminal adds a terminal of the simulator.
+func (n *seeding) addTerminal(o *organization, owner *directory.Partner, kind directory.TerminalType, env money.Env) error {
 	t, event, err := directory.NewTerminal(directory.Terminal{
 		ID: uuid.New(), Org: o.id, Partner: owner.Number, Name: "Simulator " + string(kind) + " " + env.String(),
 		Provider: directory.Simulator, Type: kind, Active: true, Env: env,
@@ -187,7 +187,7 @@ func (n *seeding) terminal(o *organization, owner *directory.Partner, kind direc
 	return err
 }
 
-func (n *seeding) key(o *organization, owner *directory.Partner, demo *Demo) (err error) {
+func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *Demo) (err error) {
 	demo.APIKey, err = n.issue(o, sandboxKey(owner.Number))
 	return err
 }
@@ -208,7 +208,7 @@ func sandboxKey(partner int64) directory.APIKey {
 	return directory.APIKey{Partner: partner, Name: "sandbox"}
 }
 
-func (n *seeding) session(o *organization, role directory.Role, demo *Demo) {
+func (n *seeding) addSession(o *organization, role directory.Role, demo *Demo) {
 	record, event, token := n.service.newSession(o.id, role)
 	n.add(func(stamp posting.Stamp) { o.putSession(record, stamp) }, plainStep(directory.Sessions, o.id, 0, record, event), hashClaim(o.id, record.Hash, record.ID))
 	if role == directory.Auditor {
@@ -218,9 +218,9 @@ func (n *seeding) session(o *organization, role directory.Role, demo *Demo) {
 	demo.SessionToken = secret.Text(token)
 }
 
-// opening adds the partner's opening balances. Like every other movement they count towards the
+// addOpeningBalances adds the partner's opening balances. Like every other movement they count towards the
 // maximum of an asset's totals.
-func (n *seeding) opening(owner *directory.Partner) error {
+func (n *seeding) addOpeningBalances(owner *directory.Partner) error {
 	record, events, err := directory.NewOpening(uuid.New(), owner)
 	if err != nil {
 		return err
@@ -259,13 +259,13 @@ func (s *Service) Sandbox() (*Sandbox, bool) {
 
 // Reissue makes a new value for a secret that was lost from sandbox.json. It revokes nothing, except
 // that a new password replaces the old one, because a partner has only one. Errors are *ledger.Refusal.
-func (s *Service) Reissue(ctx context.Context, which Value) (secret.Text, error) {
+func (s *Service) Reissue(ctx context.Context, value Value) (secret.Text, error) {
 	const op = "directory.Reissue"
 	box, ok := s.Sandbox()
 	if !ok {
 		return "", notFound(op, "sandbox")
 	}
-	switch which {
+	switch value {
 	case AdminToken:
 		return s.MintAdminToken(ctx)
 	case PartnerPass:

@@ -159,26 +159,26 @@ func TestReissue(t *testing.T) {
 	if !ok || known.First.Org != box.First.Org || known.Second.Org != box.Second.Org || known.Second.Partner != 2 || known.First.APIKey != "" {
 		t.Fatalf("known of the sandbox: %+v", known)
 	}
-	again := *box
-	for which, value := range map[Value]*secret.Text{
-		AdminToken: &again.AdminToken, PartnerPass: &again.First.Pass, APIKey: &again.First.APIKey, SessionToken: &again.First.SessionToken,
-		AuditorToken: &again.First.AuditorToken, SecondAPIKey: &again.Second.APIKey, SecondSessionToken: &again.Second.SessionToken,
+	reissued := *box
+	for name, value := range map[Value]*secret.Text{
+		AdminToken: &reissued.AdminToken, PartnerPass: &reissued.First.Pass, APIKey: &reissued.First.APIKey, SessionToken: &reissued.First.SessionToken,
+		AuditorToken: &reissued.First.AuditorToken, SecondAPIKey: &reissued.Second.APIKey, SecondSessionToken: &reissued.Second.SessionToken,
 	} {
 		old := *value
-		if *value = must(f.Reissue(ctx, which)); *value == old || *value == "" {
-			t.Errorf("%s is as before", which)
+		if *value = must(f.Reissue(ctx, name)); *value == old || *value == "" {
+			t.Errorf("%s is as before", name)
 		}
 	}
-	checkSandbox(t, f, &again)
+	checkSandbox(t, f, &reissued)
 	checkSandbox(t, f, box) // nothing else was revoked
 	p, _ := f.Partner(box.First.Org, 1)
-	if !matches(t, p.PassHash, string(again.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
+	if !matches(t, p.PassHash, string(reissued.First.Pass)) || matches(t, p.PassHash, string(box.First.Pass)) {
 		t.Error("the password isn't the new one")
 	}
 	_, err := f.Reissue(ctx, "base_url")
 	wantCode(t, "no secret", err, ledger.NotFound, "")
 	f.restart()
-	checkSandbox(t, f, &again)
+	checkSandbox(t, f, &reissued)
 }
 
 func TestPassInForce(t *testing.T) {

@@ -27,10 +27,10 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 		t.Skip("the race detector, which the short run is for, has objects of its own")
 	}
 	f := open(t)
-	o := f.newOrganization("Many")
+	org := f.newOrganization("Many")
 	draft := MerchantsDraft{Partners: 2_000, Terminals: 3, Keys: 20_000}
 	records := uint64(draft.Partners*(1+draft.Terminals) + draft.Keys)
-	made := must(f.AddMerchants(t.Context(), o.ID, draft))
+	merchants := must(f.AddMerchants(t.Context(), org.ID, draft))
 	f.restart()
 
 	before := heapStats()
@@ -47,9 +47,9 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 			t.Errorf("%s of a record: %d, want at most %d", what, c.perRecord, c.limit)
 		}
 	}
-	for _, m := range made {
+	for _, m := range merchants {
 		for _, value := range m.Keys {
-			if _, p, ok := loaded.Authenticate(o.ID, text(value)); !ok || p.Number != m.Number {
+			if _, p, ok := loaded.Authenticate(org.ID, text(value)); !ok || p.Number != m.Number {
 				t.Fatalf("a key of partner %d: %v, %v", m.Number, p, ok)
 			}
 		}
@@ -58,20 +58,20 @@ func TestManyMerchantsAreLoadedInABoundedNumberOfObjects(t *testing.T) {
 
 func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newPartner(o.ID, "before")
-	eventsBefore := len(f.events(o.ID)) // events of the organization and the partner
-	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
-	if len(made) != 150 {
-		t.Fatalf("%d merchants", len(made))
+	org := f.newOrganization("One")
+	f.newPartner(org.ID, "before")
+	eventsBefore := len(f.events(org.ID)) // events of the organization and the partner
+	merchants := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 150, Terminals: 5, Keys: 301}))
+	if len(merchants) != 150 {
+		t.Fatalf("%d merchants", len(merchants))
 	}
-	if events := f.events(o.ID); len(events) != eventsBefore+150*6+301 { // events also checks each event against its state machine
+	if events := f.events(org.ID); len(events) != eventsBefore+150*6+301 { // events also checks each event against its state machine
 		t.Errorf("%d events", len(events)-eventsBefore)
 	}
 	check := func() {
 		t.Helper()
-		for i, m := range made {
-			p, found := f.Partner(o.ID, m.Number)
+		for i, m := range merchants {
+			p, found := f.Partner(org.ID, m.Number)
 			if !found || m.Number != int64(i+2) || !p.Active || p.PassHash != "" {
 				t.Fatalf("partner %d: %+v, %v", m.Number, p, found)
 			}
@@ -83,14 +83,14 @@ func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 				t.Errorf("partner %d has %d keys, want %d", m.Number, len(m.Keys), want)
 			}
 			types := map[string]int{}
-			for _, terminal := range f.Terminals(o.ID, m.Number) {
+			for _, terminal := range f.Terminals(org.ID, m.Number) {
 				types[string(terminal.Type)+" "+terminal.Env.String()]++
 			}
 			if types["payment prod"] != 2 || types["payout prod"] != 1 || types["payment test"] != 1 || types["payout test"] != 1 {
 				t.Fatalf("partner %d has terminals %v", m.Number, types)
 			}
 			for _, value := range m.Keys {
-				if _, owner, ok := f.Authenticate(o.ID, text(value)); !ok || owner.Number != m.Number {
+				if _, owner, ok := f.Authenticate(org.ID, text(value)); !ok || owner.Number != m.Number {
 					t.Fatalf("a key of partner %d is not taken", m.Number)
 				}
 			}
@@ -99,7 +99,7 @@ func TestMerchantsEqualThoseCreatedOneByOne(t *testing.T) {
 	check()
 	f.restart()
 	check()
-	if next := f.newPartner(o.ID, "after"); next.Number != 152 {
+	if next := f.newPartner(org.ID, "after"); next.Number != 152 {
 		t.Errorf("the next partner is %d, want 152", next.Number)
 	}
 }
@@ -126,21 +126,21 @@ func TestInvalidMerchantsDraftsAreRefused(t *testing.T) {
 // reading it would end the process.
 func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	_, value := f.issueKey(p)
 	revoked, revokedKey := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	if _, _, ok := f.Authenticate(o.ID, value); !ok {
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
+	if _, _, ok := f.Authenticate(org.ID, value); !ok {
 		t.Fatal("a new key isn't taken")
 	}
 	f.Runtime.Quiesce()
 	f.Close()
 	for range 1_000 {
-		if _, owner, ok := f.Authenticate(o.ID, value); !ok || owner.Number != p.Number {
+		if _, owner, ok := f.Authenticate(org.ID, value); !ok || owner.Number != p.Number {
 			t.Fatal("the key isn't taken")
 		}
-		if _, _, ok := f.Authenticate(o.ID, revokedKey); ok {
+		if _, _, ok := f.Authenticate(org.ID, revokedKey); ok {
 			t.Fatal("the revoked key is taken")
 		}
 		if _, _, ok := f.Authenticate(uuid.New(), value); ok {
@@ -155,12 +155,12 @@ func TestAuthenticationDoesNotReadTheStore(t *testing.T) {
 // The bytes that a refusal allocates show the steps that it took.
 func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	f := open(t)
-	o, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
-	p := f.newPartner(o.ID, "one")
+	org, other, inactive := f.newOrganization("One"), f.newOrganization("Two"), f.newOrganization("Three")
+	p := f.newPartner(org.ID, "one")
 	_, value := f.issueKey(p)
 	revoked, revokedKey := f.issueKey(p)
-	must(f.RevokeAPIKey(t.Context(), o.ID, revoked.ID))
-	expiredKey := must(f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
+	must(f.RevokeAPIKey(t.Context(), org.ID, revoked.ID))
+	expiredKey := must(f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: p.Number, Name: "past", Expires: ledger.MicrosOf(startTime) + 1})).Value
 	if err := f.Clock.Set(startTime.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -170,24 +170,24 @@ func TestEveryRejectedKeyTakesTheSameTime(t *testing.T) {
 	unknown := append([]byte(nil), value...)
 	unknown[len(unknown)-1] ^= 1
 	for name, c := range map[string]struct {
-		org ledger.ID
-		key []byte
+		orgID ledger.ID
+		key   []byte
 	}{
-		"unknown key":           {o.ID, unknown},
+		"unknown key":           {org.ID, unknown},
 		"wrong organization":    {other.ID, value},
 		"unknown organization":  {uuid.New(), value},
 		"no organization":       {ledger.ID{}, value},
-		"expired":               {o.ID, []byte(expiredKey)},
-		"revoked":               {o.ID, revokedKey},
+		"expired":               {org.ID, []byte(expiredKey)},
+		"revoked":               {org.ID, revokedKey},
 		"inactive organization": {inactive.ID, inactiveKey},
 	} {
-		taken := false
+		accepted := false
 		allocations := testing.AllocsPerRun(1_000, func() {
-			_, _, ok := f.Authenticate(c.org, c.key)
-			taken = taken || ok
+			_, _, ok := f.Authenticate(c.orgID, c.key)
+			accepted = accepted || ok
 		})
-		if taken || allocations != 0 {
-			t.Errorf("%s: taken: %v, %v allocations, want none", name, taken, allocations)
+		if accepted || allocations != 0 {
+			t.Errorf("%s: taken: %v, %v allocations, want none", name, accepted, allocations)
 		}
 	}
 }

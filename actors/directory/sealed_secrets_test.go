@@ -51,18 +51,18 @@ func (f *fixture) wantAddresses(p *directory.Partner, t *directory.Terminal, ter
 		{t.ID, actors.Address{URL: "https://shop.example/hook", Secret: terminalSecret, Previous: previousSecret}},
 		{p.ID, actors.Address{URL: partnerAddress, Secret: partnerSecret}},
 	} {
-		if got, set := f.Address(p.Org, c.to); !set || got != c.want {
+		if got, hasAddress := f.Address(p.Org, c.to); !hasAddress || got != c.want {
 			f.t.Errorf("it goes to %s, signed by %q and %q, want %+v", got.URL, got.Secret, got.Previous, c.want)
 		}
 	}
 }
 
 // stored returns a record as it is stored.
-func (f *fixture) stored(org ledger.ID, of ledger.Source) []byte {
+func (f *fixture) stored(org ledger.ID, source ledger.Source) []byte {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	r, found, err := v.Record(org, of)
+	r, found, err := v.Record(org, source)
 	if err != nil || !found {
 		f.t.Fatal(found, err)
 	}

@@ -135,27 +135,27 @@ func step(org ledger.ID, expect uint64, record []byte, events ...ledger.Event) p
 
 // gate admits a bounded number of callers at once and lets a bounded number wait.
 type gate struct {
-	admitted chan struct{} // one element per caller that is inside or waits
-	inside   chan struct{}
+	insideOrWaiting chan struct{} // one element per caller that is inside or waits
+	inside          chan struct{}
 }
 
 func newGate(inside, waiting int) gate {
-	return gate{admitted: make(chan struct{}, inside+waiting), inside: make(chan struct{}, inside)}
+	return gate{insideOrWaiting: make(chan struct{}, inside+waiting), inside: make(chan struct{}, inside)}
 }
 
 // enter waits for a place. The error is actors.ErrBusy if too many callers wait already, or
 // Unavailable if ctx ends first.
 func (g gate) enter(ctx context.Context, op string) (leave func(), err error) {
 	select {
-	case g.admitted <- struct{}{}:
+	case g.insideOrWaiting <- struct{}{}:
 	default:
 		return nil, actors.ErrBusy
 	}
 	select {
 	case g.inside <- struct{}{}:
-		return func() { <-g.inside; <-g.admitted }, nil
+		return func() { <-g.inside; <-g.insideOrWaiting }, nil
 	case <-ctx.Done():
-		<-g.admitted
+		<-g.insideOrWaiting
 		return nil, ledger.Refuse(op, ledger.Unavailable, "no answer in time; nothing was done")
 	}
 }

@@ -25,37 +25,37 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 	if _, ok := f.SoleOrganization(); ok {
 		t.Error("an organization out of nothing")
 	}
-	o := f.newOrganization("One")
-	if sole, ok := f.SoleOrganization(); !ok || sole != o.ID || f.Empty() {
+	org := f.newOrganization("One")
+	if sole, ok := f.SoleOrganization(); !ok || sole != org.ID || f.Empty() {
 		t.Error("one organization isn't the sole one")
 	}
-	p := f.newPartner(o.ID, "one")
-	low, high := f.newTerminal(p, `{"priority":2}`), f.newTerminal(p, `{"priority":1}`)
-	k, value := f.issueKey(p)
+	partner := f.newPartner(org.ID, "one")
+	low, high := f.newTerminal(partner, `{"priority":2}`), f.newTerminal(partner, `{"priority":1}`)
+	apiKey, value := f.issueKey(partner)
 
-	if got, _ := f.Organization(o.ID); got != o {
+	if got, _ := f.Organization(org.ID); got != org {
 		t.Error("organization not found")
 	}
-	if got, _ := f.Partner(o.ID, p.Number); got != p || p.Number != 1 || p.Created == 0 {
+	if got, _ := f.Partner(org.ID, partner.Number); got != partner || partner.Number != 1 || partner.Created == 0 {
 		t.Error("partner not found")
 	}
-	if got := f.Terminals(o.ID, p.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
+	if got := f.Terminals(org.ID, partner.Number); !slices.Equal(got, []*directory.Terminal{high, low}) {
 		t.Error("terminals aren't by priority")
 	}
-	if got, _ := f.Terminal(o.ID, low.ID); got != low {
+	if got, _ := f.Terminal(org.ID, low.ID); got != low {
 		t.Error("terminal not found")
 	}
-	if gotKey, gotPartner, ok := f.Authenticate(o.ID, value); !ok || !sameBut(*gotKey, *k, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != p {
+	if gotKey, gotPartner, ok := f.Authenticate(org.ID, value); !ok || !sameBut(*gotKey, *apiKey, func(k *directory.APIKey) { k.Value = "" }) || gotKey.Value != "" || gotPartner != partner {
 		t.Error("key not found")
 	}
-	if string(value[:len(k.Prefix)]) != k.Prefix || len(k.Prefix) != 12 || k.Prefix[:4] != "mzk_" {
-		t.Errorf("prefix %s", k.Prefix)
+	if string(value[:len(apiKey.Prefix)]) != apiKey.Prefix || len(apiKey.Prefix) != 12 || apiKey.Prefix[:4] != "mzk_" {
+		t.Errorf("prefix %s", apiKey.Prefix)
 	}
 	want := "[o:create p:create n:create n:create k:create]"
-	if got := fmt.Sprint(f.events(o.ID)); got != want {
+	if got := fmt.Sprint(f.events(org.ID)); got != want {
 		t.Errorf("journal %s, want %s", got, want)
 	}
-	if second := f.newOrganization("Two"); second.Created != o.Created {
+	if second := f.newOrganization("Two"); second.Created != org.Created {
 		t.Log("the clock stood still, yet the organizations differ in time")
 	}
 	if _, ok := f.SoleOrganization(); ok {
@@ -66,42 +66,42 @@ func TestCreatedIsFoundAndExplained(t *testing.T) {
 func TestPatchesArePublished(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
-	term := f.newTerminal(p, `{"priority":1}`)
-	other := f.newTerminal(p, `{"priority":2}`)
+	org := f.newOrganization("One")
+	partner := f.newPartner(org.ID, "one")
+	term := f.newTerminal(partner, `{"priority":1}`)
+	other := f.newTerminal(partner, `{"priority":2}`)
 
 	inactive, name, params, status := false, "Renamed", []byte(`{"priority":3}`), directory.Maintenance
-	if next := must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != p.Created {
+	if next := must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })); next.Active || next.Created != partner.Created {
 		t.Error("partner not switched off", next)
 	}
-	if got, _ := f.Partner(o.ID, p.Number); got.Active || !p.Active {
+	if got, _ := f.Partner(org.ID, partner.Number); got.Active || !partner.Active {
 		t.Error("the view has the old partner, or the old record changed")
 	}
-	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	if got := f.Terminals(o.ID, p.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
+	must(f.PatchTerminal(ctx, org.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	if got := f.Terminals(org.ID, partner.Number); len(got) != 2 || got[0].ID != other.ID || got[1].Settings.Priority != 3 {
 		t.Error("terminals aren't in their new order")
 	}
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	if got, _ := f.Organization(o.ID); got.Name != name || got.Status != status {
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
+	if got, _ := f.Organization(org.ID); got.Name != name || got.Status != status {
 		t.Error("organization not changed", got)
 	}
-	before := len(f.events(o.ID))
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
-	must(f.PatchTerminal(ctx, o.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
-	if events := f.events(o.ID); len(events) != before {
+	before := len(f.events(org.ID))
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Name = name }))
+	must(f.PatchPartner(ctx, org.ID, partner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	must(f.PatchTerminal(ctx, org.ID, term.ID, func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = params }))
+	if events := f.events(org.ID); len(events) != before {
 		t.Errorf("changes that change nothing were written: %v", events[before:])
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedWritesStoreNothing(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, nobody := f.newOrganization("One"), uuid.New()
-	p := f.newPartner(o.ID, "one")
-	k, _ := f.issueKey(p)
+	org, nobody := f.newOrganization("One"), uuid.New()
+	p := f.newPartner(org.ID, "one")
+	apiKey, _ := f.issueKey(p)
 	term := f.newTerminal(p, ``)
 	pass := []byte("nine-Lions-paint")
 	draft := directory.Partner{Name: "x", Login: "x", Active: true}
@@ -112,35 +112,35 @@ func TestRefusals(t *testing.T) {
 	wantCode(t, "patch of no organization", err, ledger.NotFound, "")
 	_, err = f.CreatePartner(ctx, nobody, draft, pass)
 	wantCode(t, "partner of no organization", err, ledger.NotFound, "")
-	_, err = f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Active: true}, pass)
+	_, err = f.CreatePartner(ctx, org.ID, directory.Partner{Name: "x", Active: true}, pass)
 	wantCode(t, "partner without a login", err, ledger.Invalid, "login")
-	_, err = f.CreatePartner(ctx, o.ID, draft, nil)
+	_, err = f.CreatePartner(ctx, org.ID, draft, nil)
 	wantCode(t, "partner without a password", err, ledger.Invalid, "pass")
-	_, err = f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "one", Active: true}, pass)
+	_, err = f.CreatePartner(ctx, org.ID, directory.Partner{Name: "x", Login: "one", Active: true}, pass)
 	wantCode(t, "login twice", err, ledger.Conflict, "login")
-	_, err = f.PatchPartner(ctx, o.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
+	_, err = f.PatchPartner(ctx, org.ID, 99, func(_ *directory.Partner, _ *schema.Faults) {})
 	wantCode(t, "patch of no partner", err, ledger.NotFound, "")
 	terminalFor := func(partner int64) directory.Terminal {
 		return directory.Terminal{
 			Partner: partner, Name: "T", Provider: directory.Simulator, Type: directory.PaymentTerminal, Env: money.Prod, Active: true,
 		}
 	}
-	_, err = f.CreateTerminal(ctx, o.ID, terminalFor(99))
+	_, err = f.CreateTerminal(ctx, org.ID, terminalFor(99))
 	wantCode(t, "terminal of no partner", err, ledger.Invalid, "partner_id")
 	_, err = f.CreateTerminal(ctx, nobody, terminalFor(p.Number))
 	wantCode(t, "terminal of no organization", err, ledger.NotFound, "")
-	_, err = f.PatchTerminal(ctx, o.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
+	_, err = f.PatchTerminal(ctx, org.ID, nobody, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of no terminal", err, ledger.NotFound, "")
-	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: 99, Name: "k"})
+	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: 99, Name: "k"})
 	wantCode(t, "key of no partner", err, ledger.Invalid, "partner_id")
-	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
+	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k", Expires: 1})
 	wantCode(t, "key of the past", err, ledger.Invalid, "expires_at")
-	_, err = f.RevokeAPIKey(ctx, o.ID, nobody)
+	_, err = f.RevokeAPIKey(ctx, org.ID, nobody)
 	wantCode(t, "revocation of no key", err, ledger.NotFound, "")
 
 	// A key of another organization gets the same refusal as a key that does not exist.
 	foreign := f.newOrganization("Two")
-	_, err = f.RevokeAPIKey(ctx, foreign.ID, k.ID)
+	_, err = f.RevokeAPIKey(ctx, foreign.ID, apiKey.ID)
 	wantCode(t, "revocation of a foreign key", err, ledger.NotFound, "")
 	_, err = f.PatchTerminal(ctx, foreign.ID, term.ID, func(_ *directory.Terminal, _ *schema.Faults) {})
 	wantCode(t, "patch of a foreign terminal", err, ledger.NotFound, "")
@@ -153,29 +153,29 @@ func TestRefusals(t *testing.T) {
 	}
 
 	archived, active := directory.Archived, directory.Active
-	must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
-	_, err = f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active })
+	must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = archived }))
+	_, err = f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active })
 	wantCode(t, "back from the archive", err, ledger.IllegalTransition, "")
-	_, err = f.CreatePartner(ctx, o.ID, draft, pass)
+	_, err = f.CreatePartner(ctx, org.ID, draft, pass)
 	wantCode(t, "partner of an archived organization", err, ledger.Conflict, "")
-	_, err = f.CreateTerminal(ctx, o.ID, terminalFor(p.Number))
+	_, err = f.CreateTerminal(ctx, org.ID, terminalFor(p.Number))
 	wantCode(t, "terminal in the archive", err, ledger.Conflict, "")
-	_, err = f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err = f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: p.Number, Name: "k"})
 	wantCode(t, "key in the archive", err, ledger.Conflict, "")
-	if revoked := must(f.RevokeAPIKey(ctx, o.ID, k.ID)); revoked.Revoked == 0 {
+	if revoked := must(f.RevokeAPIKey(ctx, org.ID, apiKey.ID)); revoked.Revoked == 0 {
 		t.Error("a key of the archive can't be revoked")
 	}
 }
 
 func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	const parallel = 64
 	errs := make([]error, parallel)
 	var wait sync.WaitGroup
 	for i := range parallel {
 		wait.Go(func() {
-			_, errs[i] = f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "same", Active: true}, []byte("nine-Lions-paint"))
+			_, errs[i] = f.CreatePartner(t.Context(), org.ID, directory.Partner{Name: "x", Login: "same", Active: true}, []byte("nine-Lions-paint"))
 		})
 	}
 	wait.Wait()
@@ -187,25 +187,25 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 		}
 		wantCode(t, "the loser", err, ledger.Conflict, "login")
 	}
-	partners, _, err := f.ListPartners(o.ID, Page{})
+	partners, _, err := f.ListPartners(org.ID, Page{})
 	if err != nil || made != 1 || len(partners) != 1 {
 		t.Errorf("%d created, %d partners, %v", made, len(partners), err)
 	}
-	if events := f.events(o.ID); len(events) != 2 {
+	if events := f.events(org.ID); len(events) != 2 {
 		t.Errorf("journal: %v", events)
 	}
 	// The numbers that the refused creates had reserved go to the next partners.
-	if next := f.newPartner(o.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
+	if next := f.newPartner(org.ID, "next"); next.Number == partners[0].Number || next.Number > parallel {
 		t.Errorf("the next partner got %d", next.Number)
 	}
 	// The claim refuses the login even if the view does not have it: a record of another kind took it.
 	id := uuid.New()
-	claim := ledger.Claim{Org: o.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
-	user := posting.Step{Org: o.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
+	claim := ledger.Claim{Org: org.ID, Kind: ledger.ClaimLogin, Key: "user", Owner: id[:]}
+	user := posting.Step{Org: org.ID, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Source: ledger.Source{Kind: ledger.User, ID: id}, Name: "create", To: "active"}}}
 	if err := f.commit(&posting.Change{Steps: []posting.Step{user}, Claims: []ledger.Claim{claim}}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = f.CreatePartner(t.Context(), o.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
+	_, err = f.CreatePartner(t.Context(), org.ID, directory.Partner{Name: "x", Login: "user", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a user's login", err, ledger.Conflict, "login")
 }
 
@@ -219,15 +219,15 @@ func TestLoginIsUniqueInItsOrganizationOnly(t *testing.T) {
 
 func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 	f := open(t)
-	const organizations, each = 6, 5
+	const organizations, perOrganization = 6, 5
 	var mu sync.Mutex
 	var numbers []int64
 	var wait sync.WaitGroup
 	for i := range organizations {
-		o := f.newOrganization(fmt.Sprint("Org ", i))
-		for k := range each {
+		org := f.newOrganization(fmt.Sprint("Org ", i))
+		for k := range perOrganization {
 			wait.Go(func() {
-				p := f.newPartner(o.ID, fmt.Sprint("p", k))
+				p := f.newPartner(org.ID, fmt.Sprint("p", k))
 				mu.Lock()
 				defer mu.Unlock()
 				numbers = append(numbers, p.Number)
@@ -244,8 +244,8 @@ func TestNumbersAreOneSequenceOfThePlatform(t *testing.T) {
 	// A number that was reserved and lost is not given out again.
 	lost := must(f.reserve(t.Context()))
 	f.restart()
-	o := f.newOrganization("Last")
-	if p := f.newPartner(o.ID, "p"); p.Number != lost+1 || lost != organizations*each+1 {
+	org := f.newOrganization("Last")
+	if p := f.newPartner(org.ID, "p"); p.Number != lost+1 || lost != organizations*perOrganization+1 {
 		t.Errorf("after %d was lost comes %d", lost, p.Number)
 	}
 	v := f.Journal.View()
@@ -261,46 +261,46 @@ func TestRestartFindsEverything(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
 	box := must(f.Seed(ctx, SeedInput{}))
-	o := must(f.CreateOrganization(ctx, directory.Organization{
+	org := must(f.CreateOrganization(ctx, directory.Organization{
 		Name: "Third", Type: directory.Bank, Status: directory.Maintenance, Modules: []string{directory.IslamicFinance}, Regions: []string{"AE", "MY"},
 	}))
-	full := must(f.CreatePartner(ctx, o.ID, directory.Partner{
+	fullPartner := must(f.CreatePartner(ctx, org.ID, directory.Partner{
 		Name: "Full", Login: "full", Email: "a@example.com", Lang: "ru", NotifyURL: "https://example.com/", Secret: "s",
 		Sources:   sources("10.0.0.0/8", "2001:db8::/32"),
 		Overdraft: []directory.Overdraft{{Asset: money.Asset{Currency: "USDT", Network: "bsc", Env: money.Test}, Amount: ledger.MaxAmount}},
 	}, []byte("nine-Lions-paint")))
-	term := must(f.CreateTerminal(ctx, o.ID, directory.Terminal{
-		Partner: full.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
+	term := must(f.CreateTerminal(ctx, org.ID, directory.Terminal{
+		Partner: fullPartner.Number, Name: "Full", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, MerchantAdapter: "a",
 		ProviderParams: []byte(`{"priority":4,"fee_bps":"250","own":[1]}`), MerchantParams: []byte(`{"secret":"x","emails_to_notify":["a@example.com"]}`),
 	}))
-	k := must(f.CreateAPIKey(ctx, o.ID, directory.APIKey{Partner: full.Number, Name: "k", Expires: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
-	revoked := must(f.RevokeAPIKey(ctx, o.ID, k.ID))
-	must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
-	rate := must(f.PutRate(ctx, o.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
+	k := must(f.CreateAPIKey(ctx, org.ID, directory.APIKey{Partner: fullPartner.Number, Name: "k", Expires: ledger.MicrosOf(startTime.AddDate(1, 0, 0))}))
+	revoked := must(f.RevokeAPIKey(ctx, org.ID, k.ID))
+	must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: must(money.ParseRate("90"))}))
+	rate := must(f.PutRate(ctx, org.ID, directory.Rate{From: "USD", To: "RUB", Value: aRate}))
 	active := directory.Active
-	changed := must(f.PatchOrganization(ctx, o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
+	changed := must(f.PatchOrganization(ctx, org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = active }))
 	admin := must(f.MintAdminToken(ctx))
 
 	f.restart()
-	if got, _ := f.Organization(o.ID); !reflect.DeepEqual(got, changed) {
+	if got, _ := f.Organization(org.ID); !reflect.DeepEqual(got, changed) {
 		t.Errorf("organization %+v, want %+v", got, changed)
 	}
-	if got, _ := f.Partner(o.ID, full.Number); !reflect.DeepEqual(got, full) {
-		t.Errorf("partner %+v, want %+v", got, full)
+	if got, _ := f.Partner(org.ID, fullPartner.Number); !reflect.DeepEqual(got, fullPartner) {
+		t.Errorf("partner %+v, want %+v", got, fullPartner)
 	}
-	if got, _ := f.Terminal(o.ID, term.ID); !reflect.DeepEqual(got, term) || len(f.Terminals(o.ID, full.Number)) != 1 {
+	if got, _ := f.Terminal(org.ID, term.ID); !reflect.DeepEqual(got, term) || len(f.Terminals(org.ID, fullPartner.Number)) != 1 {
 		t.Errorf("terminal %+v, want %+v", got, term)
 	}
-	if got, _ := f.APIKey(o.ID, k.ID); !reflect.DeepEqual(got, revoked) {
+	if got, _ := f.APIKey(org.ID, k.ID); !reflect.DeepEqual(got, revoked) {
 		t.Errorf("key %+v, want %+v", got, revoked)
 	}
-	if rates, _, err := f.ListRates(o.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
+	if rates, _, err := f.ListRates(org.ID, Page{}); err != nil || len(rates) != 1 || !reflect.DeepEqual(rates[0], rate) || rate.Updated <= rate.Created {
 		t.Errorf("rates %+v (%v), want %+v", rates, err, rate)
 	}
-	if got, ok := f.Rate(o.ID, "USD", "RUB"); !ok || got != aRate {
+	if got, ok := f.Rate(org.ID, "USD", "RUB"); !ok || got != aRate {
 		t.Errorf("rate %v, want %v", got, aRate)
 	}
-	if _, _, ok := f.Authenticate(o.ID, []byte(k.Value)); ok {
+	if _, _, ok := f.Authenticate(org.ID, []byte(k.Value)); ok {
 		t.Error("a revoked key came back")
 	}
 	if !f.AdminToken(text(admin)) || !f.AdminToken(text(box.AdminToken)) {
@@ -309,28 +309,28 @@ func TestRestartFindsEverything(t *testing.T) {
 	checkSandbox(t, f, box)
 	// Versions, numbers and logins continue after the restart.
 	name := "Renamed"
-	must(f.PatchPartner(ctx, o.ID, full.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
+	must(f.PatchPartner(ctx, org.ID, fullPartner.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "x", Login: "full", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a login from before", err, ledger.Conflict, "login")
-	if p := f.newPartner(o.ID, "new"); p.Number != 4 {
+	if p := f.newPartner(org.ID, "new"); p.Number != 4 {
 		t.Errorf("the next number is %d", p.Number)
 	}
 }
 
 func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	entered, leave := make(chan bool), make(chan bool)
 	first := make(chan error)
 	go func() {
-		first <- f.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		first <- f.run(t.Context(), org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 			entered <- true
 			<-leave
 			return nil, nil
 		}, nil)
 	}()
 	<-entered
-	_, err := f.CreateAPIKey(canceledContext(t), o.ID, directory.APIKey{Partner: 1, Name: "k"})
+	_, err := f.CreateAPIKey(canceledContext(t), org.ID, directory.APIKey{Partner: 1, Name: "k"})
 	wantCode(t, "behind a slow command", err, ledger.Unavailable, "")
 	leave <- true
 	if err := <-first; err != nil {
@@ -341,49 +341,49 @@ func TestNoAnswerInTimeIsUnknown(t *testing.T) {
 // Commands beyond the number that an actor accepts at once wait for their turn.
 func TestManyCommandsAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	partner := f.newPartner(org.ID, "one")
 	var wait sync.WaitGroup
 	for range 3 * maxCommands {
 		wait.Go(func() {
-			if _, err := f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"}); err != nil {
+			if _, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: partner.Number, Name: "k"}); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wait.Wait()
-	if keys, _, err := f.ListAPIKeys(o.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 3*maxCommands {
+	if keys, _, err := f.ListAPIKeys(org.ID, Page{Limit: MaxPage}); err != nil || len(keys) != 3*maxCommands {
 		t.Errorf("%d keys, %v", len(keys), err)
 	}
-	for range cap(f.commands.admitted) {
-		f.commands.admitted <- struct{}{}
+	for range cap(f.commands.insideOrWaiting) {
+		f.commands.insideOrWaiting <- struct{}{}
 	}
-	_, err := f.CreateAPIKey(t.Context(), o.ID, directory.APIKey{Partner: p.Number, Name: "k"})
+	_, err := f.CreateAPIKey(t.Context(), org.ID, directory.APIKey{Partner: partner.Number, Name: "k"})
 	wantCode(t, "one too many", err, ledger.Unavailable, "")
 }
 
 func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
-	err := f.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
+	err := f.run(ctx, org.ID, "test", func(ledger.Micros) (*posting.Change, error) { panic("in the decision") }, nil)
 	wantCode(t, "a panic in the decision", err, ledger.Internal, "")
 
 	// A panic after the commit and before the view is updated: the change is durable and must show.
-	draft := directory.APIKey{Org: o.ID, Partner: p.Number, Name: "k"}
+	draft := directory.APIKey{Org: org.ID, Partner: p.Number, Name: "k"}
 	value := newKey(&draft, rand.Reader)
 	id := draft.ID
 	k, event, err := directory.NewAPIKey(draft, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = f.run(ctx, o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
-		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 0, k, event)}}, nil
+	err = f.run(ctx, org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		return &posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 0, k, event)}}, nil
 	}, func([]posting.Stamp) { panic("in the publication") })
 	wantCode(t, "a panic in the publication", err, ledger.Internal, "")
 	f.Runtime.Quiesce()
-	if got, _, ok := f.Authenticate(o.ID, []byte(value)); !ok || got.ID != id {
+	if got, _, ok := f.Authenticate(org.ID, []byte(value)); !ok || got.ID != id {
 		t.Error("a durable key isn't in the view")
 	}
 	// The platform's part is reloaded too, with the organization that it had created.
@@ -399,26 +399,26 @@ func TestPanicIsAnsweredAndTheViewReadAgain(t *testing.T) {
 	if got, ok := f.Organization(id); !ok || got.Name != "Two" {
 		t.Error("a durable organization isn't in the view")
 	}
-	if second := f.newPartner(o.ID, "two"); second.Number != 2 {
+	if second := f.newPartner(org.ID, "two"); second.Number != 2 {
 		t.Errorf("the next partner has number %d", second.Number)
 	}
 }
 
 func TestStaleViewIsReadAgain(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
-	behind := *p
-	behind.Name = "Behind the view's back"
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
+	outdated := *p
+	outdated.Name = "Behind the view's back"
 	event := ledger.Event{Source: ledger.Source{Kind: ledger.Partner, ID: p.ID}, Name: "update", From: "active", To: "active"}
-	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, o.ID, 1, &behind, event))}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{must(recordStep(f.Service, directory.Partners, org.ID, 1, &outdated, event))}}); err != nil {
 		t.Fatal(err)
 	}
 	inactive := false
-	_, err := f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
+	_, err := f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive })
 	wantCode(t, "against another version", err, ledger.StaleVersion, "")
-	next := must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
-	if next.Name != behind.Name || next.Active {
+	next := must(f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	if next.Name != outdated.Name || next.Active {
 		t.Errorf("%+v", next)
 	}
 }

@@ -66,20 +66,20 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	if err != nil {
 		return nil, "", err
 	}
-	wrong := false
-	defer func() { ended(wrong) }()
+	failed := false
+	defer func() { ended(failed) }()
 	who, hash := s.person(l.Org, l.Login)
-	right := s.passwords.verify(hash, l.Pass)
+	passMatches := s.passwords.verify(hash, l.Pass)
 	leave()
-	admitted := who.mayComeFrom(l.Source)
-	if wrong = !right || !admitted || !who.mayEnter(); wrong {
+	sourceAllowed := who.mayComeFrom(l.Source)
+	if failed = !passMatches || !sourceAllowed || !who.mayEnter(); failed {
 		return nil, "", unauthorized()
 	}
 	if who.partnerInactive() {
 		return nil, "", ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
 	}
 	n, token, err := s.beginSession(ctx, &who)
-	wrong = codeOf(err) == ledger.Unauthorized
+	failed = codeOf(err) == ledger.Unauthorized
 	return n, token, err
 }
 
@@ -134,9 +134,9 @@ func (w *person) mayComeFrom(source netip.Addr) bool {
 // partnerInactive tells whether the account acts for a partner only, and that partner is switched off.
 func (w *person) partnerInactive() bool { return w.partner != nil && !w.partner.Active }
 
-// session makes the session from the person's current record. It returns false if the record has
+// newSession makes the session from the person's current record. It returns false if the record has
 // changed so that the checked password no longer applies.
-func (w *person) session(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
+func (w *person) newSession(hash [32]byte, now ledger.Micros) (*directory.Session, ledger.Event, bool) {
 	id := uuid.New()
 	if w.user != nil {
 		c, _ := w.org.users.get(w.user.ID)
@@ -162,7 +162,7 @@ func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Ses
 		if !o.self.record().Active() {
 			return nil, unauthorized()
 		}
-		n, event, still := who.session(hash, now)
+		n, event, still := who.newSession(hash, now)
 		if !still {
 			return nil, unauthorized()
 		}
@@ -305,13 +305,13 @@ func (o *organization) endSession(n *directory.Session, stamp posting.Stamp) {
 	}
 	c.set(n, stamp)
 	o.drop(c)
-	whose := ownerOf(n)
-	left := slices.DeleteFunc(o.sessionsByOwner[whose], func(other *viewRecord[directory.Session]) bool { return other == c })
-	if len(left) == 0 {
-		delete(o.sessionsByOwner, whose)
+	owner := ownerOf(n)
+	remaining := slices.DeleteFunc(o.sessionsByOwner[owner], func(other *viewRecord[directory.Session]) bool { return other == c })
+	if len(remaining) == 0 {
+		delete(o.sessionsByOwner, owner)
 		return
 	}
-	o.sessionsByOwner[whose] = left
+	o.sessionsByOwner[owner] = remaining
 }
 
 func (o *organization) drop(c *viewRecord[directory.Session]) {
@@ -346,8 +346,8 @@ func (o *organization) loadSessions(v *posting.View, now ledger.Micros) error {
 // makeRoom drops the owner's sessions that are over. If the owner still has MaxSessions live ones,
 // it returns the oldest, which must end; else nil.
 func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRecord[directory.Session] {
-	whose := ownerOf(n)
-	live := slices.DeleteFunc(o.sessionsByOwner[whose], func(c *viewRecord[directory.Session]) bool {
+	owner := ownerOf(n)
+	live := slices.DeleteFunc(o.sessionsByOwner[owner], func(c *viewRecord[directory.Session]) bool {
 		over := o.sessionOver(c, now)
 		if over {
 			o.drop(c)
@@ -355,9 +355,9 @@ func (o *organization) makeRoom(n *directory.Session, now ledger.Micros) *viewRe
 		return over
 	})
 	if len(live) > 0 {
-		o.sessionsByOwner[whose] = live
+		o.sessionsByOwner[owner] = live
 	} else {
-		delete(o.sessionsByOwner, whose)
+		delete(o.sessionsByOwner, owner)
 	}
 	if len(live) < MaxSessions {
 		return nil

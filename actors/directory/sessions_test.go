@@ -34,18 +34,18 @@ func (f *fixture) logIn(org ledger.ID, login, pass string) (*directory.Session, 
 // Logins succeed however many passwords are being set.
 func TestUsersCanLogInDuringAFloodOfNewPasswords(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	for range maxHashing {
 		f.passwords.settingGate.inside <- struct{}{}
 	}
 	for range maxHashing + maxHashWaiting {
-		f.passwords.settingGate.admitted <- struct{}{}
+		f.passwords.settingGate.insideOrWaiting <- struct{}{}
 	}
-	if _, err := f.CreateUser(t.Context(), o.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
+	if _, err := f.CreateUser(t.Context(), org.ID, directory.User{Login: "boris", Name: "boris", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass)); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("one password too many: %v", err)
 	}
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // mustLogIn logs in and fails the test if that fails.
@@ -82,59 +82,59 @@ func (f *fixture) advance(d time.Duration) {
 func TestWhoLogsIn(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "shop")
-	u := f.newUser(o.ID, "anna", "client", "auditor")
-	n, token, err := f.logIn(o.ID, "anna", goodPass)
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	p := f.newPartner(org.ID, "shop")
+	u := f.newUser(org.ID, "anna", "client", "auditor")
+	n, token, err := f.logIn(org.ID, "anna", goodPass)
 	if err != nil || n.User != u.ID || !slices.Equal(n.Roles, directory.Roles{directory.Auditor, directory.Client}) || n.Partner != 0 ||
 		n.Expires != ledger.MicrosOf(startTime.Add(12*time.Hour)) || string(token[:4]) != "mzs_" {
 		t.Fatalf("%+v %v", n, err)
 	}
-	f.wantLive("a user's session", o.ID, token, true)
+	f.wantLive("a user's session", org.ID, token, true)
 	f.wantLive("elsewhere", other.ID, token, false)
-	n, token, err = f.logIn(o.ID, "shop", goodPass)
+	n, token, err = f.logIn(org.ID, "shop", goodPass)
 	if err != nil || n.Partner != p.Number || n.User != (ledger.ID{}) || !slices.Equal(n.Roles, directory.Roles{directory.PartnerRole}) {
 		t.Fatalf("%+v %v", n, err)
 	}
-	f.wantLive("a partner's session", o.ID, token, true)
+	f.wantLive("a partner's session", org.ID, token, true)
 	f.restart()
-	f.wantLive("a partner's session after a restart", o.ID, token, true)
+	f.wantLive("a partner's session after a restart", org.ID, token, true)
 
 	inactive, status := false, directory.Maintenance
-	gone := f.newUser(o.ID, "gone", "admin")
-	must(f.PatchUser(ctx, o.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
+	gone := f.newUser(org.ID, "gone", "admin")
+	must(f.PatchUser(ctx, org.ID, gone.ID, func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, nil))
 	idle := f.newOrganization("Idle")
 	f.newUser(idle.ID, "anna", "admin")
 	must(f.PatchOrganization(ctx, idle.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	far := f.newPartner(o.ID, "far")
-	must(f.PatchPartner(ctx, o.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
-	none := must(f.AddMerchants(ctx, o.ID, MerchantsDraft{Partners: 1}))[0].Number
-	passless, _ := f.Partner(o.ID, none)
+	far := f.newPartner(org.ID, "far")
+	must(f.PatchPartner(ctx, org.ID, far.Number, func(r *directory.Partner, _ *schema.Faults) { r.Sources = sources("192.0.2.0/24") }))
+	none := must(f.AddMerchants(ctx, org.ID, MerchantsDraft{Partners: 1}))[0].Number
+	passless, _ := f.Partner(org.ID, none)
 	for what, c := range map[string]struct {
-		org         ledger.ID
+		orgID       ledger.ID
 		login, pass string
 	}{
-		"an unknown login":               {o.ID, "nobody", goodPass},
-		"no login":                       {o.ID, "", goodPass},
-		"a login in another case":        {o.ID, "Anna", goodPass},
-		"a wrong password":               {o.ID, "anna", goodPass + "x"},
-		"no password":                    {o.ID, "anna", ""},
-		"a partner's wrong password":     {o.ID, "shop", "Pass"},
-		"a partner without a password":   {o.ID, passless.Login, ""},
-		"a partner from another address": {o.ID, "far", goodPass},
-		"a deactivated user":             {o.ID, "gone", goodPass},
+		"an unknown login":               {org.ID, "nobody", goodPass},
+		"no login":                       {org.ID, "", goodPass},
+		"a login in another case":        {org.ID, "Anna", goodPass},
+		"a wrong password":               {org.ID, "anna", goodPass + "x"},
+		"no password":                    {org.ID, "anna", ""},
+		"a partner's wrong password":     {org.ID, "shop", "Pass"},
+		"a partner without a password":   {org.ID, passless.Login, ""},
+		"a partner from another address": {org.ID, "far", goodPass},
+		"a deactivated user":             {org.ID, "gone", goodPass},
 		"another organization":           {other.ID, "anna", goodPass},
 		"an inactive organization":       {idle.ID, "anna", goodPass},
 		"an unknown organization":        {uuid.New(), "anna", goodPass},
 		"no organization":                {ledger.ID{}, "anna", goodPass},
 		"the platform's own record":      {directory.PlatformOrg, "demo", "demo"},
 	} {
-		_, _, err := f.logIn(c.org, c.login, c.pass)
+		_, _, err := f.logIn(c.orgID, c.login, c.pass)
 		wantCode(t, what, err, ledger.Unauthorized, "")
 		// The login gets no response before a password has been hashed.
 		leave := f.takePlaces()
 		f.lockout = newLockout()
-		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.org, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
+		_, _, err = f.LogIn(canceledContext(t), Login{Org: c.orgID, Login: c.login, Pass: []byte(c.pass), Source: somewhere})
 		wantCode(t, what+" without a hash", err, ledger.Unavailable, "")
 		leave()
 	}
@@ -142,96 +142,96 @@ func TestWhoLogsIn(t *testing.T) {
 
 func TestDeactivatedPartnerIsForbiddenOnlyWithItsPassword(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "shop")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "shop")
 	inactive := false
-	user := must(f.CreateUser(t.Context(), o.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-	token, hers := f.mustLogIn(o.ID, "shop", goodPass), f.mustLogIn(o.ID, "staff", goodPass)
-	must(f.PatchPartner(t.Context(), o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
+	user := must(f.CreateUser(t.Context(), org.ID, directory.User{Login: "staff", Name: "C", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+	token, staffToken := f.mustLogIn(org.ID, "shop", goodPass), f.mustLogIn(org.ID, "staff", goodPass)
+	must(f.PatchPartner(t.Context(), org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Active = inactive }))
 	for login, pass := range map[string]string{"shop": goodPass, user.Login: goodPass} {
-		_, _, err := f.logIn(o.ID, login, pass)
+		_, _, err := f.logIn(org.ID, login, pass)
 		wantCode(t, "the right password of "+login, err, ledger.Forbidden, "")
-		_, _, err = f.logIn(o.ID, login, "wrong")
+		_, _, err = f.logIn(org.ID, login, "wrong")
 		wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 	}
-	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", o.ID, token, true)
-	f.wantLive("a session of who acts as it", o.ID, hers, true)
+	f.wantLive("a deactivated partner's session, which is for the caller to refuse with 403", org.ID, token, true)
+	f.wantLive("a session of who acts as it", org.ID, staffToken, true)
 }
 
 func TestSessionEndsAfter12HoursOr30IdleMinutes(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
-	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
+	used, resting := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
 	f.advance(30*time.Minute - time.Second)
-	f.wantLive("half an hour less a second", o.ID, resting, true)
-	if !f.use(o.ID, used) {
+	f.wantLive("half an hour less a second", org.ID, resting, true)
+	if !f.use(org.ID, used) {
 		t.Fatal("over before its time")
 	}
 	f.advance(time.Second)
-	f.wantLive("after half an hour of rest", o.ID, resting, false)
-	if f.use(o.ID, resting) {
+	f.wantLive("after half an hour of rest", org.ID, resting, false)
+	if f.use(org.ID, resting) {
 		t.Error("a session that rested too long is taken")
 	}
-	f.wantLive("a use keeps a session alive", o.ID, used, true)
+	f.wantLive("a use keeps a session alive", org.ID, used, true)
 	for f.Clock.Now().Before(startTime.Add(12*time.Hour - 20*time.Minute)) {
 		f.advance(20 * time.Minute)
-		if !f.use(o.ID, used) {
+		if !f.use(org.ID, used) {
 			t.Fatalf("over at %v", f.Clock.Now().Sub(startTime))
 		}
 	}
 	f.advance(startTime.Add(12*time.Hour - time.Microsecond).Sub(f.Clock.Now()))
-	if !f.use(o.ID, used) {
+	if !f.use(org.ID, used) {
 		t.Error("over before 12 hours")
 	}
 	f.advance(time.Microsecond)
-	if f.use(o.ID, used) {
+	if f.use(org.ID, used) {
 		t.Error("a session outlived 12 hours")
 	}
 }
 
 func TestIdleTimeSurvivesARestart(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
-	used, resting := f.mustLogIn(o.ID, "anna", goodPass), f.mustLogIn(o.ID, "anna", goodPass)
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
+	used, resting := f.mustLogIn(org.ID, "anna", goodPass), f.mustLogIn(org.ID, "anna", goodPass)
 	f.advance(20 * time.Minute)
-	if !f.use(o.ID, used) {
+	if !f.use(org.ID, used) {
 		t.Fatal("over before its time")
 	}
 	f.Runtime.Quiesce() // waits for the note of the use
 	f.restart()
 	f.advance(10 * time.Minute)
-	f.wantLive("not used for 30 minutes", o.ID, resting, false)
-	f.wantLive("used 10 minutes ago", o.ID, used, true)
+	f.wantLive("not used for 30 minutes", org.ID, resting, false)
+	f.wantLive("used 10 minutes ago", org.ID, used, true)
 	f.restart()
-	f.wantLive("used 10 minutes ago, after another restart", o.ID, used, true)
+	f.wantLive("used 10 minutes ago, after another restart", org.ID, used, true)
 	f.advance(20 * time.Minute)
-	f.wantLive("used 30 minutes ago", o.ID, used, false)
+	f.wantLive("used 30 minutes ago", org.ID, used, false)
 }
 
 func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
-	kept := f.mustLogIn(o.ID, "anna", goodPass)
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
+	otherToken := f.mustLogIn(org.ID, "anna", goodPass)
 	for range 20 {
-		n, token, err := f.logIn(o.ID, "anna", goodPass)
+		n, token, err := f.logIn(org.ID, "anna", goodPass)
 		if err != nil {
 			t.Fatal(err)
 		}
-		found, _ := f.Session(o.ID, token, ledger.MicrosOf(f.Clock.Now()))
+		found, _ := f.Session(org.ID, token, ledger.MicrosOf(f.Clock.Now()))
 		if err := f.LogOut(t.Context(), found); err != nil {
 			t.Fatal(err)
 		}
-		f.wantLive("logged out", o.ID, token, false)
+		f.wantLive("logged out", org.ID, token, false)
 		if err := f.LogOut(t.Context(), n); err != nil {
 			t.Errorf("a second time: %v", err)
 		}
 	}
-	f.wantLive("another session", o.ID, kept, true)
+	f.wantLive("another session", org.ID, otherToken, true)
 	revoked := 0
-	for _, event := range f.events(o.ID) {
+	for _, event := range f.events(org.ID) {
 		if event == "s:revoke" {
 			revoked++
 		}
@@ -240,15 +240,15 @@ func TestLoggingOutEndsOneSessionAtOnce(t *testing.T) {
 		t.Errorf("%d revocations in the journal, want 20", revoked)
 	}
 	f.restart()
-	f.wantLive("another session after a restart", o.ID, kept, true)
+	f.wantLive("another session after a restart", org.ID, otherToken, true)
 }
 
 func TestWhatEndsSessionsAtOnce(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o := f.newOrganization("One")
-	p, q := f.newPartner(o.ID, "shop"), f.newPartner(o.ID, "till")
-	on, inactive, name := true, false, "Other"
+	org := f.newOrganization("One")
+	p, q := f.newPartner(org.ID, "shop"), f.newPartner(org.ID, "till")
+	active, inactive, name := true, false, "Other"
 	roles, partner := directory.Roles{directory.Auditor}, q.Number
 	for what, c := range map[string]struct {
 		patch schema.Change[directory.User]
@@ -256,65 +256,65 @@ func TestWhatEndsSessionsAtOnce(t *testing.T) {
 		ends  bool
 	}{
 		"a new name":                   {func(r *directory.User, _ *schema.Faults) { r.Name = name }, "", false},
-		"activation of an active user": {func(r *directory.User, _ *schema.Faults) { r.Active = on }, "", false},
+		"activation of an active user": {func(r *directory.User, _ *schema.Faults) { r.Active = active }, "", false},
 		"a new password":               {func(_ *directory.User, _ *schema.Faults) {}, goodPass + " again", true},
 		"other roles":                  {func(r *directory.User, _ *schema.Faults) { r.Roles = roles }, "", true},
 		"another partner":              {func(r *directory.User, _ *schema.Faults) { r.Partner = partner }, "", true},
 		"deactivation":                 {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 		"deactivation of another user": {func(r *directory.User, _ *schema.Faults) { r.Active = inactive }, "", true},
 	} {
-		u := must(f.CreateUser(ctx, o.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
-		one, two := f.mustLogIn(o.ID, u.Login, goodPass), f.mustLogIn(o.ID, u.Login, goodPass)
+		u := must(f.CreateUser(ctx, org.ID, directory.User{Login: uuid.NewString(), Name: "U", Roles: directory.Roles{"partner"}, Partner: p.Number, Active: true}, []byte(goodPass)))
+		firstToken, secondToken := f.mustLogIn(org.ID, u.Login, goodPass), f.mustLogIn(org.ID, u.Login, goodPass)
 		var pass []byte
 		if c.pass != "" {
 			pass = []byte(c.pass)
 		}
-		must(f.PatchUser(ctx, o.ID, u.ID, c.patch, pass))
-		f.wantLive(what, o.ID, one, !c.ends)
-		f.wantLive(what, o.ID, two, !c.ends)
-		must(f.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = on }, nil))
-		f.wantLive(what+", and activated", o.ID, one, !c.ends)
+		must(f.PatchUser(ctx, org.ID, u.ID, c.patch, pass))
+		f.wantLive(what, org.ID, firstToken, !c.ends)
+		f.wantLive(what, org.ID, secondToken, !c.ends)
+		must(f.PatchUser(ctx, org.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Active = active }, nil))
+		f.wantLive(what+", and activated", org.ID, firstToken, !c.ends)
 	}
-	token := f.mustLogIn(o.ID, "shop", goodPass)
-	must(f.PatchPartner(ctx, o.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
-	f.wantLive("a partner's name", o.ID, token, true)
-	must(f.PatchPartnerPass(ctx, o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	f.wantLive("a partner's password", o.ID, token, false)
-	f.mustLogIn(o.ID, "shop", "another-Lion-paints-9")
+	token := f.mustLogIn(org.ID, "shop", goodPass)
+	must(f.PatchPartner(ctx, org.ID, p.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }))
+	f.wantLive("a partner's name", org.ID, token, true)
+	must(f.PatchPartnerPass(ctx, org.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	f.wantLive("a partner's password", org.ID, token, false)
+	f.mustLogIn(org.ID, "shop", "another-Lion-paints-9")
 	f.restart()
-	f.wantLive("a partner's password, after a restart", o.ID, token, false)
-	_, _, err := f.logIn(o.ID, "shop", goodPass)
+	f.wantLive("a partner's password, after a restart", org.ID, token, false)
+	_, _, err := f.logIn(org.ID, "shop", goodPass)
 	wantCode(t, "the old password", err, ledger.Unauthorized, "")
 }
 
 func TestSessionsOfOnePersonAreBounded(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
-	f.newUser(o.ID, "boris", "client")
-	his := f.mustLogIn(o.ID, "boris", goodPass)
-	var hers [][]byte
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
+	f.newUser(org.ID, "boris", "client")
+	borissToken := f.mustLogIn(org.ID, "boris", goodPass)
+	var annasTokens [][]byte
 	for range MaxSessions {
-		hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
+		annasTokens = append(annasTokens, f.mustLogIn(org.ID, "anna", goodPass))
 	}
-	f.wantLive("the first of the maximum of sessions", o.ID, hers[0], true)
-	hers = append(hers, f.mustLogIn(o.ID, "anna", goodPass))
-	f.wantLive("the first, after one session more", o.ID, hers[0], false)
-	f.wantLive("the second, after one session more", o.ID, hers[1], true)
-	f.wantLive("the last one", o.ID, hers[MaxSessions], true)
-	f.wantLive("another's", o.ID, his, true)
+	f.wantLive("the first of the maximum of sessions", org.ID, annasTokens[0], true)
+	annasTokens = append(annasTokens, f.mustLogIn(org.ID, "anna", goodPass))
+	f.wantLive("the first, after one session more", org.ID, annasTokens[0], false)
+	f.wantLive("the second, after one session more", org.ID, annasTokens[1], true)
+	f.wantLive("the last one", org.ID, annasTokens[MaxSessions], true)
+	f.wantLive("another's", org.ID, borissToken, true)
 	f.restart()
-	f.wantLive("the first, after one session more and a restart", o.ID, hers[0], false)
-	f.wantLive("the second, after one session more and a restart", o.ID, hers[1], true)
+	f.wantLive("the first, after one session more and a restart", org.ID, annasTokens[0], false)
+	f.wantLive("the second, after one session more and a restart", org.ID, annasTokens[1], true)
 	// Sessions that are over neither count towards the bound nor stay in memory.
 	f.advance(31 * time.Minute)
-	f.mustLogIn(o.ID, "anna", goodPass)
-	part, _ := f.org(o.ID)
-	if live := part.sessionsByOwner[owner{user: mustFind(f.userNamed(o.ID, "anna")).ID}]; len(live) != 1 {
+	f.mustLogIn(org.ID, "anna", goodPass)
+	part, _ := f.org(org.ID)
+	if live := part.sessionsByOwner[owner{user: mustFind(f.userNamed(org.ID, "anna")).ID}]; len(live) != 1 {
 		t.Errorf("%d sessions are remembered, want 1", len(live))
 	}
 	f.restart()
-	part, _ = f.org(o.ID)
+	part, _ = f.org(org.ID)
 	count := 0
 	part.sessionHashes.Range(func(any, any) bool { count++; return true })
 	if count != 1 {
@@ -360,38 +360,38 @@ func TestSandboxSessionsDoNotExpire(t *testing.T) {
 
 func TestALoginIsLockedOutWhetherOrNotItExists(t *testing.T) {
 	f := open(t)
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	f.newUser(o.ID, "anna", "client")
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	f.newUser(org.ID, "anna", "client")
 	f.newUser(other.ID, "anna", "client")
 	for _, login := range []string{"anna", "nobody"} {
 		for range 5 {
-			_, _, err := f.logIn(o.ID, login, "wrong")
+			_, _, err := f.logIn(org.ID, login, "wrong")
 			wantCode(t, "a wrong password of "+login, err, ledger.Unauthorized, "")
 		}
-		_, _, err := f.logIn(o.ID, login, goodPass)
+		_, _, err := f.logIn(org.ID, login, goodPass)
 		wantLocked(t, login, err, 15*time.Minute)
 	}
 	f.mustLogIn(other.ID, "anna", goodPass) // a failure counts in one organization only
 	f.advance(15 * time.Minute)
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // Only an attempt whose password was compared is a failure. An attempt that found no place to hash, or
 // whose time was over, is not counted.
 func TestAttemptWithoutComparedPasswordIsNoFailure(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	for range 10 {
-		_, _, err := f.LogIn(canceledContext(t), Login{Org: o.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
+		_, _, err := f.LogIn(canceledContext(t), Login{Org: org.ID, Login: "anna", Pass: []byte("wrong"), Source: somewhere})
 		var locked *LockedOut
 		if errors.As(err, &locked) || !errors.As(err, new(*ledger.Refusal)) {
 			t.Fatal(err)
 		}
 	}
 	leave()
-	f.mustLogIn(o.ID, "anna", goodPass)
+	f.mustLogIn(org.ID, "anna", goodPass)
 }
 
 // A session is begun only for the account whose password was checked: if the password was changed

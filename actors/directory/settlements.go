@@ -14,9 +14,9 @@ import (
 
 // SettlePartner books money that moved between the institution's bank account and the partner's bank
 // account, out or in. If the partner has used the reference for the same settlement, SettlePartner
-// returns that settlement and sets again; if it used the reference for a different one, the error is a
+// returns that settlement and sets repeated; if it used the reference for a different one, the error is a
 // Conflict. Errors are *ledger.Refusal, NotFound for a partner that the organization does not have.
-func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, out bool, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
+func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64, paysOut bool, d directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettlePartner"
 	if _, ok := s.Partner(org, number); !ok {
 		return nil, false, notFound(op, "partner")
@@ -24,14 +24,14 @@ func (s *Service) SettlePartner(ctx context.Context, org ledger.ID, number int64
 	id := uuid.New()
 	return s.settle(ctx, org, op, "amount", func() (*directory.Settlement, ledger.Event, error) {
 		owner, _ := s.Partner(org, number)
-		return directory.NewSettlement(id, owner, out, d)
+		return directory.NewSettlement(id, owner, paysOut, d)
 	})
 }
 
 // SettleProvider books what a terminal's provider has paid, less the fee that the provider kept.
 // References belong to the terminal and work as in SettlePartner. Errors are *ledger.Refusal,
 // NotFound for a terminal that the organization does not have.
-func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (made *directory.Settlement, again bool, err error) {
+func (s *Service) SettleProvider(ctx context.Context, org, terminal ledger.ID, fee money.Amount, d directory.SettlementDraft) (settlement *directory.Settlement, repeated bool, err error) {
 	const op = "directory.SettleProvider"
 	if _, ok := s.Terminal(org, terminal); !ok {
 		return nil, false, notFound(op, "terminal")
@@ -49,8 +49,8 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 	if _, err := s.writable(op, org); err != nil {
 		return nil, false, err
 	}
-	var made *directory.Settlement
-	var again bool
+	var settlement *directory.Settlement
+	var repeated bool
 	err := s.write(ctx, org, op, func(ledger.Micros) (*posting.Change, any, error) {
 		if _, err := s.writable(op, org); err != nil {
 			return nil, nil, err
@@ -64,16 +64,18 @@ func (s *Service) settle(ctx context.Context, org ledger.ID, op, amount string, 
 			return nil, nil, err
 		}
 		if earlier != nil {
-			made, again = earlier, true
+			settlement, repeated = earlier, true
 			return nil, nil, nil
 		}
-		made = requested
+		settlement = requested
 		return s.settlementChange(requested, event), requested, nil
-	}, func(stamps []posting.Stamp) { made.Created, made.Seq = stamps[0].Started, stamps[0].Settled })
+	}, func(stamps []posting.Stamp) {
+		settlement.Created, settlement.Seq = stamps[0].Started, stamps[0].Settled
+	})
 	if err != nil {
 		return nil, false, nameAmountField(op, amount, err)
 	}
-	return made, again, nil
+	return settlement, repeated, nil
 }
 
 // settlementChange returns the Change that books a settlement. No part of it enters the view.
@@ -92,22 +94,22 @@ func (s *Service) settlementChange(n *directory.Settlement, event ledger.Event) 
 // settledFor returns the settlement that already has the reference, if it equals the requested one; nil
 // if the reference is free. If the reference belongs to a different settlement, the error is a
 // Conflict.
-func (s *Service) settledFor(op string, asked *directory.Settlement) (*directory.Settlement, error) {
+func (s *Service) settledFor(op string, requested *directory.Settlement) (*directory.Settlement, error) {
 	v := s.rt.Journal.View()
 	defer v.Close()
-	claim := asked.Claim()
+	claim := requested.Claim()
 	id, taken, err := v.Claim(claim.Org, claim.Kind, claim.Key)
 	if err != nil || !taken {
 		return nil, err
 	}
 	if len(id) != len(ledger.ID{}) {
-		return nil, fmt.Errorf("directory: the reference of settlement %v names nothing", asked.ID)
+		return nil, fmt.Errorf("directory: the reference of settlement %v names nothing", requested.ID)
 	}
-	earlier, found, err := readSettlement(v, asked.Org, ledger.ID(id))
+	earlier, found, err := readSettlement(v, requested.Org, ledger.ID(id))
 	switch {
 	case err != nil:
 		return nil, err
-	case !found || !earlier.Same(asked):
+	case !found || !earlier.Same(requested):
 		return nil, ledger.Refuse(op, ledger.Conflict, "the reference was used for another settlement")
 	}
 	return earlier, nil

@@ -22,72 +22,72 @@ func settlementDraft(amount uint64, reference string) directory.SettlementDraft 
 // settle books money that came in from the partner's bank.
 func (f *fixture) settle(p *directory.Partner, amount uint64, reference string) *directory.Settlement {
 	f.t.Helper()
-	made, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, settlementDraft(amount, reference))
+	settlement, again, err := f.SettlePartner(f.t.Context(), p.Org, p.Number, false, settlementDraft(amount, reference))
 	if err != nil || again {
 		f.t.Fatal(again, err)
 	}
-	return made
+	return settlement
 }
 
 func TestReferenceBelongsToOneSettlement(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("A")
-	p := f.newPartner(o.ID, "p")
-	first := f.settle(p, 500, "wire")
+	org := f.newOrganization("A")
+	partner := f.newPartner(org.ID, "p")
+	first := f.settle(partner, 500, "wire")
 	if first.Created == 0 || first.Seq == 0 {
 		t.Errorf("%+v", first)
 	}
-	before := f.events(o.ID)
-	again, replay, err := f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(500, "wire"))
-	if err != nil || !replay || !reflect.DeepEqual(again, first) {
-		t.Errorf("%+v, %v, %v", again, replay, err)
+	before := f.events(org.ID)
+	repeated, replay, err := f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
+	if err != nil || !replay || !reflect.DeepEqual(repeated, first) {
+		t.Errorf("%+v, %v, %v", repeated, replay, err)
 	}
-	_, _, err = f.SettlePartner(t.Context(), o.ID, p.Number, true, settlementDraft(500, "wire"))
+	_, _, err = f.SettlePartner(t.Context(), org.ID, partner.Number, true, settlementDraft(500, "wire"))
 	wantCode(t, "another settlement", err, ledger.Conflict, "")
-	if after := f.events(o.ID); len(after) != len(before) {
+	if after := f.events(org.ID); len(after) != len(before) {
 		t.Errorf("%v after %v", after, before)
 	}
 	f.restart()
-	again, replay, err = f.SettlePartner(t.Context(), o.ID, p.Number, false, settlementDraft(500, "wire"))
-	if err != nil || !replay || !reflect.DeepEqual(again, first) {
-		t.Errorf("after a restart: %+v, %v, %v", again, replay, err)
+	repeated, replay, err = f.SettlePartner(t.Context(), org.ID, partner.Number, false, settlementDraft(500, "wire"))
+	if err != nil || !replay || !reflect.DeepEqual(repeated, first) {
+		t.Errorf("after a restart: %+v, %v, %v", repeated, replay, err)
 	}
-	if settlement, found, err := f.Settlement(o.ID, first.ID); err != nil || !found || !reflect.DeepEqual(settlement, first) {
+	if settlement, found, err := f.Settlement(org.ID, first.ID); err != nil || !found || !reflect.DeepEqual(settlement, first) {
 		t.Errorf("it is read as %+v, %v, %v", settlement, found, err)
 	}
 }
 
 func TestRefusedSettlements(t *testing.T) {
 	f := open(t)
-	o, other := f.newOrganization("A"), f.newOrganization("B")
-	p := f.newPartner(o.ID, "p")
-	at := must(f.CreateTerminal(t.Context(), o.ID, directory.Terminal{
-		Partner: p.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
+	org, other := f.newOrganization("A"), f.newOrganization("B")
+	partner := f.newPartner(org.ID, "p")
+	providerTerminal := must(f.CreateTerminal(t.Context(), org.ID, directory.Terminal{
+		Partner: partner.Number, Name: "T", Provider: directory.Simulator, Type: directory.PayoutTerminal, Env: money.Test, Active: true,
 	}))
-	settle := func(org ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
-		_, _, err := f.SettlePartner(t.Context(), org, number, out, d)
+	settle := func(orgID ledger.ID, number int64, out bool, d directory.SettlementDraft) error {
+		_, _, err := f.SettlePartner(t.Context(), orgID, number, out, d)
 		return err
 	}
-	collect := func(org, terminal ledger.ID, fee uint64, d directory.SettlementDraft) error {
-		_, _, err := f.SettleProvider(t.Context(), org, terminal, money.FromUint64(fee), d)
+	collect := func(orgID, terminal ledger.ID, fee uint64, d directory.SettlementDraft) error {
+		_, _, err := f.SettleProvider(t.Context(), orgID, terminal, money.FromUint64(fee), d)
 		return err
 	}
-	before := len(f.events(o.ID))
-	wantCode(t, "more than is available", settle(o.ID, p.Number, true, settlementDraft(1, "r")), ledger.Invalid, "amount")
-	wantCode(t, "a partner of another organization", settle(other.ID, p.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a partner that is not there", settle(o.ID, 99, false, settlementDraft(1, "r")), ledger.NotFound, "")
-	wantCode(t, "an organization that is not there", settle(uuid.New(), p.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a terminal of another organization", collect(other.ID, at.ID, 0, settlementDraft(1, "r")), ledger.NotFound, "")
-	wantCode(t, "a fee above gross", collect(o.ID, at.ID, 2, settlementDraft(1, "r")), ledger.Invalid, "fee")
-	must(f.PatchOrganization(t.Context(), o.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
+	before := len(f.events(org.ID))
+	wantCode(t, "more than is available", settle(org.ID, partner.Number, true, settlementDraft(1, "r")), ledger.Invalid, "amount")
+	wantCode(t, "a partner of another organization", settle(other.ID, partner.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a partner that is not there", settle(org.ID, 99, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "an organization that is not there", settle(uuid.New(), partner.Number, false, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a terminal of another organization", collect(other.ID, providerTerminal.ID, 0, settlementDraft(1, "r")), ledger.NotFound, "")
+	wantCode(t, "a fee above gross", collect(org.ID, providerTerminal.ID, 2, settlementDraft(1, "r")), ledger.Invalid, "fee")
+	must(f.PatchOrganization(t.Context(), org.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Archived }))
 	before++
-	wantCode(t, "an archived organization", settle(o.ID, p.Number, false, settlementDraft(1, "r")), ledger.Conflict, "")
-	wantCode(t, "an archived organization's terminal", collect(o.ID, at.ID, 0, settlementDraft(1, "r")), ledger.Conflict, "")
-	if after := f.events(o.ID); len(after) != before {
+	wantCode(t, "an archived organization", settle(org.ID, partner.Number, false, settlementDraft(1, "r")), ledger.Conflict, "")
+	wantCode(t, "an archived organization's terminal", collect(org.ID, providerTerminal.ID, 0, settlementDraft(1, "r")), ledger.Conflict, "")
+	if after := f.events(org.ID); len(after) != before {
 		t.Errorf("%v", after)
 	}
 	for _, bad := range []SettlementPage{{Env: money.Test, Limit: -1}, {Env: money.Test, Limit: MaxPage + 1}} {
-		_, _, err := f.PartnerSettlements(o.ID, p.Number, bad)
+		_, _, err := f.PartnerSettlements(org.ID, partner.Number, bad)
 		wantCode(t, "a page that is too long", err, ledger.Invalid, "limit")
 	}
 }

@@ -49,11 +49,11 @@ func TestASourceIsAnAddressOrANetwork(t *testing.T) {
 
 // flood starts the given number of attempts from each of the addresses. The returned function waits until
 // all attempts have ended.
-func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
+func (f *fixture) flood(addresses []netip.Addr, perAddress int) (ended func()) {
 	f.t.Helper()
 	var all sync.WaitGroup
 	for _, from := range addresses {
-		for i := range each {
+		for i := range perAddress {
 			all.Go(func() {
 				_, _, err := f.LogIn(f.t.Context(), Login{Login: fmt.Sprint(from, i), Pass: []byte("x"), Source: from})
 				if err == nil {
@@ -69,8 +69,8 @@ func (f *fixture) flood(addresses []netip.Addr, each int) (ended func()) {
 // admitted and displaces an attempt from those networks.
 func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range 60 {
@@ -82,7 +82,7 @@ func TestFloodFromManyAddressesBlocksNoOther(t *testing.T) {
 	}
 	served := make(chan error, 1)
 	go func() {
-		_, _, err := f.LogIn(t.Context(), Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
+		_, _, err := f.LogIn(t.Context(), Login{Org: org.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")})
 		served <- err
 	}()
 	runtime.Gosched()
@@ -101,28 +101,28 @@ func (f *fixture) waiting() int { return f.hashing.gate.Waiting() }
 
 func TestExcessAttemptFromAnAddressIsNoFailureAndBlocksNoOther(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	f.newUser(o.ID, "anna", "client")
+	org := f.newOrganization("One")
+	f.newUser(org.ID, "anna", "client")
 	leave := f.takePlaces()
 	ended := f.flood([]netip.Addr{somewhere}, maxFromSource)
 	for f.waiting() < maxFromSource {
 		runtime.Gosched()
 	}
 	for range 2 * maxFailures {
-		if _, _, err := f.logIn(o.ID, "anna", "wrong"); !errors.Is(err, ErrCrowded) {
+		if _, _, err := f.logIn(org.ID, "anna", "wrong"); !errors.Is(err, ErrCrowded) {
 			t.Fatalf("one too many: %v", err)
 		}
 	}
-	elsewhere := Login{Org: o.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
-	_, _, err := f.LogIn(canceledContext(t), elsewhere)
+	fromOtherAddress := Login{Org: org.ID, Login: "anna", Pass: []byte(goodPass), Source: netip.MustParseAddr("203.0.113.10")}
+	_, _, err := f.LogIn(canceledContext(t), fromOtherAddress)
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
 	leave()
-	if _, _, err := f.LogIn(t.Context(), elsewhere); err != nil {
+	if _, _, err := f.LogIn(t.Context(), fromOtherAddress); err != nil {
 		t.Errorf("from another address: %v", err)
 	}
 	ended()
-	f.mustLogIn(o.ID, "anna", goodPass)
-	_, _, err = f.logIn(o.ID, "anna", "wrong")
+	f.mustLogIn(org.ID, "anna", goodPass)
+	_, _, err = f.logIn(org.ID, "anna", "wrong")
 	wantCode(t, "a wrong password", err, ledger.Unauthorized, "")
 }
 
@@ -144,7 +144,7 @@ func TestLockedOutLoginIsRefusedAtOnce(t *testing.T) {
 
 func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	leave := f.takePlaces()
 	var crowd []netip.Addr
 	for i := range maxHashWaiting {
@@ -154,11 +154,11 @@ func TestPasswordsCanBeSetDuringAFloodOfLogins(t *testing.T) {
 	for f.waiting() < maxHashWaiting {
 		runtime.Gosched()
 	}
-	u := f.newUser(o.ID, "anna", "client")
-	p := f.newPartner(o.ID, "shop")
-	must(f.PatchUser(t.Context(), o.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
-	must(f.PatchPartnerPass(t.Context(), o.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
-	if _, _, err := f.logIn(o.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
+	u := f.newUser(org.ID, "anna", "client")
+	p := f.newPartner(org.ID, "shop")
+	must(f.PatchUser(t.Context(), org.ID, u.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(goodPass+" again")))
+	must(f.PatchPartnerPass(t.Context(), org.ID, p.Number, func(_ *directory.Partner, _ *schema.Faults) {}, []byte("another-Lion-paints-9")))
+	if _, _, err := f.logIn(org.ID, "anna", goodPass); !errors.Is(err, actors.ErrBusy) {
 		t.Errorf("a login without a place to wait: %v", err)
 	}
 	leave()

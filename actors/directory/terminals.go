@@ -33,12 +33,12 @@ func (s *Service) CreateTerminal(ctx context.Context, org ledger.ID, draft direc
 func (s *Service) PatchTerminal(ctx context.Context, org, terminal ledger.ID, change schema.Change[directory.Terminal]) (*directory.Terminal, error) {
 	const op = "directory.PatchTerminal"
 	return terminals.change(ctx, s, op, org, terminals.at(terminal), func(_ *organization, old *directory.Terminal, _ ledger.Micros) (*directory.Terminal, ledger.Event, error) {
-		sent := *old
-		change(&sent, new(schema.Faults))
+		patched := *old
+		change(&patched, new(schema.Faults))
 		next, event, err := old.Patch(change, s.privateHooks.Load())
-		newProvider, newMerchant := !bytes.Equal(sent.ProviderParams, old.ProviderParams), !bytes.Equal(sent.MerchantParams, old.MerchantParams)
+		newProvider, newMerchant := !bytes.Equal(patched.ProviderParams, old.ProviderParams), !bytes.Equal(patched.MerchantParams, old.MerchantParams)
 		if newProvider {
-			err = directory.Join(checkMethods(op, &sent), err)
+			err = directory.Join(checkMethods(op, &patched), err)
 		}
 		if err == nil && newMerchant {
 			err = checkStatuses(op, next)

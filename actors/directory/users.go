@@ -89,9 +89,9 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 		if err != nil {
 			return nil, err
 		}
-		sent := change
+		patchOtherFields := change
 		change = func(u *directory.User, f *schema.Faults) {
-			sent(u, f)
+			patchOtherFields(u, f)
 			u.PassHash = hash
 		}
 	}
@@ -102,11 +102,11 @@ func (s *Service) PatchUser(ctx context.Context, id, user ledger.ID, change sche
 
 // patchUser decides a change of a user, and checks that the partner named in the change exists.
 func (o *organization) patchUser(op string, old *directory.User, change schema.Change[directory.User]) (*directory.User, ledger.Event, error) {
-	sent := *old
-	change(&sent, new(schema.Faults))
+	patched := *old
+	change(&patched, new(schema.Faults))
 	next, event, err := old.Patch(change)
-	if sent.Partner != old.Partner {
-		err = directory.Join(err, o.checkUserPartner(op, sent.Partner))
+	if patched.Partner != old.Partner {
+		err = directory.Join(err, o.checkUserPartner(op, patched.Partner))
 	}
 	return next, event, err
 }

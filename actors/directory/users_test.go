@@ -17,29 +17,29 @@ import (
 func TestUsersAreKept(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "shop")
-	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: p.Number, Active: true}
-	u := must(f.CreateUser(ctx, o.ID, d, []byte(goodPass)))
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	partner := f.newPartner(org.ID, "shop")
+	d := directory.User{Login: "anna", Name: "Anna", Email: "anna@bank.example", Roles: directory.Roles{"partner", "client"}, Partner: partner.Number, Active: true}
+	u := must(f.CreateUser(ctx, org.ID, d, []byte(goodPass)))
 	name := "Anna B"
-	must(f.PatchUser(ctx, o.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
+	must(f.PatchUser(ctx, org.ID, u.ID, func(r *directory.User, _ *schema.Faults) { r.Name = name }, nil))
 	check := func() {
 		t.Helper()
-		got, ok := f.User(o.ID, u.ID)
-		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != p.Number ||
+		got, ok := f.User(org.ID, u.ID)
+		if !ok || got.Login != "anna" || got.Name != name || got.Email != d.Email || len(got.Roles) != 2 || got.Partner != partner.Number ||
 			!got.Active || got.Created != u.Created || got.Created == 0 || !matches(t, got.PassHash, goodPass) {
 			t.Errorf("%+v", got)
 		}
 		if _, ok := f.User(other.ID, u.ID); ok {
 			t.Error("a user of another organization")
 		}
-		if _, ok := f.User(o.ID, p.ID); ok {
+		if _, ok := f.User(org.ID, partner.ID); ok {
 			t.Error("a partner is a user")
 		}
-		if rows, _, err := f.ListUsers(o.ID, Page{Partner: p.Number}); err != nil || len(rows) != 1 {
+		if rows, _, err := f.ListUsers(org.ID, Page{Partner: partner.Number}); err != nil || len(rows) != 1 {
 			t.Error(rows, err)
 		}
-		if rows, _, err := f.ListUsers(o.ID, Page{Partner: p.Number + 1}); err != nil || len(rows) != 0 {
+		if rows, _, err := f.ListUsers(org.ID, Page{Partner: partner.Number + 1}); err != nil || len(rows) != 0 {
 			t.Error(rows, err)
 		}
 	}
@@ -51,52 +51,52 @@ func TestUsersAreKept(t *testing.T) {
 func TestRefusalsOfUsers(t *testing.T) {
 	f := open(t)
 	ctx := t.Context()
-	o, other := f.newOrganization("One"), f.newOrganization("Two")
-	p := f.newPartner(o.ID, "shop")
+	org, other := f.newOrganization("One"), f.newOrganization("Two")
+	partner := f.newPartner(org.ID, "shop")
 	unknown := f.newPartner(other.ID, "unknown")
-	anna := f.newUser(o.ID, "anna", "client")
+	anna := f.newUser(org.ID, "anna", "client")
 	archived, status := f.newOrganization("Old"), directory.Archived
 	must(f.PatchOrganization(ctx, archived.ID, func(r *directory.Organization, _ *schema.Faults) { r.Status = status }))
-	create := func(org ledger.ID, d directory.User, pass string) error {
-		_, err := f.CreateUser(ctx, org, d, []byte(pass))
+	create := func(orgID ledger.ID, d directory.User, pass string) error {
+		_, err := f.CreateUser(ctx, orgID, d, []byte(pass))
 		return err
 	}
-	good := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
-	but := func(change func(*directory.User)) directory.User {
-		d := good
+	validUser := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
+	without := func(change func(*directory.User)) directory.User {
+		d := validUser
 		change(&d)
 		return d
 	}
-	before := len(f.events(o.ID))
-	wantCode(t, "no organization", create(uuid.New(), good, goodPass), ledger.NotFound, "")
-	wantCode(t, "an archived one", create(archived.ID, good, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(o.ID, but(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
+	eventsBefore := len(f.events(org.ID))
+	wantCode(t, "no organization", create(uuid.New(), validUser, goodPass), ledger.NotFound, "")
+	wantCode(t, "an archived one", create(archived.ID, validUser, goodPass), ledger.Conflict, "")
+	wantCode(t, "a role", create(org.ID, without(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
-		d := but(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
-		wantCode(t, what, create(o.ID, d, goodPass), ledger.Invalid, "partner_id")
-		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
+		d := without(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
+		wantCode(t, what, create(org.ID, d, goodPass), ledger.Invalid, "partner_id")
+		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")
 	}
-	wantCode(t, "a user's login", create(o.ID, but(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
-	wantCode(t, "a partner's login", create(o.ID, but(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
-	_, err := f.CreatePartner(ctx, o.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
+	wantCode(t, "a user's login", create(org.ID, without(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a partner's login", create(org.ID, without(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
+	_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
-	_, err = f.PatchUser(ctx, o.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, org.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "an unknown user", err, ledger.NotFound, "")
 	_, err = f.PatchUser(ctx, other.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "another organization's user", err, ledger.NotFound, "")
-	_, err = f.PatchUser(ctx, o.ID, p.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
+	_, err = f.PatchUser(ctx, org.ID, partner.ID, func(_ *directory.User, _ *schema.Faults) {}, nil)
 	wantCode(t, "a partner", err, ledger.NotFound, "")
 	for what, pass := range map[string]string{
 		"empty": "", "a word": "password", "a row of keys": "qwertyuiop", "short": "a1", "a name and a year": "anna1999",
 		"one character": strings.Repeat("a", 256), "too long": goodPass + strings.Repeat("x", 256),
 	} {
-		wantCode(t, what+" password", create(o.ID, good, pass), ledger.Invalid, "pass")
-		_, err := f.PatchUser(ctx, o.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
+		wantCode(t, what+" password", create(org.ID, validUser, pass), ledger.Invalid, "pass")
+		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(_ *directory.User, _ *schema.Faults) {}, []byte(pass))
 		wantCode(t, what+" password of a user", err, ledger.Invalid, "pass")
 	}
-	if after := len(f.events(o.ID)); after != before {
-		t.Errorf("%d events, were %d: something was stored", after, before)
+	if after := len(f.events(org.ID)); after != eventsBefore {
+		t.Errorf("%d events, were %d: something was stored", after, eventsBefore)
 	}
 }
 
@@ -105,9 +105,9 @@ func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 	f := open(t)
 	o := f.newOrganization("One")
 	var got, conflicts atomic.Int64
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for i := range 24 {
-		all.Go(func() {
+		running.Go(func() {
 			var err error
 			if i%2 == 0 {
 				_, err = f.CreateUser(t.Context(), o.ID, directory.User{Login: "one", Name: "U", Roles: directory.Roles{"client"}, Active: true}, []byte(goodPass))
@@ -122,7 +122,7 @@ func TestConcurrentUsersAndPartnersCannotShareALogin(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if got.Load() != 1 || conflicts.Load() != 23 {
 		t.Errorf("%d got it, %d conflicts", got.Load(), conflicts.Load())
 	}
@@ -134,17 +134,17 @@ func TestRotationOfAdminTokens(t *testing.T) {
 	_, err := f.RotateAllAdminTokens(ctx)
 	wantCode(t, "nothing to rotate", err, ledger.Conflict, "")
 	first, other := must(f.MintAdminToken(ctx)), must(f.MintAdminToken(ctx))
-	heard := 0
+	rotations := 0
 	f.OnRotation(func(retired, _ secret.Text) {
-		if heard++; retired != first {
+		if rotations++; retired != first {
 			t.Error("another token was retired")
 		}
 	})
 	var next atomic.Pointer[secret.Text]
 	var won, refused atomic.Int64
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for range 16 {
-		all.Go(func() {
+		running.Go(func() {
 			token, err := f.RotateAdminToken(ctx, text(first))
 			switch {
 			case err == nil:
@@ -155,9 +155,9 @@ func TestRotationOfAdminTokens(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	if won.Load() != 1 || refused.Load() != 15 || heard != 1 {
-		t.Fatalf("%d rotations, %d refused, %d heard of", won.Load(), refused.Load(), heard)
+	running.Wait()
+	if won.Load() != 1 || refused.Load() != 15 || rotations != 1 {
+		t.Fatalf("%d rotations, %d refused, %d heard of", won.Load(), refused.Load(), rotations)
 	}
 	successor := *next.Load()
 	check := func() {

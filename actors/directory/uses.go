@@ -200,12 +200,12 @@ func (s *Service) requeue(org ledger.ID, batch []use) {
 		batch[i].noteInProgress.Store(false)
 	}
 	n.mu.Lock()
-	more := len(n.queued[org]) > 0
-	if !more {
+	hasQueued := len(n.queued[org]) > 0
+	if !hasQueued {
 		delete(n.writing, org)
 	}
 	n.mu.Unlock()
-	if more {
+	if hasQueued {
 		s.sendUses(org)
 	}
 }

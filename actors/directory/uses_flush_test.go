@@ -20,46 +20,46 @@ func (f *fixture) countChanges(fn func()) uint64 {
 
 func TestCleanStopStoresTheLastUses(t *testing.T) {
 	f := open(t)
-	first, second := f.newOrganization("One"), f.newOrganization("Two")
-	_, key := f.issueKey(f.newPartner(first.ID, "one"))
-	f.newUser(second.ID, "anna", "client")
-	token := f.mustLogIn(second.ID, "anna", goodPass)
-	f.Authenticate(first.ID, key)
+	firstOrg, secondOrg := f.newOrganization("One"), f.newOrganization("Two")
+	_, key := f.issueKey(f.newPartner(firstOrg.ID, "one"))
+	f.newUser(secondOrg.ID, "anna", "client")
+	token := f.mustLogIn(secondOrg.ID, "anna", goodPass)
+	f.Authenticate(firstOrg.ID, key)
 	f.advance(4 * time.Minute)
-	f.Authenticate(first.ID, key)
-	if !f.use(second.ID, token) {
+	f.Authenticate(firstOrg.ID, key)
+	if !f.use(secondOrg.ID, token) {
 		t.Fatal("not let in")
 	}
-	if got := f.countUses(first.ID); got != 1 {
+	if got := f.countUses(firstOrg.ID); got != 1 {
 		t.Fatalf("%d notes of the key before the stop", got)
 	}
 	must(0, f.FlushUses(t.Context()))
 	f.restart()
-	if got := f.lastUsed(first.ID); !got.Equal(startTime.Add(4 * time.Minute)) {
+	if got := f.lastUsed(firstOrg.ID); !got.Equal(startTime.Add(4 * time.Minute)) {
 		t.Errorf("last used %v, want %v", got, startTime.Add(4*time.Minute))
 	}
 	f.advance(30*time.Minute - time.Microsecond)
-	f.wantLive("half an hour after the last use, less a microsecond", second.ID, token, true)
+	f.wantLive("half an hour after the last use, less a microsecond", secondOrg.ID, token, true)
 	f.advance(time.Microsecond)
-	f.wantLive("half an hour after the last use", second.ID, token, false)
+	f.wantLive("half an hour after the last use", secondOrg.ID, token, false)
 }
 
 func TestAStopWithoutUsesWritesNothing(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	p := f.newPartner(o.ID, "one")
+	org := f.newOrganization("One")
+	p := f.newPartner(org.ID, "one")
 	_, key := f.issueKey(p)
-	f.issueKey(p)                               // never used
-	f.newUser(o.ID, "anna", "client")           // a login is noted by itself
-	over := f.mustLogIn(o.ID, "anna", goodPass) // used, and over
-	f.mustLogIn(o.ID, "anna", goodPass)         // never used
-	must(0, f.LogOut(t.Context(), f.sessionOf(o.ID, over)))
-	f.Authenticate(o.ID, key)
+	f.issueKey(p)                                 // never used
+	f.newUser(org.ID, "anna", "client")           // a login is noted by itself
+	over := f.mustLogIn(org.ID, "anna", goodPass) // used, and over
+	f.mustLogIn(org.ID, "anna", goodPass)         // never used
+	must(0, f.LogOut(t.Context(), f.sessionOf(org.ID, over)))
+	f.Authenticate(org.ID, key)
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != 0 {
 		t.Errorf("%d changes of uses that are noted", n)
 	}
 	f.advance(time.Minute)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	for i, want := range []uint64{1, 0} {
 		if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != want {
 			t.Errorf("stop %d: %d changes, want %d", i+1, n, want)
@@ -79,33 +79,33 @@ func (f *fixture) sessionOf(org ledger.ID, token []byte) *directory.Session {
 
 func TestUsesAreStoredInBatches(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	const keys = 3*notesAtOnce + 1
-	for _, m := range must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
+	for _, m := range must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 7, Keys: keys})) {
 		for _, value := range m.Keys {
-			if _, _, ok := f.Authenticate(o.ID, []byte(value)); !ok {
+			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
 				t.Fatal("not let in")
 			}
 		}
 	}
 	f.Runtime.Quiesce()
-	noted := f.countUses(o.ID)
+	noted := f.countUses(org.ID)
 	left := (keys - noted + notesAtOnce - 1) / notesAtOnce
 	if n := f.countChanges(func() { must(0, f.FlushUses(t.Context())) }); n != uint64(left) {
 		t.Errorf("%d changes, want %d", n, left)
 	}
-	if got := f.countUses(o.ID); got != keys {
+	if got := f.countUses(org.ID); got != keys {
 		t.Errorf("%d of %d keys are noted", got, keys)
 	}
 }
 
 func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, key := f.issueKey(f.newPartner(o.ID, "one"))
-	f.Authenticate(o.ID, key)
+	org := f.newOrganization("One")
+	_, key := f.issueKey(f.newPartner(org.ID, "one"))
+	f.Authenticate(org.ID, key)
 	f.advance(time.Minute)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(org.ID, key)
 	for range cap(f.commands.inside) {
 		f.commands.inside <- struct{}{}
 	}
@@ -113,7 +113,7 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 	for range cap(f.commands.inside) {
 		<-f.commands.inside
 	}
-	if got := f.countUses(o.ID); got != 1 {
+	if got := f.countUses(org.ID); got != 1 {
 		t.Errorf("%d notes", got)
 	}
 }
@@ -121,21 +121,21 @@ func TestUsesBeyondTheStopsDeadlineAreLost(t *testing.T) {
 // If one organization's notes are refused, another organization's are still written.
 func TestRefusedNotesOfOneOrganizationDoNotAffectOthers(t *testing.T) {
 	f := open(t)
-	stale, o := f.newOrganization("One"), f.newOrganization("Two")
-	k, old := f.issueKey(f.newPartner(stale.ID, "one"))
-	_, key := f.issueKey(f.newPartner(o.ID, "two"))
-	f.Authenticate(stale.ID, old)
-	f.Authenticate(o.ID, key)
+	staleOrg, org := f.newOrganization("One"), f.newOrganization("Two")
+	k, old := f.issueKey(f.newPartner(staleOrg.ID, "one"))
+	_, key := f.issueKey(f.newPartner(org.ID, "two"))
+	f.Authenticate(staleOrg.ID, old)
+	f.Authenticate(org.ID, key)
 	f.Runtime.Quiesce()
-	moved, event := mustFind(f.APIKey(stale.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
-	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, stale.ID, 2, moved, event)}}))
+	moved, event := mustFind(f.APIKey(staleOrg.ID, k.ID)).RecordUse(ledger.MicrosOf(startTime.Add(time.Hour)))
+	must(0, f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, staleOrg.ID, 2, moved, event)}}))
 	f.advance(time.Minute)
-	f.Authenticate(stale.ID, old)
-	f.Authenticate(o.ID, key)
+	f.Authenticate(staleOrg.ID, old)
+	f.Authenticate(org.ID, key)
 	if err := f.FlushUses(t.Context()); codeOf(err) != ledger.StaleVersion {
 		t.Errorf("the stale one: %v", err)
 	}
-	if got := f.countUses(o.ID); got != 2 {
+	if got := f.countUses(org.ID); got != 2 {
 		t.Errorf("%d notes of the other one, want 2", got)
 	}
 }

@@ -35,31 +35,31 @@ func (f *fixture) lastUsed(org ledger.ID) time.Time {
 
 func TestLastUseOfAKeySurvivesARestart(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, value := f.issueKey(f.newPartner(o.ID, "one"))
-	let := func(notes int) {
+	org := f.newOrganization("One")
+	_, value := f.issueKey(f.newPartner(org.ID, "one"))
+	wantNotesAfterUse := func(notes int) {
 		t.Helper()
-		if _, _, ok := f.Authenticate(o.ID, value); !ok {
+		if _, _, ok := f.Authenticate(org.ID, value); !ok {
 			t.Fatal("not let in")
 		}
-		if got := f.countUses(o.ID); got != notes {
+		if got := f.countUses(org.ID); got != notes {
 			t.Errorf("at %v: %d notes, want %d", f.Clock.Now(), got, notes)
 		}
 	}
-	let(1)
+	wantNotesAfterUse(1)
 	f.advance(time.Hour - time.Microsecond)
-	let(1)
-	if got := f.lastUsed(o.ID); !got.Equal(f.Clock.Now()) {
+	wantNotesAfterUse(1)
+	if got := f.lastUsed(org.ID); !got.Equal(f.Clock.Now()) {
 		t.Errorf("last used %v by memory, want %v", got, f.Clock.Now())
 	}
 	f.restart()
-	if got := f.lastUsed(o.ID); !got.Equal(startTime) {
+	if got := f.lastUsed(org.ID); !got.Equal(startTime) {
 		t.Errorf("last used %v by the store, want %v", got, startTime)
 	}
 	f.advance(time.Microsecond)
-	let(2)
+	wantNotesAfterUse(2)
 	f.restart()
-	if got := f.lastUsed(o.ID); !got.Equal(startTime.Add(time.Hour)) {
+	if got := f.lastUsed(org.ID); !got.Equal(startTime.Add(time.Hour)) {
 		t.Errorf("last used %v by the store, want %v", got, startTime.Add(time.Hour))
 	}
 }
@@ -79,24 +79,24 @@ func TestUseOfARefusedKeyIsNotNoted(t *testing.T) {
 // A note that is refused is written at the next use.
 func TestRefusedNoteIsTriedAgain(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	k, value := f.issueKey(f.newPartner(o.ID, "one"))
+	org := f.newOrganization("One")
+	k, value := f.issueKey(f.newPartner(org.ID, "one"))
 	// The stored key moves past the view, so the view's version is stale.
 	noted, event := k.RecordUse(1)
-	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, o.ID, 1, noted, event)}}); err != nil {
+	if err := f.commit(&posting.Change{Steps: []posting.Step{plainStep(directory.APIKeys, org.ID, 1, noted, event)}}); err != nil {
 		t.Fatal(err)
 	}
-	f.Authenticate(o.ID, value)
-	if got := f.countUses(o.ID); got != 1 {
+	f.Authenticate(org.ID, value)
+	if got := f.countUses(org.ID); got != 1 {
 		t.Fatalf("%d notes: the stale one was not refused", got)
 	}
 	if n := f.notes.reserved.Load(); n != 0 {
 		t.Fatalf("%d places are taken by nothing", n)
 	}
-	f.Authenticate(o.ID, value) // makes the actor reload the view
+	f.Authenticate(org.ID, value) // makes the actor reload the view
 	f.Runtime.Quiesce()
-	f.Authenticate(o.ID, value)
-	if got := f.countUses(o.ID); got != 2 {
+	f.Authenticate(org.ID, value)
+	if got := f.countUses(org.ID); got != 2 {
 		t.Errorf("%d notes, want 2", got)
 	}
 }
@@ -125,31 +125,31 @@ func TestNotesInProgressAreBounded(t *testing.T) {
 // every key's use is noted.
 func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	const keys = 300
-	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
-	var all sync.WaitGroup
-	for _, value := range made.Keys {
-		all.Go(func() { f.Authenticate(o.ID, []byte(value)) })
+	merchant := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	var running sync.WaitGroup
+	for _, value := range merchant.Keys {
+		running.Go(func() { f.Authenticate(org.ID, []byte(value)) })
 	}
 	for range 32 {
-		all.Go(func() {
+		running.Go(func() {
 			name := "Renamed"
-			if _, err := f.PatchPartner(t.Context(), o.ID, made.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
+			if _, err := f.PatchPartner(t.Context(), org.ID, merchant.Number, func(r *directory.Partner, _ *schema.Faults) { r.Name = name }); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
-	for round := 0; f.countUses(o.ID) < keys; round++ {
+	running.Wait()
+	for round := 0; f.countUses(org.ID) < keys; round++ {
 		if round > keys {
-			t.Fatalf("%d of %d keys are noted", f.countUses(o.ID), keys)
+			t.Fatalf("%d of %d keys are noted", f.countUses(org.ID), keys)
 		}
-		for _, value := range made.Keys {
-			f.Authenticate(o.ID, []byte(value))
+		for _, value := range merchant.Keys {
+			f.Authenticate(org.ID, []byte(value))
 		}
 	}
-	if got := f.countUses(o.ID); got != keys || f.notes.reserved.Load() != 0 {
+	if got := f.countUses(org.ID); got != keys || f.notes.reserved.Load() != 0 {
 		t.Errorf("%d notes of %d keys, %d under way", got, keys, f.notes.reserved.Load())
 	}
 }
@@ -157,18 +157,18 @@ func TestManyFirstUsesDelayNoCommand(t *testing.T) {
 // If the directory cannot be read, notes are dropped, so that no endless messages follow.
 func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
-	_, value := f.issueKey(f.newPartner(o.ID, "one"))
+	org := f.newOrganization("One")
+	_, value := f.issueKey(f.newPartner(org.ID, "one"))
 	known := f.orgs.slots.Swap(nil)
-	f.queueUse(o.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
+	f.queueUse(org.ID, use{new(atomic.Bool), func(*organization) (publishableStep, bool) { t.Error("asked"); return publishableStep{}, false }})
 	f.notes.reserved.Add(1)
 	f.Runtime.Quiesce()
 	f.orgs.slots.Store(known)
 	if f.notes.reserved.Load() != 0 || len(f.notes.queued) != 0 || len(f.notes.writing) != 0 {
 		t.Errorf("%d places, %d queues, %d told", f.notes.reserved.Load(), len(f.notes.queued), len(f.notes.writing))
 	}
-	f.Authenticate(o.ID, value)
-	if got := f.countUses(o.ID); got != 1 {
+	f.Authenticate(org.ID, value)
+	if got := f.countUses(org.ID); got != 1 {
 		t.Errorf("%d notes, want 1", got)
 	}
 }
@@ -176,12 +176,12 @@ func TestNotesAreDroppedIfTheDirectoryCannotBeRead(t *testing.T) {
 // While the organization's actor is busy, requests continue, and up to maxNotes notes wait for it.
 func TestNoRequestWaitsForANote(t *testing.T) {
 	f := open(t)
-	o := f.newOrganization("One")
+	org := f.newOrganization("One")
 	const keys = maxNotes + 36
-	made := must(f.AddMerchants(t.Context(), o.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
+	merchant := must(f.AddMerchants(t.Context(), org.ID, MerchantsDraft{Partners: 1, Keys: keys}))[0]
 	atWork, release, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
-		ended <- f.run(t.Context(), o.ID, "test", func(ledger.Micros) (*posting.Change, error) {
+		ended <- f.run(t.Context(), org.ID, "test", func(ledger.Micros) (*posting.Change, error) {
 			close(atWork)
 			<-release
 			return nil, nil
@@ -189,8 +189,8 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	}()
 	<-atWork
 	for range 3 {
-		for _, value := range made.Keys {
-			if _, _, ok := f.Authenticate(o.ID, []byte(value)); !ok {
+		for _, value := range merchant.Keys {
+			if _, _, ok := f.Authenticate(org.ID, []byte(value)); !ok {
 				t.Fatal("not let in")
 			}
 		}
@@ -202,13 +202,13 @@ func TestNoRequestWaitsForANote(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	if got := f.countUses(o.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
+	if got := f.countUses(org.ID); got != maxNotes || f.notes.reserved.Load() != 0 {
 		t.Errorf("%d notes, %d under way", got, f.notes.reserved.Load())
 	}
-	for _, value := range made.Keys {
-		f.Authenticate(o.ID, []byte(value))
+	for _, value := range merchant.Keys {
+		f.Authenticate(org.ID, []byte(value))
 	}
-	if got := f.countUses(o.ID); got != keys {
+	if got := f.countUses(org.ID); got != keys {
 		t.Errorf("%d notes after the next use, want %d", got, keys)
 	}
 }

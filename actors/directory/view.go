@@ -132,7 +132,7 @@ type globalIndex struct {
 	partners table[partnerPlace, viewRecord[directory.Partner]]
 
 	terminals table[ledger.ID, viewRecord[directory.Terminal]]
-	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], those whose provider is called at an address of its own
+	remote    sync.Map // ledger.ID → *viewRecord[directory.Terminal], terminals whose provider is called at an address in their parameters
 }
 
 type keyPlace struct {

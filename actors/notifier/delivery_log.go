@@ -65,73 +65,73 @@ type entry struct {
 }
 
 // Receive implements actors.Behaviour.
-func (o *deliveryLog) Receive(c *actors.Context, message any) {
+func (l *deliveryLog) Receive(c *actors.Context, message any) {
 	now := ledger.MicrosOf(c.Now())
 	switch m := message.(type) {
 	case outcomes:
 		for i := range m.tries {
-			o.queued = append(o.queued, entry{at: now, attempted: &m.tries[i]})
+			l.queued = append(l.queued, entry{at: now, attempted: &m.tries[i]})
 		}
 	case noticesPostponed:
 		for i := range m.notices {
-			o.queued = append(o.queued, entry{at: now, postponed: &m.notices[i]})
+			l.queued = append(l.queued, entry{at: now, postponed: &m.notices[i]})
 		}
 	case *logCommand:
-		o.queued = append(o.queued, entry{at: now, command: m})
+		l.queued = append(l.queued, entry{at: now, command: m})
 	case changeWritten:
-		o.durable(m.err, now)
+		l.onDurable(m.err, now)
 	default:
 		panic(fmt.Sprintf("notifier: unexpected message %T", m))
 	}
-	o.write(c)
+	l.write(c)
 }
 
 // Committed implements actors.Behaviour. It does nothing: the delivery log does not wait for the writer,
 // because it gathers the next Change meanwhile.
-func (o *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
+func (l *deliveryLog) Committed(*actors.Context, *posting.Change, posting.Receipt) {}
 
 // Idle implements actors.Behaviour.
-func (o *deliveryLog) Idle() bool { return o.writing == nil && len(o.queued) == 0 }
+func (l *deliveryLog) Idle() bool { return l.writing == nil && len(l.queued) == 0 }
 
 // Failed implements actors.Behaviour. What was not written is unchanged in the store, and a rescan
 // finds it. If a Change is in progress, the rescan waits for the writer's receipt, which the next
 // behaviour receives.
-func (o *deliveryLog) Failed(c *actors.Context) {
+func (l *deliveryLog) Failed(c *actors.Context) {
 	failure := ledger.Refuse("notifier", ledger.Internal, "an internal error; what was asked may or may not be done")
-	for i := range o.queued {
-		e := &o.queued[i]
+	for i := range l.queued {
+		e := &l.queued[i]
 		switch {
 		case e.command != nil:
 			e.command.Refuse(failure)
 		case e.postponed != nil:
-			o.service.inMemory.Add(-1)
+			l.service.inMemory.Add(-1)
 		case e.attempted.stored:
-			o.service.destinations.Tell(keyOf(o.org, &e.attempted.notice), resultsStored{[]ID{idOf(&e.attempted.notice)}})
+			l.service.destinations.Tell(keyOf(l.org, &e.attempted.notice), resultsStored{[]ID{idOf(&e.attempted.notice)}})
 		}
 	}
-	if o.writing != nil {
-		o.service.inMemory.Add(-int64(o.writing.postponedCount))
-		o.release(o.writing)
-		o.writing.end(failure)
+	if l.writing != nil {
+		l.service.inMemory.Add(-int64(l.writing.postponedCount))
+		l.release(l.writing)
+		l.writing.end(failure)
 	}
 	if c.Expecting() == 0 {
-		o.service.rescan(o.org, nil)
+		l.service.rescan(l.org, nil)
 	}
 }
 
 // write submits what was gathered. After a panic it first waits for the Change that the previous
 // behaviour submitted, because it must decide on the state after that Change.
-func (o *deliveryLog) write(c *actors.Context) {
-	for o.writing == nil && c.Expecting() == 0 && len(o.queued) > 0 {
+func (l *deliveryLog) write(c *actors.Context) {
+	for l.writing == nil && c.Expecting() == 0 && len(l.queued) > 0 {
 		d := newDraft()
-		o.writing = d // set before the draft is complete, so that a panic releases what it has so far
-		o.fill(d)
+		l.writing = d // set before the draft is complete, so that a panic releases what it has so far
+		l.fill(d)
 		if len(d.change.KVs) == 0 && len(d.change.Steps) == 0 {
-			o.durable(nil, ledger.MicrosOf(c.Now()))
+			l.onDurable(nil, ledger.MicrosOf(c.Now()))
 			continue
 		}
 		d.change.MustRecord = true
-		service, org := o.service, o.org
+		service, org := l.service, l.org
 		c.Submit(&d.change, func(r posting.Receipt) { service.logs.Tell(org, changeWritten{r.Err}) })
 		c.Expect()
 	}
@@ -139,77 +139,77 @@ func (o *deliveryLog) write(c *actors.Context) {
 
 // fill moves entries from the queue into one Change. It removes an entry from the queue before it
 // handles the entry, so that an entry that panics is not handled again.
-func (o *deliveryLog) fill(d *draft) {
-	for n := 0; n < maxWritten && d.bytes < o.service.limits.changeBytes && len(o.queued) > 0; n++ {
-		e := o.queued[0]
+func (l *deliveryLog) fill(d *draft) {
+	for n := 0; n < maxWritten && d.bytes < l.service.limits.changeBytes && len(l.queued) > 0; n++ {
+		e := l.queued[0]
 		alone := e.command != nil && e.command.mayBeRefused
 		if alone && n > 0 {
 			break
 		}
-		o.queued[0] = entry{}
-		if o.queued = o.queued[1:]; len(o.queued) == 0 {
-			o.queued = nil
+		l.queued[0] = entry{}
+		if l.queued = l.queued[1:]; len(l.queued) == 0 {
+			l.queued = nil
 		}
 		switch {
 		case e.attempted != nil:
-			o.outcome(d, e.attempted, e.at)
+			l.writeOutcome(d, e.attempted, e.at)
 		case e.postponed != nil:
 			d.postponedCount++
-			if o.latest(d, idOf(e.postponed)) == nil && !o.marked(d, e.postponed) {
-				o.put(d, keptDelivery(e.postponed, e.at), nil)
+			if l.latest(d, idOf(e.postponed)) == nil && !l.marked(d, e.postponed) {
+				l.put(d, keptDelivery(e.postponed, e.at), nil)
 			}
 		default:
 			d.mayBeRefused = alone
-			e.command.run(o, d, e.at)
+			e.command.run(l, d, e.at)
 		}
 		if alone {
 			break
 		}
 	}
 	for page, m := range d.marks {
-		d.put(o.org, m.first.append(keyMarks(page)), m.row)
+		d.put(l.org, m.first.append(keyMarks(page)), m.row)
 	}
-	maps.Copy(o.newest, d.kept)
+	maps.Copy(l.newest, d.kept)
 }
 
-// durable handles the writer's receipt. A draft with a single command may be refused and then leaves
+// onDurable handles the writer's receipt. A draft with a single command may be refused and then leaves
 // nothing. After any other error it is unknown what is stored, so a rescan reads the store, unless the
 // error only says that the process is stopping.
-func (o *deliveryLog) durable(err error, now ledger.Micros) {
-	d := o.writing
-	if o.writing = nil; d == nil { // the Change was submitted before a panic
-		o.service.rescan(o.org, nil)
+func (l *deliveryLog) onDurable(err error, now ledger.Micros) {
+	d := l.writing
+	if l.writing = nil; d == nil { // the Change was submitted before a panic
+		l.service.rescan(l.org, nil)
 		return
 	}
-	o.service.inMemory.Add(-int64(d.postponedCount))
+	l.service.inMemory.Add(-int64(d.postponedCount))
 	for id, delivery := range d.kept {
-		if o.newest[id] == delivery {
-			delete(o.newest, id)
+		if l.newest[id] == delivery {
+			delete(l.newest, id)
 		}
 	}
 	for _, row := range d.postedKeys {
-		delete(o.postingKeys, row) // the store has it now, or it was refused
+		delete(l.postingKeys, row) // the store has it now, or it was refused
 	}
-	o.release(d)
+	l.release(d)
 	if err == nil {
 		for _, delivery := range d.kept {
-			o.service.wakeWhenDue(delivery.key(o.org), delivery, now)
+			l.service.wakeWhenDue(delivery.key(l.org), delivery, now)
 		}
 	} else if !d.mayBeRefused && !errors.Is(err, posting.ErrStopped) {
-		o.service.rt.Log.Error("what became of deliveries was not written down", "organization", o.org.String(), "error", err)
-		o.service.rescan(o.org, nil)
+		l.service.rt.Log.Error("what became of deliveries was not written down", "organization", l.org.String(), "error", err)
+		l.service.rescan(l.org, nil)
 	}
 	d.end(err)
-	if o.count >= cursorEvery {
-		o.count = 0
-		o.service.moveCursor(o.org)
+	if l.count >= cursorEvery {
+		l.count = 0
+		l.service.moveCursor(l.org)
 	}
 }
 
-// release tells destinations that the results of the deliveries that they have read are in the store.
-func (o *deliveryLog) release(d *draft) {
+// release tells destinations that the store has the results of deliveries that they had read from it.
+func (l *deliveryLog) release(d *draft) {
 	for k, ids := range d.release {
-		o.service.destinations.Tell(k, resultsStored{ids})
+		l.service.destinations.Tell(k, resultsStored{ids})
 	}
 }
 
@@ -224,22 +224,22 @@ func (s *Service) wakeWhenDue(k key, d *Delivery, now ledger.Micros) {
 	}
 }
 
-// outcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
+// writeOutcome writes down an attempt. An acknowledged first attempt becomes a mark; any other result
 // gets a row of its own.
-func (o *deliveryLog) outcome(d *draft, t *attemptedNotice, now ledger.Micros) {
+func (l *deliveryLog) writeOutcome(d *draft, t *attemptedNotice, now ledger.Micros) {
 	id := idOf(&t.notice)
-	o.count++
+	l.count++
 	if t.stored {
-		k := keyOf(o.org, &t.notice)
+		k := keyOf(l.org, &t.notice)
 		d.release[k] = append(d.release[k], id)
 	}
-	known := o.latest(d, id)
+	known := l.latest(d, id)
 	var next *Delivery
 	switch {
-	case known == nil && o.marked(d, &t.notice):
+	case known == nil && l.marked(d, &t.notice):
 		return // a duplicate of an attempt that is already marked
 	case known == nil && t.report.Failure == "" && t.notice.Page != 0:
-		delete(o.requested, id)
+		delete(l.requested, id)
 		d.mark(&mark{ID: id, page: t.notice.Page, at: t.report.At, status: t.report.Status, took: t.report.Took})
 		return
 	case known == nil:
@@ -253,33 +253,33 @@ func (o *deliveryLog) outcome(d *draft, t *attemptedNotice, now ledger.Micros) {
 	if !t.report.interrupted {
 		next.after(t.report.Attempt, now, t.report.minWait)
 	}
-	if next.State != Delivered && (o.requested[id] || known != nil && known.replayRequests != t.replayRequests) {
+	if next.State != Delivered && (l.requested[id] || known != nil && known.replayRequests != t.replayRequests) {
 		next.restart(now) // a caller asked for it while this attempt was in progress
 	}
-	delete(o.requested, id)
-	o.put(d, next, known)
+	delete(l.requested, id)
+	l.put(d, next, known)
 }
 
 // marked tells whether a first attempt of the notice was acknowledged. It looks only if a rescan has
 // run, because duplicates are possible only then; after a rescan everything submitted before is
 // durable.
-func (o *deliveryLog) marked(d *draft, n *posting.Notice) bool {
-	if !o.service.rescanned.Load() || n.Page == 0 {
+func (l *deliveryLog) marked(d *draft, n *posting.Notice) bool {
+	if !l.service.rescanned.Load() || n.Page == 0 {
 		return false
 	}
 	markedIDs := d.pageMarks[n.Page]
 	if markedIDs == nil {
-		markedIDs = o.marksOf(d, n.Page)
+		markedIDs = l.marksOf(d, n.Page)
 		d.pageMarks[n.Page] = markedIDs
 	}
 	return markedIDs[idOf(n)]
 }
 
 // marksOf returns the ids of a page's marks, in the store and in the draft.
-func (o *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
-	view := o.service.rt.Journal.View()
+func (l *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
+	view := l.service.rt.Journal.View()
 	defer view.Close()
-	marked, err := readMarks(view, o.org, page)
+	marked, err := readMarks(view, l.org, page)
 	if err != nil {
 		panic(err)
 	}
@@ -294,44 +294,44 @@ func (o *deliveryLog) marksOf(d *draft, page ledger.Micros) map[ID]bool {
 }
 
 // put writes a delivery's own row, and replaces the row that says that the delivery waits or is parked.
-func (o *deliveryLog) put(d *draft, next, before *Delivery) {
-	k := next.key(o.org)
+func (l *deliveryLog) put(d *draft, next, before *Delivery) {
+	k := next.key(l.org)
 	if before != nil {
 		switch before.State {
 		case Pending:
 			if next.State != Pending || next.Next != before.Next {
-				d.put(o.org, keyRetry(k, before.Next, before.ID), nil)
+				d.put(l.org, keyRetry(k, before.Next, before.ID), nil)
 			}
 		case Parked:
-			d.put(o.org, keyParked(k, before.ID), nil)
+			d.put(l.org, keyParked(k, before.ID), nil)
 		}
 	}
 	switch next.State {
 	case Pending:
-		d.put(o.org, keyRetry(k, next.Next, next.ID), []byte{})
+		d.put(l.org, keyRetry(k, next.Next, next.ID), []byte{})
 	case Parked:
-		d.put(o.org, keyParked(k, next.ID), []byte{})
+		d.put(l.org, keyParked(k, next.ID), []byte{})
 	}
 	row, err := encodeKept(next)
 	if err != nil {
 		panic(err)
 	}
-	d.put(o.org, keyKept(next.ID), row)
+	d.put(l.org, keyKept(next.ID), row)
 	d.kept[next.ID] = next
 }
 
 // latest returns a delivery that has a row of its own, in its state after everything that was submitted
 // before; nil if it has none.
-func (o *deliveryLog) latest(d *draft, id ID) *Delivery {
+func (l *deliveryLog) latest(d *draft, id ID) *Delivery {
 	if delivery, ok := d.kept[id]; ok {
 		return delivery
 	}
-	if delivery, ok := o.newest[id]; ok {
+	if delivery, ok := l.newest[id]; ok {
 		return delivery
 	}
-	view := o.service.rt.Journal.View()
+	view := l.service.rt.Journal.View()
 	defer view.Close()
-	delivery, err := findKept(view, o.org, id)
+	delivery, err := findKept(view, l.org, id)
 	if err != nil {
 		panic(err)
 	}

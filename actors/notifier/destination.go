@@ -152,7 +152,7 @@ func (d *destination) take(notices []posting.Notice) {
 		room = 0
 	}
 	room = min(max(room, 0), len(notices))
-	withoutRecords := !d.quick() || s.inMemory.Load() > s.limits.atHand
+	withoutRecords := !d.quick() || s.inMemory.Load() > s.limits.withRecords
 	for i := range notices[:room] {
 		if withoutRecords && len(d.fresh) >= maxFailing {
 			notices[i].About = nil

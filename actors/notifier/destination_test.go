@@ -15,23 +15,23 @@ import (
 // The others wait in the store, and each is delivered once when the receiver answers.
 func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	receiver := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	const n = 3_000
-	ids := f.notifyMany(f.destinationOf(r), n)
+	ids := f.notifyMany(f.destinationOf(receiver), n)
 	waitFor(t, "one attempt is in progress, and the other notices are in the store", func() bool {
-		return r.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
+		return receiver.count() == 1 && len(f.rows(firstOrg, rowRetries)) >= n-maxUntried-1
 	})
 	const room = maxUntried + 3 // one in progress, and two read from the store
 	if got := f.inMemory.Load(); got > room+maxWritten {
 		t.Errorf("%d notices wait in memory, want at most %d and those of one change that is being written", got, room)
 	}
 	waitFor(t, "memory has no more notices than it has room for", func() bool { return f.inMemory.Load() <= room })
-	g.open()
+	gate.open()
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
-	if r.maxUnanswered > lastWorkerLimit {
-		t.Errorf("%d at once, want at most %d", r.maxUnanswered, lastWorkerLimit)
+	receiver.wantOnce(t, firstOrg, ids)
+	if receiver.maxUnanswered > lastWorkerLimit {
+		t.Errorf("%d at once, want at most %d", receiver.maxUnanswered, lastWorkerLimit)
 	}
 	if got := f.inMemory.Load(); got != 0 {
 		t.Errorf("%d notices wait in memory when all are told", got)
@@ -49,15 +49,15 @@ func TestNoticesBeyondADestinationsRoomWaitInTheStore(t *testing.T) {
 func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	f := newFixture(t)
 	var failing sync.Map
-	g := newGate()
-	r := receive(t, func(*arrival) int {
+	gate := newGate()
+	receiver := receive(t, func(*arrival) int {
 		if _, ok := failing.Load("now"); ok {
-			g.wait()
+			gate.wait()
 			return 500
 		}
 		return 200
-	}, g)
-	to := f.destinationOf(r)
+	}, gate)
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce() // it is known to answer
 	failing.Store("now", true)
@@ -67,7 +67,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	if got := f.rows(firstOrg, rowRetries); len(got) != 0 {
 		t.Errorf("%d wait in the store while there is room in memory", len(got))
 	}
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.advance(0)
 	for _, id := range []ID{ids[0], ids[n-1]} {
@@ -81,7 +81,7 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 	}
 	failing.Delete("now")
 	f.advance(30 * time.Second)
-	for event, times := range r.events() {
+	for event, times := range receiver.events() {
 		if times > 2 {
 			t.Errorf("event %s came %d times", event, times)
 		}
@@ -93,30 +93,30 @@ func TestDestinationThatStopsRespondingFreesMemory(t *testing.T) {
 
 func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
+	gate := newGate()
 	var blocked sync.Map
-	r := receive(t, func(*arrival) int {
+	receiver := receive(t, func(*arrival) int {
 		if _, ok := blocked.Load("now"); ok {
-			g.wait()
+			gate.wait()
 		}
 		return 200
-	}, g)
-	to := f.destinationOf(r)
+	}, gate)
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
 	blocked.Store("now", true)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 1_000)...)
 	waitFor(t, "all workers are busy", func() bool {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.unanswered == lastWorkerLimit
+		receiver.mu.Lock()
+		defer receiver.mu.Unlock()
+		return receiver.unanswered == lastWorkerLimit
 	})
-	g.open()
+	gate.open()
 	f.quiesce()
-	if r.maxUnanswered != lastWorkerLimit {
-		t.Errorf("%d at once, want %d", r.maxUnanswered, lastWorkerLimit)
+	if receiver.maxUnanswered != lastWorkerLimit {
+		t.Errorf("%d at once, want %d", receiver.maxUnanswered, lastWorkerLimit)
 	}
-	if got := len(r.events()); got != len(ids)+1 {
+	if got := len(receiver.events()); got != len(ids)+1 {
 		t.Errorf("%d events came, want %d", got, len(ids)+1)
 	}
 }
@@ -124,31 +124,31 @@ func TestQuickDestinationHasAtMostSixteenWorkers(t *testing.T) {
 // A hundred receivers have failed and hang. The other receivers get all of their notifications meanwhile.
 // The test counts and does not measure time.
 func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
-	const dead, alive, each = 100, 50, 20
+	const hangingCount, goodCount, noticesEach = 100, 50, 20
 	f := newFixture(t, onRealClock)
 	hanging := receive(t, func(a *arrival) int {
-		if a.all <= dead {
+		if a.nthOfAll <= hangingCount {
 			return 500
 		}
 		return hangs
 	})
 	good := receive(t, alwaysStatus(200))
-	var all, known []ledger.ID
-	for range dead {
-		all = append(all, f.destinationOf(hanging))
+	var allIDs, goodIDs []ledger.ID
+	for range hangingCount {
+		allIDs = append(allIDs, f.destinationOf(hanging))
 	}
-	for range alive {
-		known = append(known, f.destinationOf(good))
+	for range goodCount {
+		goodIDs = append(goodIDs, f.destinationOf(good))
 	}
-	f.notify(firstOrg, posting.Webhook, all...)
+	f.notify(firstOrg, posting.Webhook, allIDs...)
 	f.quiesce()
 	for range firstWorkerLimit + 3 {
-		f.notify(firstOrg, posting.Webhook, all...)
+		f.notify(firstOrg, posting.Webhook, allIDs...)
 	}
-	waitFor(t, "all attempts hang", func() bool { return hanging.count() == dead*(1+firstWorkerLimit) })
+	waitFor(t, "all attempts hang", func() bool { return hanging.count() == hangingCount*(1+firstWorkerLimit) })
 	var ids []ID
-	for range each {
-		ids = append(ids, f.notify(firstOrg, posting.Webhook, known...)...)
+	for range noticesEach {
+		ids = append(ids, f.notify(firstOrg, posting.Webhook, goodIDs...)...)
 	}
 	waitFor(t, "the other destinations have all their notifications", func() bool { return len(good.events()) == len(ids) })
 	good.wantOnce(t, firstOrg, ids)
@@ -158,10 +158,10 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 	f := newFixture(t, onRealClock)
 	random := newRandom(t)
-	r := receive(t, alwaysStatus(200))
+	receiver := receive(t, alwaysStatus(200))
 	var to []ledger.ID
 	for range 30 {
-		to = append(to, f.destinationOf(r))
+		to = append(to, f.destinationOf(receiver))
 	}
 	var mu sync.Mutex
 	var ids []ID
@@ -180,15 +180,15 @@ func TestWithoutFaultsEverythingIsDeliveredOnce(t *testing.T) {
 			}
 		})
 	}
-	soon(t, "booked", tellers.Wait)
+	mustReturn(t, "booked", tellers.Wait)
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
+	receiver.wantOnce(t, firstOrg, ids)
 	for _, id := range ids[:50] {
 		f.wantDelivery(id, Delivered, 1)
 	}
 	f.restart()
 	f.quiesce()
-	r.wantOnce(t, firstOrg, ids)
+	receiver.wantOnce(t, firstOrg, ids)
 }
 
 // All attempts fail, so that the number of workers does not grow: due deliveries are tried strictly in the order
@@ -204,9 +204,9 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 		f.quiesce() // tried at this time
 		f.advance(time.Duration(1+random.IntN(90)) * time.Millisecond)
 	}
-	g := newGate()
-	r := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
-	f.addresses.set(to, actors.Address{URL: r.URL})
+	gate := newGate()
+	receiver := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
+	f.addresses.set(to, actors.Address{URL: receiver.URL})
 	f.stop() // all became due while it was down
 	if err := f.Clock.Set(f.Clock.Now().Add(31 * time.Second)); err != nil {
 		t.Fatal(err)
@@ -217,12 +217,12 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 		if n == 0 {
 			unanswered = 1 // until it has failed
 		}
-		waitFor(t, "the next attempts arrive", func() bool { return r.count() == min(n+unanswered, len(order)) })
-		g.releaseOne(t)
+		waitFor(t, "the next attempts arrive", func() bool { return receiver.count() == min(n+unanswered, len(order)) })
+		gate.releaseOne(t)
 	}
 	f.quiesce()
 	var got []string
-	for _, a := range r.got() {
+	for _, a := range receiver.got() {
 		got = append(got, a.EventID)
 	}
 	// Four workers begin together, so their requests may arrive in any order.
@@ -231,8 +231,8 @@ func TestEarliestDueDeliveryIsTriedFirst(t *testing.T) {
 			t.Fatalf("arrival %d is none of those that are due around it", n)
 		}
 	}
-	if len(got) != len(order) || len(r.events()) != len(order) {
-		t.Errorf("%d arrivals of %d events, want %d", len(got), len(r.events()), len(order))
+	if len(got) != len(order) || len(receiver.events()) != len(order) {
+		t.Errorf("%d arrivals of %d events, want %d", len(got), len(receiver.events()), len(order))
 	}
 }
 
@@ -241,27 +241,27 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	old := f.notifyMany(to, 300)
+	dueIDs := f.notifyMany(to, 300)
 	f.quiesce()
-	before := r.count()
+	requestsBefore := r.count()
 	if err := f.Clock.Set(f.Clock.Now().Add(time.Minute)); err != nil { // no timer runs yet
 		t.Fatal(err)
 	}
-	g := newGate()
-	second := receive(t, func(*arrival) int { g.wait(); return 500 }, g)
+	gate := newGate()
+	second := receive(t, func(*arrival) int { gate.wait(); return 500 }, gate)
 	f.addresses.set(to, actors.Address{URL: second.URL})
 	go func() { _ = f.Runtime.Advance(f.Clock.Now()) }()
 	waitFor(t, "attempts of due notices are in progress", func() bool { return second.count() == firstWorkerLimit })
-	fresh := f.notifyMany(to, 20)
+	freshIDs := f.notifyMany(to, 20)
 	var events []string
-	for _, id := range fresh {
+	for _, id := range freshIDs {
 		events = append(events, EventID(firstOrg, id).String())
 	}
-	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(fresh)) })
+	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(freshIDs)) })
 	seen := 0
-	for seen < len(fresh) {
+	for seen < len(freshIDs) {
 		all := second.count()
-		g.releaseOne(t)
+		gate.releaseOne(t)
 		waitFor(t, "another attempt arrives", func() bool { return second.count() > all })
 		seen = 0
 		for _, a := range second.got() {
@@ -269,21 +269,21 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 				seen++
 			}
 		}
-		if second.count() > 3*len(fresh)+2*firstWorkerLimit {
-			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", seen, second.count(), len(old))
+		if second.count() > 3*len(freshIDs)+2*firstWorkerLimit {
+			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", seen, second.count(), len(dueIDs))
 		}
 	}
-	g.open()
+	gate.open()
 	f.quiesce()
-	if before != len(old) {
-		t.Errorf("%d attempts at first, want %d", before, len(old))
+	if requestsBefore != len(dueIDs) {
+		t.Errorf("%d attempts at first, want %d", requestsBefore, len(dueIDs))
 	}
 }
 
 // After a restart, or a long idle time, the waiting deliveries in the store mark a destination as
 // failing: its retries take no place from destinations that answer.
 func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
-	const dead = maxQuickWorkers + 50
+	const hangingCount = maxQuickWorkers + 50
 	f := newFixture(t)
 	hanging := receive(t, func(a *arrival) int {
 		if a.nth == 1 {
@@ -293,7 +293,7 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 	})
 	good := receive(t, alwaysStatus(200))
 	var all []ledger.ID
-	for range dead {
+	for range hangingCount {
 		all = append(all, f.destinationOf(hanging))
 	}
 	f.notify(firstOrg, posting.Webhook, all...)
@@ -303,10 +303,10 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.start()
-	waitFor(t, "the failing destinations use all their workers", func() bool { return hanging.count() == dead+maxFailingWorkers })
+	waitFor(t, "the failing destinations use all their workers", func() bool { return hanging.count() == hangingCount+maxFailingWorkers })
 	f.notifyOne(f.destinationOf(good))
 	waitFor(t, "the other destination has its notification", func() bool { return good.count() == 1 })
-	if got := hanging.count(); got != dead+maxFailingWorkers {
-		t.Errorf("%d have answered meanwhile", got-dead-maxFailingWorkers)
+	if got := hanging.count(); got != hangingCount+maxFailingWorkers {
+		t.Errorf("%d have answered meanwhile", got-hangingCount-maxFailingWorkers)
 	}
 }

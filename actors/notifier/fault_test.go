@@ -17,12 +17,12 @@ import (
 // the same worker nor the retry.
 func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	to := f.destinationOf(r)
+	receiver := receive(t, alwaysStatus(200))
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			panic("a fault of ours")
 		}
@@ -41,13 +41,13 @@ func TestPanicOfANotificationWriterCostsAnAttempt(t *testing.T) {
 		t.Errorf("%d deliveries wait for their retry and %d in memory, want the one that panicked", failed, f.inMemory.Load())
 	}
 	f.advance(30 * time.Second)
-	r.wantOnce(t, firstOrg, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
+	receiver.wantOnce(t, firstOrg, append(ids, idOf(&posting.Notice{Booked: ids[0].Booked - 1, Channel: posting.Webhook})))
 }
 
 func TestNotificationWriterThatAlwaysPanicsParksTheDelivery(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id := f.notifyOne(f.destinationOf(r))
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Parked, MaxAttempts)
@@ -80,15 +80,15 @@ func (f *fixture) panicInLog() {
 // panic, at worst with a duplicate.
 func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	good, bad := receive(t, func(*arrival) int { g.wait(); return 200 }, g), receive(t, alwaysStatus(500))
+	gate := newGate()
+	good, bad := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate), receive(t, alwaysStatus(500))
 	to, dead := f.destinationOf(good), f.destinationOf(bad)
 	waiting := f.notifyMany(dead, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
 	waitFor(t, "under way", func() bool { return good.count() > 0 })
 	f.panicInLog()
-	g.open()
+	gate.open()
 	for range 4 {
 		f.panicInLog()
 	}
@@ -112,14 +112,14 @@ func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 // those of deliveries that a destination had read from the store.
 func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
+	gate := newGate()
 	r := receive(t, func(a *arrival) int {
 		if a.nth == 2 {
-			g.wait()
+			gate.wait()
 			return 500
 		}
 		return map[bool]int{true: 500, false: 200}[a.nth < 3]
-	}, g)
+	}, gate)
 	id := f.notifyOne(f.destinationOf(r))
 	f.quiesce()
 	go func() { _ = f.Runtime.Advance(startTime.Add(30 * time.Second)) }()
@@ -128,7 +128,7 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	busy := make(chan struct{})
 	failed := make(chan error, 1)
 	go func() {
-		failed <- f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		failed <- f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			close(busy)
 			<-release
 			d.put(firstOrg, []byte("z"), []byte{1})
@@ -139,7 +139,7 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 	go func() {
 		_ = f.writeLog(firstOrg, func(*deliveryLog, *draft, ledger.Micros) error { panic("a fault of ours") })
 	}()
-	g.open() // the retry's result reaches the delivery log after the panic
+	gate.open() // the retry's result reaches the delivery log after the panic
 	close(release)
 	if err := receiveFrom(t, "written", failed); err != nil {
 		t.Error(err)
@@ -153,13 +153,13 @@ func TestStoredDeliveryIsTriedAfterAPanicOfItsDeliveryLog(t *testing.T) {
 // The notices that a destination has lost in a panic are offered again.
 func TestPanicOfADestinationLosesNothing(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	to := f.destinationOf(r)
 	ids := f.notifyMany(to, 1_500)
 	waitFor(t, "under way", func() bool { return r.count() > 0 })
 	f.destinations.Tell(key{firstOrg, merchants, to}, "no message of ours")
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.advance(time.Minute)
 	for _, id := range ids {

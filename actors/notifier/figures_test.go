@@ -66,16 +66,16 @@ func quantile(sorted []time.Duration, q float64) time.Duration {
 
 // deliveryTimes records, by txid, when creates got their responses and when their notifications arrived.
 type deliveryTimes struct {
-	mu       sync.Mutex
-	answered map[string]time.Time // guarded by mu
-	arrived  map[string]time.Time // guarded by mu
-	hanging  int                  // guarded by mu
+	mu          sync.Mutex
+	respondedAt map[string]time.Time // guarded by mu
+	arrivedAt   map[string]time.Time // guarded by mu
+	hanging     int                  // guarded by mu
 }
 
-// sink returns a server that acknowledges at all its addresses except the first ones, hang in number, at which it
-// never responds.
+// sink returns a server that acknowledges at all its addresses except the first hang addresses, at which it never
+// responds.
 func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
-	over := make(chan struct{})
+	testOver := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -87,20 +87,20 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 			c.mu.Unlock()
 			select {
 			case <-r.Context().Done():
-			case <-over:
+			case <-testOver:
 			}
 			panic(http.ErrAbortHandler)
 		}
 		_, rest, _ := strings.Cut(string(body), `"txid":"`)
 		txid, _, _ := strings.Cut(rest, `"`)
 		c.mu.Lock()
-		if _, again := c.arrived[txid]; !again {
-			c.arrived[txid] = time.Now()
+		if _, again := c.arrivedAt[txid]; !again {
+			c.arrivedAt[txid] = time.Now()
 		}
 		c.mu.Unlock()
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	t.Cleanup(func() { close(over); s.CloseClientConnections(); s.Close() })
+	t.Cleanup(func() { close(testOver); s.CloseClientConnections(); s.Close() })
 	return s
 }
 
@@ -109,10 +109,10 @@ func (c *deliveryTimes) sink(t *testing.T, hang int) *httptest.Server {
 func TestFigureHangingDestinations(t *testing.T) {
 	skipUnlessMeasuring(t)
 	const destinations, hang, rate, long = 1_000, 100, 300, time.Minute
-	c := &deliveryTimes{answered: make(map[string]time.Time), arrived: make(map[string]time.Time)}
+	c := &deliveryTimes{respondedAt: make(map[string]time.Time), arrivedAt: make(map[string]time.Time)}
 	sink := c.sink(t, hang)
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := apiClient{s.Admin(), t}
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := apiClient{server.Admin(), t}
 	var partner struct{ ID int64 }
 	admin.send("POST", "/api/v1/partners", `{"name":"many","login":"many","pass":"a temporary one"}`, &partner)
 	var key struct{ Key string }
@@ -122,7 +122,7 @@ func TestFigureHangingDestinations(t *testing.T) {
 			`"provider_params":{"min_amount":"%[3]d","max_amount":"%[3]d"},"merchant_params":{"notify_url":"%[4]s/%[1]d","secret":"s"}}`,
 			n, partner.ID, 1000+n, sink.URL), nil)
 	}
-	client := s.Anyone().With("x-api-key", key.Key, "x-organization-id", s.Sandbox.OrganizationID)
+	client := server.Anyone().With("x-api-key", key.Key, "x-organization-id", server.Sandbox.OrganizationID)
 	c.load(t, client, destinations, rate, long)
 	c.report(t, hang)
 }
@@ -151,7 +151,7 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 				return
 			}
 			c.mu.Lock()
-			c.answered[txid] = time.Now()
+			c.respondedAt[txid] = time.Now()
 			c.mu.Unlock()
 		})
 	}
@@ -159,15 +159,15 @@ func (c *deliveryTimes) load(t *testing.T, client *testkit.Client, destinations,
 
 // report waits for the last notifications and reports how long they took.
 func (c *deliveryTimes) report(t *testing.T, hang int) {
-	good := func() (delays []time.Duration, missing int) {
+	toGoodDestination := func() (delays []time.Duration, missing int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for txid, at := range c.answered {
+		for txid, at := range c.respondedAt {
 			to, _, _ := strings.Cut(txid, "-")
 			if n, _ := strconv.Atoi(to); n < hang {
 				continue
 			}
-			if came, ok := c.arrived[txid]; ok {
+			if came, ok := c.arrivedAt[txid]; ok {
 				delays = append(delays, max(0, came.Sub(at)))
 			} else {
 				missing++
@@ -175,13 +175,13 @@ func (c *deliveryTimes) report(t *testing.T, hang int) {
 		}
 		return delays, missing
 	}
-	waitFor(t, "the last notifications arrive", func() bool { _, missing := good(); return missing == 0 })
-	delays, _ := good()
+	waitFor(t, "the last notifications arrive", func() bool { _, missing := toGoodDestination(); return missing == 0 })
+	delays, _ := toGoodDestination()
 	slices.Sort(delays)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t.Logf("%d creates, %d notifications to those that answer: p50 %v, p99 %v, p99.9 %v, last %v after the create's answer; %d attempts hang or hung; load %s",
-		len(c.answered), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
+		len(c.respondedAt), len(delays), quantile(delays, 0.5), quantile(delays, 0.99), quantile(delays, 0.999), delays[len(delays)-1].Round(time.Microsecond), c.hanging, load())
 	if p99 := quantile(delays, 0.99); p99 > 2*time.Second {
 		t.Errorf("p99 is %v, wanted under 2 s", p99)
 	}
@@ -200,24 +200,24 @@ func load() string {
 // much memory it uses, and whether due deliveries come first.
 func TestFigureAMillionRetries(t *testing.T) {
 	skipUnlessMeasuring(t)
-	const waiting, due, others = 1_000_000, 100_000, 1_000
-	events := make(chan string, 2*due)
+	const waitingCount, dueCount, otherDestinations = 1_000_000, 100_000, 1_000
+	events := make(chan string, 2*dueCount)
 	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		events <- r.Header.Get("x-webhook-event-id")
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	defer sink.Close()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
-	admin := apiClient{s.Admin(), t}
-	admin.send("PATCH", fmt.Sprintf("/api/v1/partners/%d", s.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
-	apiClient{s.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--log-level", "warn"}})
+	admin := apiClient{server.Admin(), t}
+	admin.send("PATCH", fmt.Sprintf("/api/v1/partners/%d", server.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":"s"}`, sink.URL), nil)
+	apiClient{server.Partner(), t}.send("POST", "/api/v1/transactions", fmt.Sprintf(createForm, 700, "one"), nil)
 	receiveFrom(t, "the first notification", events)
-	s.Stop()
-	order := plantRetries(t, s.Dir, uuid.MustParse(s.Sandbox.OrganizationID), waiting, due, others)
+	server.Stop()
+	order := plantRetries(t, server.Dir, uuid.MustParse(server.Sandbox.OrganizationID), waitingCount, dueCount, otherDestinations)
 	startTime := time.Now()
-	s.Restart()
-	ready, memory := time.Since(startTime), residentMiB(t, s.PID())
+	server.Restart()
+	startTook, memory := time.Since(startTime), residentMiB(t, server.PID())
 	place := make(map[string]int, len(order))
 	for n, event := range order {
 		place[event] = n
@@ -230,11 +230,11 @@ func TestFigureAMillionRetries(t *testing.T) {
 		}
 		furthest = max(furthest, at-n, n-at)
 	}
-	took := time.Since(startTime) - ready
+	took := time.Since(startTime) - startTook
 	t.Logf("%d wait, %d of them due: ready after %v with %s; the due ones arrived within %v (%.0f/s), none more than %d places off its turn; then %s; load %s",
-		waiting, due, ready.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(due)/took.Seconds(), furthest, residentMiB(t, s.PID()), load())
-	if ready > 10*time.Second {
-		t.Errorf("ready after %v, wanted under 10 s", ready)
+		waitingCount, dueCount, startTook.Round(time.Millisecond), memory, took.Round(time.Millisecond), float64(dueCount)/took.Seconds(), furthest, residentMiB(t, server.PID()), load())
+	if startTook > 10*time.Second {
+		t.Errorf("ready after %v, wanted under 10 s", startTook)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestFigureAMillionRetries(t *testing.T) {
 // Some are due, in the order that is returned; the others are due later.
 func plantRetries(t *testing.T, dir string, org ledger.ID, waiting, due, others int) (order []string) {
 	t.Helper()
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: clock.Real{}, Log: discardLog})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,10 +31,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 var (
-	firstOrg  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
-	secondOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	startTime = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
-	quiet     = slog.New(slog.DiscardHandler)
+	firstOrg   = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01")
+	secondOrg  = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
+	startTime  = time.Date(2026, 9, 3, 10, 15, 30, 123456000, time.UTC)
+	discardLog = slog.New(slog.DiscardHandler)
 )
 
 // newRandom returns a source whose seed is printed; MIZAN_SEED repeats a run.
@@ -84,18 +84,18 @@ func (b *addressBook) remove(to ledger.ID) {
 type fixture struct {
 	*testkit.World
 	*Service
-	t               testing.TB
-	addresses       *addressBook
-	write           func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
-	notifyOperators func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
-	retention       time.Duration
-	observe         func(posting.Channel, bool, time.Duration)
-	resuming        func(*fixture) // called before Resume at a start
+	t                 testing.TB
+	addresses         *addressBook
+	writeNotification func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error)
+	notifyOperators   func(org, to ledger.ID, body, reached []byte) (Attempt, []byte, time.Duration)
+	retention         time.Duration
+	observe           func(posting.Channel, bool, time.Duration)
+	beforeResume      func(*fixture) // called before Resume at a start
 }
 
 func newFixture(t testing.TB, set ...func(*fixture)) *fixture {
 	t.Helper()
-	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, write: writeBody}
+	f := &fixture{World: testkit.NewWorld(t, startTime), t: t, addresses: &addressBook{urls: make(map[ledger.ID]actors.Address)}, writeNotification: writeBody}
 	for _, s := range set {
 		s(f)
 	}
@@ -116,7 +116,7 @@ func writeBody(dst []byte, org ledger.ID, n *posting.Notice) (actors.Notificatio
 
 // WriteNotification implements actors.NotificationWriter.
 func (f *fixture) WriteNotification(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
-	return f.write(dst, org, n)
+	return f.writeNotification(dst, org, n)
 }
 
 func (f *fixture) start() {
@@ -131,16 +131,16 @@ func (f *fixture) start() {
 		f.t.Fatal(err)
 	}
 	f.Runtime.Start(func(posting.Item) bool { return false })
-	if f.resuming != nil {
-		f.resuming(f)
+	if f.beforeResume != nil {
+		f.beforeResume(f)
 	}
 	f.Resume()
 }
 
 func (f *fixture) stop() {
 	f.t.Helper()
-	soon(f.t, "closed", f.Service.Close)
-	soon(f.t, "stopped", f.World.Close)
+	mustReturn(f.t, "closed", f.Service.Close)
+	mustReturn(f.t, "stopped", f.World.Close)
 }
 
 func (f *fixture) restart() {
@@ -152,14 +152,14 @@ func (f *fixture) restart() {
 // quiesce returns when no work is in progress.
 func (f *fixture) quiesce() {
 	f.t.Helper()
-	soon(f.t, "at rest", f.Runtime.Quiesce)
+	mustReturn(f.t, "at rest", f.Runtime.Quiesce)
 }
 
 // advance moves the clock.
 func (f *fixture) advance(d time.Duration) {
 	f.t.Helper()
 	f.quiesce()
-	soon(f.t, "passed", func() {
+	mustReturn(f.t, "passed", func() {
 		if err := f.Runtime.Advance(f.Clock.Now().Add(d)); err != nil {
 			f.t.Error(err)
 		}
@@ -267,11 +267,11 @@ type arrival struct {
 	Type      string          `json:"type"`
 	Data      json.RawMessage `json:"data"`
 
-	body   string
-	header http.Header
-	nth    int // number of this arrival among those of its event, from 1
-	all    int // number of this arrival among all, from 1
-	status int
+	body     string
+	header   http.Header
+	nth      int // number of this arrival among those of its event, from 1
+	nthOfAll int // number of this arrival among all, from 1
+	status   int
 }
 
 // gate holds responses back until it is opened.
@@ -341,8 +341,8 @@ type receiver struct {
 	maxUnanswered int            // guarded by mu: maximum of unanswered
 }
 
-// receive answers each notification with the status that answer returns, which may wait for the
-// gates. The gates are opened at the end of the test.
+// receive starts a receiver that answers each notification with the status that the function answer returns. The
+// function may wait for the gates, which are opened at the end of the test.
 func receive(t testing.TB, answer func(*arrival) int, gates ...*gate) *receiver {
 	r := &receiver{perEvent: make(map[string]int), over: make(chan struct{})}
 	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
@@ -383,7 +383,7 @@ func (r *receiver) arrived(a *arrival) {
 	defer r.mu.Unlock()
 	r.perEvent[a.EventID]++
 	r.arrivals = append(r.arrivals, a)
-	a.nth, a.all = r.perEvent[a.EventID], len(r.arrivals)
+	a.nth, a.nthOfAll = r.perEvent[a.EventID], len(r.arrivals)
 	r.unanswered++
 	r.maxUnanswered = max(r.maxUnanswered, r.unanswered)
 }
@@ -428,8 +428,8 @@ func (r *receiver) wantOnce(t testing.TB, org ledger.ID, ids []ID) {
 
 func alwaysStatus(status int) func(*arrival) int { return func(*arrival) int { return status } }
 
-// soon fails the test if fn does not return.
-func soon(t testing.TB, what string, fn func()) {
+// mustReturn fails the test if fn does not return.
+func mustReturn(t testing.TB, what string, fn func()) {
 	t.Helper()
 	done := make(chan struct{})
 	go func() { defer close(done); fn() }()

@@ -16,7 +16,7 @@ const (
 	maxUntriedPages = 4_096  // as maxListedPages, for the search for deliveries that were not tried yet
 	maxListedRows   = 16_384 // notices and deliveries that are looked at, after which no more are fetched
 	maxKeptRead     = 1_024  // deliveries with rows of their own that are fetched at once
-	maxToldEvents   = 256    // events of a transaction
+	maxEventsRead   = 256    // events of a transaction
 	maxIndexed      = 65_536 // keys of waiting or parked deliveries
 )
 
@@ -100,15 +100,15 @@ type listing struct {
 	next      Position
 	pageEnded bool // the page is full, or a bound was reached
 	pages     int  // pages of notices that were read
-	looked    int  // rows that were looked at
+	rowsRead  int
 }
 
 func (l *listing) search() error {
 	switch {
 	case l.q.Transaction != (ledger.ID{}):
-		return l.ofTransaction()
+		return l.listOfTransaction()
 	case l.q.State == Pending:
-		return l.pending()
+		return l.listPending()
 	case l.q.State == Parked:
 		return l.listIndexed(rowParked)
 	}
@@ -134,9 +134,9 @@ func (l *listing) add(d *Delivery) {
 	}
 }
 
-// pending lists the deliveries that wait for another attempt, which have rows of their own, and
+// listPending lists the deliveries that wait for another attempt, which have rows of their own, and
 // then those that were not tried yet.
-func (l *listing) pending() error {
+func (l *listing) listPending() error {
 	if !l.untried {
 		if err := l.listIndexed(rowRetries); err != nil || l.pageEnded {
 			return err
@@ -157,11 +157,11 @@ func (l *listing) listUntried() error {
 		if page < settled {
 			return false, nil
 		}
-		if l.pages++; l.pages > l.limits.untriedPages || l.looked >= maxListedRows {
+		if l.pages++; l.pages > l.limits.untriedPages || l.rowsRead >= maxListedRows {
 			l.end(l.readDownTo)
 			return false, nil
 		}
-		l.looked += len(notices)
+		l.rowsRead += len(notices)
 		marked, err := readMarks(l.view, l.org, page)
 		if err != nil {
 			return false, err
@@ -217,31 +217,31 @@ func (l *listing) listPages() error {
 // notices that have none.
 func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]mark) error {
 	for !l.pageEnded && first.compare(l.readDownTo) < 0 {
-		if l.looked >= maxListedRows {
+		if l.rowsRead >= maxListedRows {
 			l.end(l.readDownTo)
 			break
 		}
-		all, whole, err := l.unlistedKept(first)
+		rows, complete, err := l.unlistedKept(first)
 		if err != nil {
 			return err
 		}
 		from := first
-		if !whole {
-			from = all[len(all)-1].ID
+		if !complete {
+			from = rows[len(rows)-1].ID
 		}
-		l.looked += len(all) + len(notices)
-		all = append(all, l.withoutRow(from, all, notices, marked)...)
-		slices.SortFunc(all, func(a, b *Delivery) int { return b.compare(a.ID) })
-		for i := 0; i < len(all) && !l.pageEnded; i++ {
-			l.add(all[i])
+		l.rowsRead += len(rows) + len(notices)
+		rows = append(rows, l.withoutRow(from, rows, notices, marked)...)
+		slices.SortFunc(rows, func(a, b *Delivery) int { return b.compare(a.ID) })
+		for i := 0; i < len(rows) && !l.pageEnded; i++ {
+			l.add(rows[i])
 		}
 		l.readDownTo = from
 	}
 	return nil
 }
 
-// withoutRow returns the deliveries of notices from first on that are not in kept and that the
-// query selects.
+// withoutRow returns the deliveries that the query selects among those without rows of their own: the deliveries
+// of the notices from first on that are not in kept.
 func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (others []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
@@ -259,9 +259,9 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 }
 
 // unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
-// first. If there are more, whole is false.
-func (l *listing) unlistedKept(first ID) (kept []*Delivery, whole bool, err error) {
-	whole = true
+// first. If there are more, complete is false.
+func (l *listing) unlistedKept(first ID) (kept []*Delivery, complete bool, err error) {
+	complete = true
 	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
 		id, ok := idAfter(row, 1)
 		switch {
@@ -272,14 +272,14 @@ func (l *listing) unlistedKept(first ID) (kept []*Delivery, whole bool, err erro
 		case id.compare(first) < 0:
 			return false, nil
 		case len(kept) == maxKeptRead:
-			whole = false
+			complete = false
 			return false, nil
 		}
 		d, err := decodeKept(id, value)
 		kept = append(kept, d)
 		return err == nil, err
 	})
-	return kept, whole, err
+	return kept, complete, err
 }
 
 // idAfter reads the delivery's id at the end of a key, after head bytes.
@@ -294,11 +294,11 @@ func idAfter(row []byte, head int) (id ID, ok bool) {
 // rows, it reads the deliveries themselves in their order, because few of them are in any other
 // state.
 func (l *listing) listIndexed(kind byte) error {
-	ids, whole, err := l.indexedIDs(kind)
+	ids, complete, err := l.indexedIDs(kind)
 	if err != nil {
 		return err
 	}
-	if !whole {
+	if !complete {
 		return l.listDownTo(l.from, nil, nil)
 	}
 	slices.SortFunc(ids, func(a, b ID) int { return b.compare(a) })
@@ -316,8 +316,8 @@ func (l *listing) listIndexed(kind byte) error {
 }
 
 // indexedIDs returns the deliveries that rows of the kind name and the query selects. If there
-// are too many rows, whole is false.
-func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
+// are too many rows, complete is false.
+func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 	prefixes := [][]byte{{kind}}
 	if to := l.q.To; to != (ledger.ID{}) {
 		prefixes = [][]byte{keyWaiting(kind, key{l.org, merchants, to}), keyWaiting(kind, key{l.org, operators, to})}
@@ -326,11 +326,11 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 	if kind == rowRetries {
 		size += 8 // the due time
 	}
-	rows, whole := 0, true
+	rows, complete := 0, true
 	for _, prefix := range prefixes {
 		err := l.view.KVKeys(l.org, prefix, nil, func(row []byte) ([]byte, bool, error) {
 			if rows++; rows > l.limits.indexed {
-				whole = false
+				complete = false
 				return nil, false, nil
 			}
 			if len(row) != size {
@@ -345,12 +345,12 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, whole bool, err error) {
 			return nil, false, err
 		}
 	}
-	return ids, whole, nil
+	return ids, complete, nil
 }
 
-// ofTransaction lists the deliveries of one transaction, by its events.
-func (l *listing) ofTransaction() error {
-	source, looked := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
+// listOfTransaction lists the deliveries of one transaction, by its events.
+func (l *listing) listOfTransaction() error {
+	source, read := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {
 		if e.Booked < l.from.Booked {
 			return false, nil
@@ -358,7 +358,7 @@ func (l *listing) ofTransaction() error {
 		if e.Booked > l.readDownTo.Booked {
 			return true, nil
 		}
-		if looked++; looked > maxToldEvents {
+		if read++; read > maxEventsRead {
 			l.end(ID{e.Booked + 1, posting.Webhook})
 			return false, nil
 		}

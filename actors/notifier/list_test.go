@@ -53,11 +53,11 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	t.Parallel()
 	random := newRandom(t)
 	f := newFixture(t)
-	good, bad := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New()
+	answering, failing := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New()
 	var ids []ID
 	add := func(id ...ID) { ids = append(ids, id...) }
 	for i := range 60 {
-		to := [...]ledger.ID{good, bad}[random.IntN(2)]
+		to := [...]ledger.ID{answering, failing}[random.IntN(2)]
 		switch random.IntN(6) {
 		case 0:
 			add(f.notifyMany(to, 1+random.IntN(20))...)
@@ -99,7 +99,7 @@ func TestListAgreesWithSingleReads(t *testing.T) {
 	for range 200 {
 		q := Query{Limit: 1 + random.IntN(30), State: State(random.IntN(4))}
 		if random.IntN(2) == 0 {
-			q.To = [...]ledger.ID{good, bad, uuid.New()}[random.IntN(3)]
+			q.To = [...]ledger.ID{answering, failing, uuid.New()}[random.IntN(3)]
 		}
 		if random.IntN(2) == 0 {
 			q.From = all[random.IntN(len(all))].Booked + ledger.Micros(random.IntN(2))
@@ -172,15 +172,15 @@ func (f *fixture) parkBulletins(to ledger.ID, from ledger.Micros, n int) {
 func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	good, bad, other := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New(), uuid.New()
-	parked := []ID{f.notifyOne(other), f.notifyOne(bad)}
+	answering, failing, other := f.destinationOf(receive(t, alwaysStatus(200))), uuid.New(), uuid.New()
+	parked := []ID{f.notifyOne(other), f.notifyOne(failing)}
 	f.advance(8 * time.Hour) // five attempts have failed, and the sixth too
 	var waiting []ID
 	for range 5 {
-		waiting = append(waiting, f.notifyOne(bad))
+		waiting = append(waiting, f.notifyOne(failing))
 	}
 	for range maxListedPages + 20 {
-		f.notifyOne(good)
+		f.notifyOne(answering)
 	}
 	f.quiesce()
 	for what, c := range map[string]struct {
@@ -188,13 +188,13 @@ func TestWaitingDeliveryIsListedFirstDespiteManyDelivered(t *testing.T) {
 		want []ID
 	}{
 		"pending":            {Query{State: Pending, Limit: 10}, waiting},
-		"pending at one":     {Query{State: Pending, Limit: 10, To: bad}, waiting},
+		"pending at one":     {Query{State: Pending, Limit: 10, To: failing}, waiting},
 		"pending at another": {Query{State: Pending, Limit: 10, To: other}, nil},
 		"the newest pending": {Query{State: Pending, Limit: 2}, waiting[3:]},
 		"pending, older":     {Query{State: Pending, Limit: 10, Until: waiting[2].Booked}, waiting[:3]},
 		"pending, newer":     {Query{State: Pending, Limit: 10, From: waiting[2].Booked}, waiting[2:]},
 		"parked":             {Query{State: Parked, Limit: 10}, parked},
-		"parked at one":      {Query{State: Parked, Limit: 10, To: bad}, parked[1:]},
+		"parked at one":      {Query{State: Parked, Limit: 10, To: failing}, parked[1:]},
 		"the newest parked":  {Query{State: Parked, Limit: 1}, parked[1:]},
 	} {
 		rows, _, err := f.List(firstOrg, c.q)
@@ -260,11 +260,11 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	f := newFixture(t)
 	to, source := uuid.New(), ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
 	withNotice, withoutNotice := 0, 0
-	for expect := uint64(0); expect < 2*maxToldEvents+10; {
+	for expect := uint64(0); expect < 2*maxEventsRead+10; {
 		step := posting.Step{Org: firstOrg, Source: source, Expect: expect, Record: []byte{1}}
 		for i := range 10 {
 			step.Events = append(step.Events, ledger.Event{Name: "a", To: "b"})
-			if expect++; expect > maxToldEvents { // the earlier events have no notices
+			if expect++; expect > maxEventsRead { // the earlier events have no notices
 				step.Notices = append(step.Notices, posting.Notice{Event: i, Channel: posting.Webhook, To: to})
 				withNotice++
 			} else {
@@ -276,7 +276,7 @@ func TestListOfATransactionReadsABoundedNumberOfEvents(t *testing.T) {
 	f.quiesce()
 	for _, limit := range []int{7, 1_000} {
 		rows, pages := f.walk(Query{Transaction: source.ID, Limit: limit})
-		if len(rows) != withNotice || pages < (withNotice+withoutNotice)/maxToldEvents {
+		if len(rows) != withNotice || pages < (withNotice+withoutNotice)/maxEventsRead {
 			t.Errorf("%d rows on %d pages, want %d", len(rows), pages, withNotice)
 		}
 	}
@@ -298,7 +298,7 @@ func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	to := uuid.New()
-	over := f.notifyOne(to)
+	overdue := f.notifyOne(to)
 	f.advance(8 * time.Hour) // it is parked
 	waiting := f.notifyOne(to)
 	f.quiesce()
@@ -308,7 +308,7 @@ func TestOldDeliveryIsShownWhilePending(t *testing.T) {
 	if len(rows) != 1 || rows[0].ID != waiting {
 		t.Errorf("shown are %v", allShown(rows))
 	}
-	if _, err := f.Read(firstOrg, over); !ledger.IsRefusal(err, ledger.NotFound) {
+	if _, err := f.Read(firstOrg, overdue); !ledger.IsRefusal(err, ledger.NotFound) {
 		t.Errorf("what is over: %v", err)
 	}
 	if d, err := f.Read(firstOrg, waiting); err != nil || d.State != Pending {

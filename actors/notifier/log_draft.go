@@ -63,7 +63,7 @@ func (d *draft) end(err error) {
 
 // logCommand is a command to a delivery log from outside the package.
 type logCommand struct {
-	decide       func(o *deliveryLog, d *draft, now ledger.Micros) error
+	decide       func(l *deliveryLog, d *draft, now ledger.Micros) error
 	mayBeRefused bool // it has a Change of its own, because the writer may refuse it
 	done         chan error
 }
@@ -77,9 +77,9 @@ func (e *logCommand) Refuse(err error) {
 }
 
 // run adds the command's writes to the draft. The caller gets its reply when the Change is durable.
-func (e *logCommand) run(o *deliveryLog, d *draft, now ledger.Micros) {
+func (e *logCommand) run(l *deliveryLog, d *draft, now ledger.Micros) {
 	d.callbacks = append(d.callbacks, e.Refuse) // before the decision, which may panic
-	if err := e.decide(o, d, now); err != nil {
+	if err := e.decide(l, d, now); err != nil {
 		if e.mayBeRefused {
 			d.change = posting.Change{}
 			clear(d.kept)
@@ -93,13 +93,13 @@ const askBound = 30 * time.Second
 
 // writeLog makes a delivery log write what decide puts into its draft, and returns when that is durable.
 // decide sees the state after everything submitted before.
-func (s *Service) writeLog(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+func (s *Service) writeLog(org ledger.ID, decide func(l *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, done: make(chan error, 1)})
 }
 
 // writeLogAlone does what writeLog does, for a Change that the writer may refuse. If decide returns an error, the
 // draft is dropped.
-func (s *Service) writeLogAlone(org ledger.ID, decide func(o *deliveryLog, d *draft, now ledger.Micros) error) error {
+func (s *Service) writeLogAlone(org ledger.ID, decide func(l *deliveryLog, d *draft, now ledger.Micros) error) error {
 	return s.send(org, &logCommand{decide: decide, mayBeRefused: true, done: make(chan error, 1)})
 }
 

@@ -14,16 +14,16 @@ import (
 // fresh notices take no place from destinations that respond.
 func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.all == 1] })
+	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nthOfAll == 1] })
 	to := f.destinationOf(r)
 	f.notifyOne(to)
 	f.quiesce()
 	f.restart()
-	g := newGate()
-	f.fillPool(g, f.quickPool.Go, maxQuickWorkers)
+	gate := newGate()
+	f.fillPool(gate, f.quickPool.Go, maxQuickWorkers)
 	fresh := f.notifyOne(to)
 	waitFor(t, "the notification arrives", func() bool { return r.count() == 2 })
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.wantDelivery(fresh, Delivered, 1)
 }
@@ -35,30 +35,30 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 	f.limits.slow = -time.Second // every response is too slow
 	first, second, fullPool := newGate(), newGate(), newGate()
 	var closed atomic.Pointer[gate]
-	r := receive(t, func(*arrival) int {
+	receiver := receive(t, func(*arrival) int {
 		if g := closed.Load(); g != nil {
 			g.wait()
 		}
 		return 200
 	}, first, second)
-	to := f.destinationOf(r)
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
 	closed.Store(first)
 	f.fillPool(fullPool, f.quickPool.Go, maxQuickWorkers)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{to}, 500)...)
 	unanswered := func() int {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		return r.unanswered
+		receiver.mu.Lock()
+		defer receiver.mu.Unlock()
+		return receiver.unanswered
 	}
 	waitFor(t, "all permitted workers are busy", func() bool { return unanswered() == firstWorkerLimit })
 	first.open()
-	waitFor(t, "all notifications arrived", func() bool { return len(r.events()) == 1+len(ids) })
+	waitFor(t, "all notifications arrived", func() bool { return len(receiver.events()) == 1+len(ids) })
 	fullPool.open()
 	f.quiesce()
-	if r.maxUnanswered != firstWorkerLimit {
-		t.Errorf("%d at once, want %d", r.maxUnanswered, firstWorkerLimit)
+	if receiver.maxUnanswered != firstWorkerLimit {
+		t.Errorf("%d at once, want %d", receiver.maxUnanswered, firstWorkerLimit)
 	}
 	f.limits.slow = patience
 	f.notifyOne(to)
@@ -75,20 +75,20 @@ func TestSlowReceiverTakesNoWorkersFromOthers(t *testing.T) {
 func TestDestinationWithoutAFreeWorkerTriesAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	g := newGate()
-	t.Cleanup(g.open)
+	receiver := receive(t, alwaysStatus(200))
+	gate := newGate()
+	t.Cleanup(gate.open)
 	var running atomic.Int64
 	jobs := int64(0)
-	for f.quickPool.Go(func() { running.Add(1); g.wait() }) == nil {
+	for f.quickPool.Go(func() { running.Add(1); gate.wait() }) == nil {
 		if jobs++; jobs == maxQuickWorkers {
 			waitFor(t, "all workers are busy", func() bool { return running.Load() == maxQuickWorkers })
 		}
 	}
-	id := f.notifyOne(f.destinationOf(r))
+	id := f.notifyOne(f.destinationOf(receiver))
 	waitFor(t, "the destination has found no worker", func() bool { return f.Runtime.Outstanding() == jobs })
-	g.open()
-	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
+	gate.open()
+	waitFor(t, "the notification arrives", func() bool { return receiver.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }

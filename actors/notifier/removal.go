@@ -56,8 +56,8 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
 		done := make(chan *removalProgress, 1)
 		from := *at
-		err := s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
-			next, err := o.removeOld(d, before, from)
+		err := s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
+			next, err := l.removeOld(d, before, from)
 			done <- next
 			return err
 		})
@@ -107,18 +107,18 @@ func (r *removal) remove(row []byte) {
 }
 
 // removeOld removes rows that are older than an instant, as many as one Change takes.
-func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgress) (*removalProgress, error) {
-	r := &removal{log: o, draft: d, view: o.service.rt.Journal.View(), before: before}
+func (l *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgress) (*removalProgress, error) {
+	r := &removal{log: l, draft: d, view: l.service.rt.Journal.View(), before: before}
 	defer r.view.Close()
-	cursor, err := readCursor(r.view, o.org)
+	cursor, err := readCursor(r.view, l.org)
 	if err != nil {
 		return nil, err
 	}
-	stays, err := r.removePages(&at.pages, min(cursor, before))
+	firstKept, err := r.removePages(&at.pages, min(cursor, before))
 	if err != nil {
 		return nil, err
 	}
-	if err := r.removeMarks(&at.marks, stays); err != nil {
+	if err := r.removeMarks(&at.marks, firstKept); err != nil {
 		return nil, err
 	}
 	at.marks.finished = at.marks.finished && at.pages.finished
@@ -129,7 +129,7 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 		return nil, err
 	}
 	if r.rows > 0 {
-		if err := d.removedBefore(r.view, o.org, before); err != nil {
+		if err := d.removedBefore(r.view, l.org, before); err != nil {
 			return nil, err
 		}
 	}
@@ -138,7 +138,7 @@ func (o *deliveryLog) removeOld(d *draft, before ledger.Micros, at removalProgre
 
 // removePages removes pages all of whose notices are older than before: every page whose next page also
 // begins before that time. It returns the first page that stays; 0 if none was seen.
-func (r *removal) removePages(at *rowProgress, before ledger.Micros) (stays ledger.Micros, err error) {
+func (r *removal) removePages(at *rowProgress, before ledger.Micros) (firstKept ledger.Micros, err error) {
 	var last []byte
 	at.finished = true
 	err = r.view.KVKeys(r.log.org, []byte{rowNotices}, at.from, func(row []byte) ([]byte, bool, error) {
@@ -153,18 +153,18 @@ func (r *removal) removePages(at *rowProgress, before ledger.Micros) (stays ledg
 			}
 			r.remove(last)
 		}
-		stays, last = page, append([]byte(nil), row...)
+		firstKept, last = page, append([]byte(nil), row...)
 		at.from = last
 		return nil, true, nil
 	})
-	return stays, err
+	return firstKept, err
 }
 
 // removeMarks removes the marks of pages before the first one that stays.
-func (r *removal) removeMarks(at *rowProgress, stays ledger.Micros) error {
+func (r *removal) removeMarks(at *rowProgress, firstKept ledger.Micros) error {
 	at.finished = true
 	return r.view.KVKeys(r.log.org, []byte{rowMarks}, at.from, func(row []byte) ([]byte, bool, error) {
-		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= stays {
+		if ledger.Micros(binary.BigEndian.Uint64(row[1:])) >= firstKept {
 			return nil, false, nil
 		}
 		if r.stopAt(at, row) {

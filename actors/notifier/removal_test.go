@@ -20,19 +20,19 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 			return Attempt{At: ledger.MicrosOf(f.Clock.Now())}, nil, 0
 		}
 	})
-	good, later := receive(t, alwaysStatus(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	dead := receive(t, alwaysStatus(500))
-	var old []ID
-	for _, r := range []*receiver{good, later, dead} {
-		old = append(old, f.notifyMany(f.destinationOf(r), 3)...)
+	answering, answersSecond := receive(t, alwaysStatus(200)), receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	failing := receive(t, alwaysStatus(500))
+	var oldIDs []ID
+	for _, r := range []*receiver{answering, answersSecond, failing} {
+		oldIDs = append(oldIDs, f.notifyMany(f.destinationOf(r), 3)...)
 	}
 	if err := f.Post(firstOrg, uuid.New(), []byte("b"), "key"); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(20 * 24 * time.Hour)
-	fresh := f.notifyOne(f.destinationOf(later))
+	freshID := f.notifyOne(f.destinationOf(answersSecond))
 	f.advance(9 * 24 * time.Hour)
-	for _, id := range old {
+	for _, id := range oldIDs {
 		if d := f.delivery(id); d.State == Pending {
 			t.Errorf("%v is %v", id, d.State)
 		}
@@ -41,16 +41,16 @@ func TestFinishedDeliveriesAreRemovedAfterTheRetention(t *testing.T) {
 		t.Errorf("%d have rows of their own", got)
 	}
 	f.advance(2 * 24 * time.Hour)
-	for _, id := range old {
+	for _, id := range oldIDs {
 		_, err := f.Read(firstOrg, id)
 		wantCode(t, err, ledger.NotFound)
 	}
-	f.wantDelivery(fresh, Delivered, 2)
+	f.wantDelivery(freshID, Delivered, 2)
 	f.wantRows(map[byte]int{rowNotices: 2, rowKept: 1}) // the page before the last stays, because some of its notices may be too new
-	before := good.count() + later.count() + dead.count()
+	before := answering.count() + answersSecond.count() + failing.count()
 	f.restart()
 	f.advance(month)
-	if got := good.count() + later.count() + dead.count(); got != before {
+	if got := answering.count() + answersSecond.count() + failing.count(); got != before {
 		t.Errorf("%d old notices are told again after a restart", got-before)
 	}
 }
@@ -192,11 +192,11 @@ func TestRetentionSkipsUnreadableRows(t *testing.T) {
 // one.
 func TestTheCursorNeverGoesBack(t *testing.T) {
 	f := newFixture(t)
-	ask := func(to ...ledger.Micros) {
+	moveCursorTo := func(to ...ledger.Micros) {
 		t.Helper()
-		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) error {
+		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			for _, page := range to {
-				if err := o.passCursor(d, page); err != nil {
+				if err := l.passCursor(d, page); err != nil {
 					return err
 				}
 			}
@@ -209,7 +209,7 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 		to   []ledger.Micros
 		want ledger.Micros
 	}{{[]ledger.Micros{5}, 5}, {[]ledger.Micros{3}, 5}, {[]ledger.Micros{9, 7, 8}, 9}, {[]ledger.Micros{9}, 9}} {
-		ask(step.to...)
+		moveCursorTo(step.to...)
 		if c, err := f.cursor(firstOrg); c != step.want || err != nil {
 			t.Errorf("after %d the cursor is at %d, want %d (%v)", step.to, c, step.want, err)
 		}
@@ -219,15 +219,15 @@ func TestTheCursorNeverGoesBack(t *testing.T) {
 // A Change looks at a bounded number of rows that stay, and the next one continues after them.
 func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	f := newFixture(t)
-	const stay = maxPassed + 100
+	const markedRows = maxPassed + 100
 	c, to := &posting.Change{MustRecord: true}, uuid.New()
-	for i := range stay {
+	for i := range markedRows {
 		d := &Delivery{ID: ID{ledger.Micros(i + 1), posting.Webhook}, To: to, State: Pending, Next: 1 << 60, page: 1, Source: ledger.Source{Kind: ledger.Transaction}}
 		row, err := encodeKept(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == stay-1 {
+		if c.KVs = append(c.KVs, posting.KV{Org: firstOrg, Key: keyKept(d.ID), Value: row}); len(c.KVs) == 1_000 || i == markedRows-1 {
 			f.submit(c)
 			c = &posting.Change{MustRecord: true}
 		}
@@ -235,8 +235,8 @@ func TestRetentionPassesRemainingRowsOnceAndInSteps(t *testing.T) {
 	var steps []*removalProgress
 	for at := new(removalProgress); at.more(); steps = append(steps, at) {
 		from := *at
-		if err := f.writeLog(firstOrg, func(o *deliveryLog, d *draft, _ ledger.Micros) (err error) {
-			at, err = o.removeOld(d, ledger.MicrosOf(startTime), from)
+		if err := f.writeLog(firstOrg, func(l *deliveryLog, d *draft, _ ledger.Micros) (err error) {
+			at, err = l.removeOld(d, ledger.MicrosOf(startTime), from)
 			return err
 		}); err != nil {
 			t.Fatal(err)

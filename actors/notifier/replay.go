@@ -20,15 +20,15 @@ func notFound() error { return ledger.Refuse("notifier", ledger.NotFound, "no su
 // and not at all if the request changed nothing. If it returns an error, the Change is dropped; if the
 // writer refuses the Change because of a claim, the request returns the writer's error. A nil Keep adds
 // nothing.
-type Keep[T any] func(change *posting.Change, done T) error
+type Keep[T any] func(change *posting.Change, result T) error
 
 // Replay makes a delivery due now, also one that was acknowledged. If the attempt is not
 // acknowledged, it is retried like a new delivery. Replay returns the delivery's new state. The
 // error is a *ledger.Refusal.
 func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery, error) {
 	done := make(chan *Delivery, 1)
-	err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-		next, err := o.replay(d, id, now)
+	err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+		next, err := l.replay(d, id, now)
 		if err == nil && keep != nil && len(d.change.KVs) > 0 {
 			err = keep(&d.change, next)
 		}
@@ -41,45 +41,45 @@ func (s *Service) Replay(org ledger.ID, id ID, keep Keep[*Delivery]) (*Delivery,
 	return <-done, nil
 }
 
-func (o *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
-	if known := o.latest(d, id); known != nil {
-		oldest, err := o.oldest()
+func (l *deliveryLog) replay(d *draft, id ID, now ledger.Micros) (*Delivery, error) {
+	if known := l.latest(d, id); known != nil {
+		oldest, err := l.oldest()
 		if err != nil {
 			return nil, err
 		}
 		if forgotten(known, oldest) {
 			return nil, notFound()
 		}
-		return o.replayStored(d, known, now), nil
+		return l.replayStored(d, known, now), nil
 	}
-	found, err := o.service.Read(o.org, id)
+	found, err := l.service.Read(l.org, id)
 	switch {
 	case err != nil:
 	case found.State == Delivered:
 		found.replay(now)
-		o.put(d, found, nil)
+		l.put(d, found, nil)
 	default: // its first attempt is about to be made, or in progress
-		o.requested[id] = true
+		l.requested[id] = true
 	}
 	return found, err
 }
 
 // oldest returns the time before which finished deliveries are not shown any more.
-func (o *deliveryLog) oldest() (ledger.Micros, error) {
-	view := o.service.rt.Journal.View()
+func (l *deliveryLog) oldest() (ledger.Micros, error) {
+	view := l.service.rt.Journal.View()
 	defer view.Close()
-	return o.service.oldest(view, o.org)
+	return l.service.oldest(view, l.org)
 }
 
 // replayStored makes a stored delivery due now, with as many attempts as a new one.
-func (o *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros) *Delivery {
+func (l *deliveryLog) replayStored(d *draft, known *Delivery, now ledger.Micros) *Delivery {
 	next := known.copy()
 	if known.State == Pending { // operators who were reached need not be reached again
 		next.restart(now)
 	} else {
 		next.replay(now)
 	}
-	o.put(d, next, known)
+	l.put(d, next, known)
 	return next
 }
 
@@ -97,8 +97,8 @@ func (s *Service) ReplayParked(org, to ledger.ID, from, until ledger.Micros, kee
 	}
 	for at := new(parkedRow); at != nil; {
 		done := make(chan step, 1)
-		err := s.writeLogAlone(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-			n, next, err := o.replayParked(d, to, from, until, *at, now)
+		err := s.writeLogAlone(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+			n, next, err := l.replayParked(d, to, from, until, *at, now)
 			if err == nil && keep != nil && next == nil && replayed+n > 0 {
 				err = keep(&d.change, replayed+n)
 			}
@@ -124,35 +124,35 @@ type parkedRow struct {
 
 // replayParked makes as many parked deliveries due as one Change takes. It returns the position to
 // continue from; nil if there are no more.
-func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
-	oldest, err := o.oldest()
+func (l *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Micros, at parkedRow, now ledger.Micros) (replayed int, next *parkedRow, err error) {
+	oldest, err := l.oldest()
 	if err != nil {
 		return 0, nil, err
 	}
-	view := o.service.rt.Journal.View()
+	view := l.service.rt.Journal.View()
 	defer view.Close()
 	for _, class := range [...]class{merchants, operators} {
 		if class < at.class {
 			continue
 		}
-		k := key{o.org, class, to}
+		k := key{l.org, class, to}
 		start := keyParked(k, ID{Booked: from})
 		if class == at.class {
 			start = at.row
 		}
-		err = view.KVKeys(o.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
+		err = view.KVKeys(l.org, keyWaiting(rowParked, k), start, func(row []byte) ([]byte, bool, error) {
 			id, ok := idAfter(row, waitingHead)
 			switch {
 			case !ok:
 				return nil, false, fmt.Errorf("parked delivery with key %x", row)
 			case id.Booked > until:
 				return nil, false, nil
-			case replayed == maxReplayed || d.bytes >= o.service.limits.changeBytes:
+			case replayed == maxReplayed || d.bytes >= l.service.limits.changeBytes:
 				next = &parkedRow{class, append([]byte(nil), row...)}
 				return nil, false, nil
 			}
-			if known := o.latest(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
-				o.replayStored(d, known, now)
+			if known := l.latest(d, id); known != nil && known.State == Parked && !forgotten(known, oldest) {
+				l.replayStored(d, known, now)
 				replayed++
 			}
 			return nil, true, nil
@@ -168,27 +168,27 @@ func (o *deliveryLog) replayParked(d *draft, to ledger.ID, from, until ledger.Mi
 // returns when the bulletin is durable.
 func (s *Service) Post(org, to ledger.ID, body []byte, key string) error {
 	row := append([]byte{rowPosted}, key...)
-	return s.writeLog(org, func(o *deliveryLog, d *draft, now ledger.Micros) error {
-		if o.postingKeys[string(row)] {
+	return s.writeLog(org, func(l *deliveryLog, d *draft, now ledger.Micros) error {
+		if l.postingKeys[string(row)] {
 			return nil
 		}
 		view := s.rt.Journal.View()
 		defer view.Close()
-		_, used, err := view.KV(org, row)
+		_, keyUsed, err := view.KV(org, row)
 		if err != nil {
 			panic(err)
 		}
-		if used {
+		if keyUsed {
 			return nil
 		}
-		o.postingKeys[string(row)] = true
+		l.postingKeys[string(row)] = true
 		d.postedKeys = append(d.postedKeys, string(row))
-		o.last = max(o.last+1, now)
-		for o.latest(d, ID{o.last, posting.Bulletin}) != nil {
-			o.last++
+		l.last = max(l.last+1, now)
+		for l.latest(d, ID{l.last, posting.Bulletin}) != nil {
+			l.last++
 		}
-		id := ID{o.last, posting.Bulletin}
-		o.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
+		id := ID{l.last, posting.Bulletin}
+		l.put(d, &Delivery{ID: id, To: to, State: Pending, Next: now, body: body}, nil)
 		d.put(org, row, id.append(nil))
 		return nil
 	})
@@ -200,9 +200,9 @@ const TestType = "transaction.test"
 // Test sends a notification without content to the address of a terminal's notifications, signed like a
 // notification, and returns the result. The test is neither stored nor tried again. It returns false if no
 // address is set.
-func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, set bool) {
-	address, set := s.addresses.Address(org, to)
-	if !set {
+func (s *Service) Test(org, to ledger.ID) (event ledger.ID, a Attempt, hasAddress bool) {
+	address, hasAddress := s.addresses.Address(org, to)
+	if !hasAddress {
 		return event, a, false
 	}
 	event = uuid.New()

@@ -24,19 +24,19 @@ func (f *fixture) replay(id ID) {
 
 func TestReplayOfAnAcknowledgedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(200))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	f.replay(id)
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 2)
-	all := r.got()
+	all := receiver.got()
 	if len(all) != 2 || all[0].EventID != all[1].EventID || string(all[0].Data) != string(all[1].Data) {
-		t.Errorf("told as %v", r.events())
+		t.Errorf("told as %v", receiver.events())
 	}
 	f.restart()
 	f.quiesce()
-	if r.count() != 2 {
+	if receiver.count() != 2 {
 		t.Error("it is told once more by a restart")
 	}
 }
@@ -61,8 +61,8 @@ func TestReplayOfAWaitingDelivery(t *testing.T) {
 // A replayed parked delivery has six more attempts, with the same gaps.
 func TestReplayOfAParkedDelivery(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(500))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.advance(24 * time.Hour)
 	for round := 2; round <= 10; round++ {
 		f.wantDelivery(id, Parked, min((round-1)*MaxAttempts, maxKeptAttempts))
@@ -74,7 +74,7 @@ func TestReplayOfAParkedDelivery(t *testing.T) {
 			t.Fatalf("round %d: %v, next at %d, want %d", round, d.State, d.Next, want)
 		}
 		f.advance(24 * time.Hour)
-		if got := r.count(); got != round*MaxAttempts {
+		if got := receiver.count(); got != round*MaxAttempts {
 			t.Fatalf("%d requests after %d rounds", got, round)
 		}
 	}
@@ -104,8 +104,8 @@ func TestUnknownDeliveryIsNotFound(t *testing.T) {
 // them, and no others.
 func TestReplayParked(t *testing.T) {
 	f := newFixture(t)
-	dead := receive(t, alwaysStatus(500))
-	to, other := f.destinationOf(dead), f.destinationOf(dead)
+	failing := receive(t, alwaysStatus(500))
+	to, other := f.destinationOf(failing), f.destinationOf(failing)
 	early := f.notifyMany(to, 10)
 	f.advance(time.Second)
 	ids := f.notifyMany(to, 2*maxReplayed+88)
@@ -116,13 +116,13 @@ func TestReplayParked(t *testing.T) {
 	if got := len(f.rows(firstOrg, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
 		t.Fatalf("%d are parked", got)
 	}
-	before := dead.count()
+	before := failing.count()
 	n, err := f.ReplayParked(firstOrg, to, ids[0].Booked, ids[len(ids)-1].Booked, nil)
 	if n != len(ids) || err != nil {
 		t.Errorf("%d are asked for again, want %d (%v)", n, len(ids), err)
 	}
 	f.quiesce()
-	if got := dead.count() - before; got != len(ids) {
+	if got := failing.count() - before; got != len(ids) {
 		t.Errorf("%d attempts, want %d", got, len(ids))
 	}
 	for _, id := range ids {
@@ -143,8 +143,8 @@ func TestReplayParked(t *testing.T) {
 // If the claim in its Change is refused, the replay is refused too: nothing is tried again.
 func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(200))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	keepReply := func(c *posting.Change, d *Delivery) error {
@@ -161,8 +161,8 @@ func TestAReplayWhoseClaimIsTakenDoesNothing(t *testing.T) {
 	_, err := f.Replay(firstOrg, id, keepReply)
 	wantCode(t, err, ledger.ClaimTaken)
 	f.quiesce()
-	if r.count() != 2 {
-		t.Errorf("%d requests, want 2", r.count())
+	if receiver.count() != 2 {
+		t.Errorf("%d requests, want 2", receiver.count())
 	}
 	f.wantDelivery(id, Delivered, 2)
 	failed := fmt.Errorf("not kept")
@@ -257,9 +257,9 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(500))
 	to := f.destinationOf(r)
-	event, a, set := f.Test(firstOrg, to)
-	if !set || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
-		t.Errorf("%+v, set: %v", a, set)
+	event, a, hasAddress := f.Test(firstOrg, to)
+	if !hasAddress || a.Status != 500 || a.Failure != "status 500" || a.At != ledger.MicrosOf(startTime) {
+		t.Errorf("%+v, set: %v", a, hasAddress)
 	}
 	f.advance(24 * time.Hour)
 	all := r.got()
@@ -267,7 +267,7 @@ func TestTestDeliveryIsSignedAndNotStored(t *testing.T) {
 		t.Errorf("%d requests", len(all))
 	}
 	f.wantRows(nil)
-	if _, _, set = f.Test(firstOrg, uuid.New()); set {
+	if _, _, hasAddress = f.Test(firstOrg, uuid.New()); hasAddress {
 		t.Error("a terminal without an address was tried")
 	}
 }
@@ -293,17 +293,17 @@ func TestReplayRestartsTheCountOfAttempts(t *testing.T) {
 // rows still exist.
 func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
-	later := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := f.destinationOf(r)
-	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(later))
+	receiver := receive(t, alwaysStatus(500))
+	answersSecond := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := f.destinationOf(receiver)
+	parked, delivered := f.notifyOne(to), f.notifyOne(f.destinationOf(answersSecond))
 	f.advance(24 * time.Hour)
 	f.wantDelivery(parked, Parked, MaxAttempts)
 	f.wantDelivery(delivered, Delivered, 2)
-	waiting := f.notifyOne(f.destinationOf(r))
+	waiting := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	f.removedBefore(f.delivery(waiting).Next)
-	before := r.count() + later.count()
+	before := receiver.count() + answersSecond.count()
 	for _, id := range []ID{parked, delivered} {
 		_, err := f.Replay(firstOrg, id, nil)
 		wantCode(t, err, ledger.NotFound)
@@ -312,7 +312,7 @@ func TestExpiredDeliveryCannotBeReplayed(t *testing.T) {
 		t.Errorf("%d are asked for again (%v)", n, err)
 	}
 	f.quiesce()
-	if got := r.count() + later.count(); got != before {
+	if got := receiver.count() + answersSecond.count(); got != before {
 		t.Errorf("%d requests", got-before)
 	}
 	f.replay(waiting)
@@ -343,10 +343,10 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 		replayed int
 		next     *parkedRow
 	}
-	ask := func(at parkedRow) (made step) {
+	replayFrom := func(at parkedRow) (result step) {
 		t.Helper()
-		err := f.writeLogAlone(firstOrg, func(o *deliveryLog, d *draft, now ledger.Micros) (err error) {
-			made.replayed, made.next, err = o.replayParked(d, to, 0, 1<<62, at, now)
+		err := f.writeLogAlone(firstOrg, func(l *deliveryLog, d *draft, now ledger.Micros) (err error) {
+			result.replayed, result.next, err = l.replayParked(d, to, 0, 1<<62, at, now)
 			d.change.KVs, d.kept = nil, make(map[ID]*Delivery) // as if nothing had been replayed
 			d.put(firstOrg, []byte("z"), []byte{1})
 			return err
@@ -354,13 +354,13 @@ func TestReplayParkedUsesBoundedChanges(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return made
+		return result
 	}
-	first := ask(parkedRow{})
+	first := replayFrom(parkedRow{})
 	if first.replayed != maxReplayed || first.next == nil || !bytes.Equal(first.next.row, rows[maxReplayed]) {
 		t.Fatalf("the first Change asks for %d, and goes on at %+v", first.replayed, first.next)
 	}
-	if second := ask(*first.next); second.replayed != n-maxReplayed || second.next != nil {
+	if second := replayFrom(*first.next); second.replayed != n-maxReplayed || second.next != nil {
 		t.Errorf("the second Change asks for %d, and goes on at %+v", second.replayed, second.next)
 	}
 	f.limits.changeBytes = 1 // each delivery takes more
@@ -386,9 +386,9 @@ func TestDeliveryLogForgetsKeysOfDurableBulletins(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := f.writeLog(firstOrg, func(o *deliveryLog, _ *draft, _ ledger.Micros) error {
-		if len(o.postingKeys) != 0 {
-			t.Errorf("%d keys are remembered", len(o.postingKeys))
+	if err := f.writeLog(firstOrg, func(l *deliveryLog, _ *draft, _ ledger.Micros) error {
+		if len(l.postingKeys) != 0 {
+			t.Errorf("%d keys are remembered", len(l.postingKeys))
 		}
 		return nil
 	}); err != nil {
@@ -410,7 +410,7 @@ func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 			}
 		})
 	}
-	soon(t, "posted", posters.Wait)
+	mustReturn(t, "posted", posters.Wait)
 	if got := len(f.rows(firstOrg, rowKept)); got != 1 {
 		t.Errorf("%d bulletins", got)
 	}
@@ -419,12 +419,12 @@ func TestConcurrentPostsMakeOneBulletin(t *testing.T) {
 // After a panic, and after an end of the process during an attempt, operators who were reached do not
 // get the message again.
 func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
-	var seen []string
+	var reachedBefore []string
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
-			seen = append(seen, string(reached))
+			reachedBefore = append(reachedBefore, string(reached))
 			at := ledger.MicrosOf(f.Clock.Now())
-			switch len(seen) {
+			switch len(reachedBefore) {
 			case 1:
 				return Attempt{At: at, Failure: "bob is left"}, []byte("ann"), 0
 			case 2:
@@ -436,49 +436,49 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAFault(t *testing.T) {
 	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Delivered, 3)
-	if want := []string{"", "ann", "ann"}; !slices.Equal(seen, want) {
-		t.Errorf("told %q, want %q", seen, want)
+	if want := []string{"", "ann", "ann"}; !slices.Equal(reachedBefore, want) {
+		t.Errorf("told %q, want %q", reachedBefore, want)
 	}
 }
 
 func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
-	for name, first := range map[string]bool{"at the first attempt": true, "at a retry": false} {
+	for name, atFirstAttempt := range map[string]bool{"at the first attempt": true, "at a retry": false} {
 		t.Run(name, func(t *testing.T) {
 			var mu sync.Mutex
-			var seen []string
-			begun, g := make(chan struct{}), newGate()
+			var reachedBefore []string
+			started, gate := make(chan struct{}), newGate()
 			f := newFixture(t, func(f *fixture) {
 				f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 					mu.Lock()
-					seen = append(seen, string(reached))
-					nth := len(seen)
+					reachedBefore = append(reachedBefore, string(reached))
+					nth := len(reachedBefore)
 					mu.Unlock()
 					at := ledger.MicrosOf(f.Clock.Now())
 					switch {
-					case nth == 1 && !first:
+					case nth == 1 && !atFirstAttempt:
 						return Attempt{At: at, Failure: "two are left"}, []byte("ann"), 0
-					case nth == 1 || nth == 2 && !first:
-						close(begun)
-						g.wait()
+					case nth == 1 || nth == 2 && !atFirstAttempt:
+						close(started)
+						gate.wait()
 						return Attempt{At: at, Failure: "interrupted"}, append(reached, "bob"...), 0
 					}
 					return Attempt{At: at}, nil, 0
 				}
 			})
-			t.Cleanup(g.open)
+			t.Cleanup(gate.open)
 			id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
-			if !first {
+			if !atFirstAttempt {
 				f.quiesce()
 				go func() { _ = f.Runtime.Advance(f.Clock.Now().Add(30 * time.Second)) }() // it ends with the runtime
 			}
-			receiveFrom(t, "under way", begun)
+			receiveFrom(t, "under way", started)
 			f.Service.Close()
-			g.open()
+			gate.open()
 			f.restart()
 			f.advance(time.Hour)
-			f.wantDelivery(id, Delivered, map[bool]int{true: 1, false: 2}[first]) // an interrupted attempt does not count
-			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[first]; !slices.Equal(seen, want) {
-				t.Errorf("told %q, want %q", seen, want)
+			f.wantDelivery(id, Delivered, map[bool]int{true: 1, false: 2}[atFirstAttempt]) // an interrupted attempt does not count
+			if want := map[bool][]string{true: {"", "bob"}, false: {"", "ann", "annbob"}}[atFirstAttempt]; !slices.Equal(reachedBefore, want) {
+				t.Errorf("told %q, want %q", reachedBefore, want)
 			}
 		})
 	}
@@ -489,26 +489,26 @@ func TestReachedOperatorsAreNotNotifiedAgainAfterAStop(t *testing.T) {
 func TestAReplayDuringAnAttemptIsNotLost(t *testing.T) {
 	for _, tries := range []int{0, 1} { // attempts before the one in progress
 		f := newFixture(t)
-		g := newGate()
-		r := receive(t, func(a *arrival) int {
+		gate := newGate()
+		receiver := receive(t, func(a *arrival) int {
 			switch a.nth {
 			case tries + 1:
-				g.wait()
+				gate.wait()
 				return 500
 			case tries + 2:
 				return 200
 			}
 			return 500
-		}, g)
-		id := f.notifyOne(f.destinationOf(r))
+		}, gate)
+		id := f.notifyOne(f.destinationOf(receiver))
 		if tries == 1 {
 			f.quiesce()
 			go f.advance(31 * time.Second) // it returns when the attempt is over
 		}
-		waitFor(t, "the attempt is under way", func() bool { return r.count() == tries+1 })
+		waitFor(t, "the attempt is under way", func() bool { return receiver.count() == tries+1 })
 		f.replay(id)
-		g.open()
-		waitFor(t, "the next attempt follows", func() bool { return r.count() == tries+2 })
+		gate.open()
+		waitFor(t, "the next attempt follows", func() bool { return receiver.count() == tries+2 })
 		f.quiesce()
 		f.wantDelivery(id, Delivered, tries+2)
 	}

@@ -54,29 +54,29 @@ const forgetPanic = 10 * time.Minute
 func (p *panics) add(k key, now time.Time) (times int, scheduled bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for other, one := range p.byDestination {
-		if !one.scheduled && now.Sub(one.last) > forgetPanic {
+	for other, record := range p.byDestination {
+		if !record.scheduled && now.Sub(record.last) > forgetPanic {
 			delete(p.byDestination, other)
 		}
 	}
-	one := p.byDestination[k]
-	if one == nil {
-		one = new(panicRecord)
-		p.byDestination[k] = one
-	} else if !one.scheduled {
-		one.times++
+	record := p.byDestination[k]
+	if record == nil {
+		record = new(panicRecord)
+		p.byDestination[k] = record
+	} else if !record.scheduled {
+		record.times++
 	}
-	scheduled = one.scheduled
-	one.last, one.scheduled = now, true
-	return one.times, scheduled
+	scheduled = record.scheduled
+	record.last, record.scheduled = now, true
+	return record.times, scheduled
 }
 
 // searchStarted records that the search has begun: a later panic needs another search.
 func (p *panics) searchStarted(k key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if one := p.byDestination[k]; one != nil {
-		one.scheduled = false
+	if record := p.byDestination[k]; record != nil {
+		record.scheduled = false
 	}
 }
 

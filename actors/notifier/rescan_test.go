@@ -40,8 +40,8 @@ func (l *countingLog) WithGroup(string) slog.Handler      { return l }
 func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	log := new(countingLog)
 	f := newFixture(t, func(f *fixture) { f.RuntimeOptions.Log = slog.New(log) })
-	r := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
-	to := f.destinationOf(r)
+	receiver := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
+	to := f.destinationOf(receiver)
 	k := key{firstOrg, merchants, to}
 	behind := f.notifyOne(to)
 	f.quiesce()
@@ -63,7 +63,7 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	fresh := f.notifyOne(to)
 	f.advance(30 * time.Second)
 	f.wantDelivery(fresh, Delivered, 2)
-	if got := r.count(); got != 4 {
+	if got := receiver.count(); got != 4 {
 		t.Errorf("%d requests, want 4", got)
 	}
 	if got := log.n.Load(); got < 4 || got > 100 {
@@ -75,8 +75,8 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 // receiver's notice is offered again at once, then after longer and longer waits.
 func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	id := f.notifyOne(f.destinationOf(r))
 	waitFor(t, "under way", func() bool { return r.count() == 1 })
 	f.panicInLog()
@@ -87,7 +87,7 @@ func TestSearchAfterARepeatedPanicIsDelayed(t *testing.T) {
 	if got := f.inMemory.Load(); got > 30 {
 		t.Errorf("offered %d times after 61 panics", got)
 	}
-	g.open()
+	gate.open()
 	waitFor(t, "nothing waits in memory any more", func() bool { f.quiesce(); return f.inMemory.Load() == 0 })
 	f.wantDelivery(id, Delivered, 1)
 }
@@ -96,24 +96,24 @@ func TestDelayAfterPanicsGrowsAndIsReset(t *testing.T) {
 	f := &panics{byDestination: make(map[key]*panicRecord)}
 	a, b := key{org: firstOrg}, key{firstOrg, merchants, secondOrg}
 	at := startTime
-	wants := func(what string, k key, times int, asked bool) {
+	wantDelay := func(what string, k key, times int, asked bool) {
 		t.Helper()
 		if n, was := f.add(k, at); n != times || was != asked {
 			t.Errorf("%s: %d before it in a row, a search is asked for: %v; want %d, %v", what, n, was, times, asked)
 		}
 	}
-	wants("the first", a, 0, false)
-	wants("before its search has begun", a, 0, true)
-	wants("another destination's", b, 0, false)
+	wantDelay("the first", a, 0, false)
+	wantDelay("before its search has begun", a, 0, true)
+	wantDelay("another destination's", b, 0, false)
 	f.searchStarted(a)
-	wants("after it has begun", a, 1, false)
+	wantDelay("after it has begun", a, 1, false)
 	f.searchStarted(a)
 	at = at.Add(forgetPanic)
-	wants("the third, at the last moment", a, 2, false)
+	wantDelay("the third, at the last moment", a, 2, false)
 	f.searchStarted(a)
 	f.searchStarted(b)
 	at = at.Add(forgetPanic + 1)
-	wants("after a long time", a, 0, false)
+	wantDelay("after a long time", a, 0, false)
 	if len(f.byDestination) != 1 {
 		t.Errorf("%d destinations are remembered, want the last", len(f.byDestination))
 	}
@@ -137,19 +137,19 @@ func TestDestinationReadsTheStoreAgainAfterAPanic(t *testing.T) {
 func TestNoticesOfEarlierRunsAreOfferedWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(200))
-	to := f.destinationOf(r)
+	receiver := receive(t, alwaysStatus(200))
+	to := f.destinationOf(receiver)
 	f.Service.Close()
 	id := f.notifyOne(to)
-	g := newGate()
-	f.resuming = func(f *fixture) {
-		f.resuming = nil
-		for f.Runtime.Go(g.wait) == nil {
+	gate := newGate()
+	f.beforeResume = func(f *fixture) {
+		f.beforeResume = nil
+		for f.Runtime.Go(gate.wait) == nil {
 		}
 	}
 	f.restart()
-	g.open()
-	waitFor(t, "the notification arrives", func() bool { return r.count() == 1 })
+	gate.open()
+	waitFor(t, "the notification arrives", func() bool { return receiver.count() == 1 })
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
 }
@@ -179,12 +179,12 @@ func TestFailedSearchForNoticesIsRepeated(t *testing.T) {
 // results were in the same Change are made again.
 func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	slow, disk := newGate(), newGate()
-	log := &heldLog{at: make(chan struct{}), gate: disk}
+	log := &heldLog{reached: make(chan struct{}), gate: disk}
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log { log.Log = l; return log }
 	})
 	t.Cleanup(disk.open) // before the fixture is stopped
-	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
+	receiver := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	claim := ledger.Claim{Org: firstOrg, Kind: ledger.ClaimIdempotency, Key: "k", Owner: []byte("o")}
 	claims := func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.change.Claims = append(d.change.Claims, claim)
@@ -194,15 +194,15 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	if err := f.writeLogAlone(firstOrg, claims); err != nil {
 		t.Fatal(err)
 	}
-	id := f.notifyOne(f.destinationOf(r))
-	waitFor(t, "under way", func() bool { return r.count() == 1 })
+	id := f.notifyOne(f.destinationOf(receiver))
+	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
 	log.nth.Store(log.groups.Load() + 1)
 	before := &logCommand{done: make(chan error, 1), decide: func(_ *deliveryLog, d *draft, _ ledger.Micros) error {
 		d.put(firstOrg, []byte("z"), []byte{2})
 		return nil
 	}}
 	f.logs.Tell(firstOrg, before)
-	receiveFrom(t, "being written", log.at)
+	receiveFrom(t, "being written", log.reached)
 	slow.open()
 	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
 	refused := &logCommand{done: make(chan error, 1), decide: claims}
@@ -213,7 +213,7 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	}
 	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
 	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
-	if got := r.count(); got != 2 {
+	if got := receiver.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
 	}
 }
@@ -221,10 +221,10 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 // The observer of attempts panics, which does not affect the attempts. An attempt whose message
 // could not be written is observed too.
 func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
-	var seen, failed atomic.Int64
+	var observed, failed atomic.Int64
 	f := newFixture(t, func(f *fixture) {
 		f.observe = func(_ posting.Channel, bad bool, _ time.Duration) {
-			if seen.Add(1); bad {
+			if observed.Add(1); bad {
 				failed.Add(1)
 			}
 			panic("a fault of ours")
@@ -235,12 +235,12 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 	id := f.notifyOne(to)
 	f.quiesce()
 	f.wantDelivery(id, Delivered, 1)
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) { panic("a fault of ours") }
 	id = f.notifyOne(to)
 	f.quiesce()
 	f.wantDelivery(id, Pending, 1)
-	if seen.Load() != 2 || failed.Load() != 1 {
-		t.Errorf("%d attempts are observed and %d failures, want 2 and 1", seen.Load(), failed.Load())
+	if observed.Load() != 2 || failed.Load() != 1 {
+		t.Errorf("%d attempts are observed and %d failures, want 2 and 1", observed.Load(), failed.Load())
 	}
 }
 
@@ -258,7 +258,7 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	f.notifyOne(to)
 	f.quiesce() // it answers, so its workers take many notices at a time
 	var calls atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
 			armed.Store(true)
 			panic("a fault of ours")
@@ -285,15 +285,15 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 // heldLog is a log that holds back one group.
 type heldLog struct {
 	posting.Log
-	groups atomic.Int64
-	nth    atomic.Int64  // number of the group, from 1; 0: none
-	at     chan struct{} // closed when the group has come
-	gate   *gate         // the group continues when it is opened
+	groups  atomic.Int64
+	nth     atomic.Int64  // number of the group, from 1; 0: none
+	reached chan struct{} // closed when the group has come
+	gate    *gate         // the group continues when it is opened
 }
 
 func (l *heldLog) Apply(g *store.Group) error {
 	if l.groups.Add(1) == l.nth.Load() {
-		close(l.at)
+		close(l.reached)
 		l.gate.wait()
 	}
 	return l.Log.Apply(g)
@@ -301,16 +301,16 @@ func (l *heldLog) Apply(g *store.Group) error {
 
 // Notices that are being written to the store count as waiting in memory until they are durable.
 func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
-	g, slow := newGate(), newGate()
+	gate, slow := newGate(), newGate()
 	at := make(chan struct{})
 	f := newFixture(t, func(f *fixture) {
 		f.JournalOptions.WrapLog = func(l posting.Log) posting.Log {
-			log := &heldLog{Log: l, at: at, gate: g}
+			log := &heldLog{Log: l, reached: at, gate: gate}
 			log.nth.Store(2)
 			return log
 		}
 	})
-	t.Cleanup(g.open) // before the fixture is stopped
+	t.Cleanup(gate.open) // before the fixture is stopped
 	f.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
@@ -318,7 +318,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
 	}
-	g.open()
+	gate.open()
 	waitFor(t, "all notices are in the store, except those in progress", func() bool { return f.inMemory.Load() <= 2 && r.count() == 1 })
 	slow.open()
 	f.quiesce()
@@ -334,8 +334,8 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	const destinations, each, bound = 10, 50, 100
 	f := newFixture(t)
 	f.limits.inMemory = bound
-	g := newGate()
-	r := receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	var ids []ID
 	for range destinations {
 		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
@@ -343,7 +343,7 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 	waitFor(t, "the other notices are in the store", func() bool {
 		return len(f.rows(firstOrg, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
-	g.open()
+	gate.open()
 	f.quiesce()
 	r.wantOnce(t, firstOrg, ids)
 	if got := f.inMemory.Load(); got != 0 {
@@ -356,12 +356,12 @@ func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
 func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	var with, without atomic.Int64
-	f.write = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
+	var recordsGiven, recordsRead atomic.Int64
+	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if n.About != nil {
-			with.Add(1)
+			recordsGiven.Add(1)
 		} else {
-			without.Add(1)
+			recordsRead.Add(1)
 		}
 		return writeBody(dst, org, n)
 	}
@@ -375,7 +375,7 @@ func TestDroppedRecordsOfWaitingNoticesAreReadAgain(t *testing.T) {
 	}
 	f.submit(c)
 	f.quiesce()
-	if with.Load() != maxFailing || without.Load() != 200-maxFailing {
-		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", with.Load(), without.Load(), maxFailing)
+	if recordsGiven.Load() != maxFailing || recordsRead.Load() != 200-maxFailing {
+		t.Errorf("%d are written with their record at hand and %d without, want %d and the rest", recordsGiven.Load(), recordsRead.Load(), maxFailing)
 	}
 }

@@ -37,36 +37,36 @@ func (f *fixture) allRows() map[string]string {
 // A restart at any step of a delivery changes neither what is stored, nor what is sent, nor when.
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
+	receiver := receive(t, alwaysStatus(500))
 	good := receive(t, alwaysStatus(200))
-	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(r))
+	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
-	same := func(step string) {
+	wantSameRows := func(step string) {
 		t.Helper()
-		before, requests := f.allRows(), r.count()
+		before, requests := f.allRows(), receiver.count()
 		f.restart()
 		f.quiesce()
 		if after := f.allRows(); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: a restart changes what is stored:\n%q\n%q", step, before, after)
 		}
-		if r.count() != requests || good.count() != 1 {
+		if receiver.count() != requests || good.count() != 1 {
 			t.Errorf("%s: a restart sends something", step)
 		}
 		f.wantDelivery(delivered, Delivered, 1)
 	}
 	for n, gap := range gapsWanted {
-		same(fmt.Sprintf("after attempt %d", n+1))
+		wantSameRows(fmt.Sprintf("after attempt %d", n+1))
 		f.advance(gap - microsecond)
-		same(fmt.Sprintf("just before attempt %d", n+2))
-		if r.count() != n+1 {
-			t.Fatalf("%d requests just before attempt %d", r.count(), n+2)
+		wantSameRows(fmt.Sprintf("just before attempt %d", n+2))
+		if receiver.count() != n+1 {
+			t.Fatalf("%d requests just before attempt %d", receiver.count(), n+2)
 		}
 		f.advance(microsecond)
 		f.wantDelivery(id, map[bool]State{false: Pending, true: Parked}[n+2 == MaxAttempts], n+2)
 	}
-	same("parked")
+	wantSameRows("parked")
 	f.advance(24 * time.Hour)
-	same("a day later")
+	wantSameRows("a day later")
 }
 
 // Deliveries that became due while the process was down are tried at start.
@@ -92,22 +92,22 @@ func TestDeliveriesDueDuringDowntimeAreTriedAtStart(t *testing.T) {
 func TestInterruptedAttemptDoesNotCount(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var over sync.Map
-	r := receive(t, func(*arrival) int {
-		if _, ok := over.Load("hanging"); ok {
+	var stopped sync.Map
+	receiver := receive(t, func(*arrival) int {
+		if _, ok := stopped.Load("hanging"); ok {
 			return 200
 		}
 		return hangs
 	})
-	ids := f.notifyMany(f.destinationOf(r), 40)
-	waitFor(t, "under way", func() bool { return r.count() == 1 })
-	over.Store("hanging", true)
+	ids := f.notifyMany(f.destinationOf(receiver), 40)
+	waitFor(t, "under way", func() bool { return receiver.count() == 1 })
+	stopped.Store("hanging", true)
 	f.restart()
 	f.quiesce()
 	for _, id := range ids {
 		f.wantDelivery(id, Delivered, 1)
 	}
-	if got := r.count(); got != len(ids)+1 {
+	if got := receiver.count(); got != len(ids)+1 {
 		t.Errorf("%d requests, want %d and the one that was interrupted", got, len(ids))
 	}
 }
@@ -146,8 +146,8 @@ func TestNothingIsDeliveredAfterClose(t *testing.T) {
 // The cursor moves up to the first notice that is not settled, and further once that notice is settled.
 func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	f := newFixture(t)
-	g := newGate()
-	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { g.wait(); return 200 }, g)
+	gate := newGate()
+	good, slow := receive(t, alwaysStatus(200)), receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	to, toSlow := f.destinationOf(good), f.destinationOf(slow)
 	var pages []ledger.Micros
 	for range 3 {
@@ -159,7 +159,7 @@ func TestCursorStopsAtTheFirstUnsettledNotice(t *testing.T) {
 	waiting := f.notifyOne(toSlow)
 	f.moveCursor(firstOrg)
 	waitFor(t, "the cursor has passed the settled pages", func() bool { c, err := f.cursor(firstOrg); return err == nil && c > pages[2] && c < waiting.Booked })
-	g.open()
+	gate.open()
 	f.quiesce()
 	f.moveCursor(firstOrg)
 	f.quiesce()
@@ -196,10 +196,10 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	answer := func(a *arrival) int { // depends on event and attempt only, so it is the same in each run
 		return []int{200, 500, 302}[(uint64(a.EventID[35])*7+uint64(a.nth)+seed)%3]
 	}
-	r := receive(t, answer)
+	receiver := receive(t, answer)
 	acked := func() map[string]bool {
 		ids := make(map[string]bool)
-		for _, a := range r.got() {
+		for _, a := range receiver.got() {
 			if answer(a) == 200 {
 				ids[a.EventID] = true
 			}
@@ -226,7 +226,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 			}}
 		}
 	})
-	to := []ledger.ID{f.destinationOf(r), f.destinationOf(r), f.destinationOf(r)}
+	to := []ledger.ID{f.destinationOf(receiver), f.destinationOf(receiver), f.destinationOf(receiver)}
 	for range 4 {
 		for range 1 + random.IntN(6) {
 			f.notify(firstOrg, posting.Webhook, to[random.IntN(3)], to[random.IntN(3)])
@@ -235,7 +235,7 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	f.advance(8 * time.Hour)
 	data := make(map[string]string)
-	for _, a := range r.got() {
+	for _, a := range receiver.got() {
 		data[a.EventID] = string(a.Data)
 	}
 	mu.Lock()
@@ -246,13 +246,13 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 	}
 	for n := range taken {
 		if n%max(1, len(taken)/12) == 0 {
-			taken[n].resumes(t, f.addresses, answer, data)
+			taken[n].wantResumed(t, f.addresses, answer, data)
 		}
 	}
 }
 
-// resumes starts a notifier on an image and lets it finish.
-func (i *image) resumes(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
+// wantResumed starts a notifier on an image and lets it finish.
+func (i *image) wantResumed(t *testing.T, addresses *addressBook, answer func(*arrival) int, data map[string]string) {
 	t.Helper()
 	r := receive(t, answer)
 	second := newFixture(t, func(f *fixture) {

@@ -157,18 +157,18 @@ func (s *Service) advanceCursor(org ledger.ID) error {
 	if err != nil || from <= before {
 		return err
 	}
-	return s.writeLog(org, func(o *deliveryLog, d *draft, _ ledger.Micros) error { return o.passCursor(d, from) })
+	return s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error { return l.passCursor(d, from) })
 }
 
 // passCursor moves the cursor to a page, unless it is already further. The cursor never goes back,
 // because pages before it may have been removed.
-func (o *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
-	current, err := o.service.cursor(o.org)
+func (l *deliveryLog) passCursor(d *draft, to ledger.Micros) error {
+	current, err := l.service.cursor(l.org)
 	if err != nil || max(current, d.cursor) >= to {
 		return err
 	}
 	d.cursor = to
-	d.put(o.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
+	d.put(l.org, []byte{rowCursor}, binary.BigEndian.AppendUint64(nil, uint64(to)))
 	return nil
 }
 

@@ -161,37 +161,37 @@ func eachMark(page ledger.Micros, row []byte, fn func(m mark)) error {
 	if len(row) == 0 || row[0] != 1 {
 		return fmt.Errorf("marks of deliveries: unknown form")
 	}
-	bad := false
+	damaged := false
 	rest := row[1:]
 	number := func() uint64 {
 		v, n := binary.Uvarint(rest)
 		if n <= 0 {
-			bad, rest = true, nil
+			damaged, rest = true, nil
 			return 0
 		}
 		rest = rest[n:]
 		return v
 	}
-	for len(rest) > 0 && !bad {
+	for len(rest) > 0 && !damaged {
 		m := mark{page: page}
 		m.Booked = page + ledger.Micros(number())
 		if len(rest) == 0 {
-			bad = true
+			damaged = true
 			break
 		}
 		m.Channel, rest = posting.Channel(rest[0]), rest[1:]
 		since, n := binary.Varint(rest)
 		if n <= 0 {
-			bad = true
+			damaged = true
 			break
 		}
 		rest = rest[n:]
 		m.at, m.status, m.took = m.Booked+ledger.Micros(since), int(number()), int64(number())
-		if !bad {
+		if !damaged {
 			fn(m)
 		}
 	}
-	if bad {
+	if damaged {
 		return fmt.Errorf("marks of deliveries: cut short")
 	}
 	return nil

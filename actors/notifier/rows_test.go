@@ -79,7 +79,7 @@ func TestMarksRoundTrip(t *testing.T) {
 		page := ledger.Micros(rapid.Int64Range(1, 1<<50).Draw(t, "page"))
 		var want []mark
 		var row []byte
-		ends := map[int]int{1: 0} // length → number of marks
+		marksUpTo := map[int]int{1: 0} // length → number of marks
 		for range rapid.IntRange(1, 20).Draw(t, "marks") {
 			m := mark{
 				ID:   ID{page + ledger.Micros(rapid.Int64Range(0, 1<<40).Draw(t, "after")), rapid.SampledFrom(channels).Draw(t, "channel")},
@@ -88,14 +88,14 @@ func TestMarksRoundTrip(t *testing.T) {
 			}
 			want = append(want, m)
 			row = appendMark(row, &m)
-			ends[len(row)] = len(want)
+			marksUpTo[len(row)] = len(want)
 		}
 		for n := range len(row) + 1 {
 			var got []mark
 			err := eachMark(page, row[:n], func(m mark) { got = append(got, m) })
-			whole, ok := ends[n]
-			if ok != (err == nil) || ok && !slices.Equal(got, want[:whole]) {
-				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:whole])
+			complete, ok := marksUpTo[n]
+			if ok != (err == nil) || ok && !slices.Equal(got, want[:complete]) {
+				t.Fatalf("%d of %d bytes: %+v (%v), want %+v", n, len(row), got, err, want[:complete])
 			}
 		}
 	})

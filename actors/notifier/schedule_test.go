@@ -35,8 +35,8 @@ func TestTheFirstAttemptIsMadeAtOnce(t *testing.T) {
 // The clock stops one microsecond before each due time and then moves to it: only then is the attempt made.
 func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
-	id := f.notifyOne(f.destinationOf(r))
+	receiver := receive(t, alwaysStatus(500))
+	id := f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	for n, gap := range gapsWanted {
 		last := f.Clock.Now()
@@ -47,14 +47,14 @@ func TestRetryIsMadeAtItsExactTime(t *testing.T) {
 		f.advance(gap - microsecond)
 		f.wantDelivery(id, Pending, n+1)
 		f.advance(microsecond)
-		if got := r.count(); got != n+2 {
+		if got := receiver.count(); got != n+2 {
 			t.Fatalf("%d requests %v after the failure before, want %d", got, gap, n+2)
 		}
 	}
 	f.wantDelivery(id, Parked, MaxAttempts)
 	f.wantRows(map[byte]int{rowKept: 1, rowParked: 1, rowNotices: 1})
 	f.advance(24 * time.Hour)
-	if got := r.count(); got != 6 {
+	if got := receiver.count(); got != 6 {
 		t.Errorf("%d requests in all, want 6", got)
 	}
 }
@@ -128,18 +128,18 @@ func TestAttemptsShareIDAndDataButNotTheSignature(t *testing.T) {
 
 func TestRotatedSecretSignsTheNextAttempt(t *testing.T) {
 	f := newFixture(t)
-	r := receive(t, alwaysStatus(500))
-	to := f.destinationOf(r)
+	receiver := receive(t, alwaysStatus(500))
+	to := f.destinationOf(receiver)
 	f.notifyOne(to)
 	f.quiesce()
-	f.addresses.set(to, actors.Address{URL: r.URL, Secret: "two", Previous: "s"})
+	f.addresses.set(to, actors.Address{URL: receiver.URL, Secret: "two", Previous: "s"})
 	f.advance(30 * time.Second)
-	f.addresses.set(to, actors.Address{URL: r.URL, Secret: "two"})
+	f.addresses.set(to, actors.Address{URL: receiver.URL, Secret: "two"})
 	f.advance(2 * time.Minute)
-	f.addresses.set(to, actors.Address{URL: r.URL})
+	f.addresses.set(to, actors.Address{URL: receiver.URL})
 	f.advance(10 * time.Minute)
 	for n, want := range [][2]string{{"s", ""}, {"two", "s"}, {"two", ""}, {"", ""}} {
-		a := r.got()[n]
+		a := receiver.got()[n]
 		for i, name := range []string{"x-webhook-signature", "x-webhook-signature-previous"} {
 			switch got := a.header.Get(name); {
 			case want[i] == "" && got != "":
@@ -199,7 +199,7 @@ func TestStreamNotificationHasItsOwnBody(t *testing.T) {
 func TestNoticeWithoutANotificationWriterIsParked(t *testing.T) {
 	f := newFixture(t)
 	r := receive(t, alwaysStatus(200))
-	f.write = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
+	f.writeNotification = func([]byte, ledger.ID, *posting.Notice) (actors.NotificationBody, error) {
 		return actors.NotificationBody{}, fmt.Errorf("no such record")
 	}
 	id := f.notifyOne(f.destinationOf(r))
@@ -228,13 +228,13 @@ func TestDeliveriesAreVisibleInTheirOrganizationOnly(t *testing.T) {
 		}
 	}
 	f.advance(time.Second)
-	only := f.notify(secondOrg, posting.Webhook, to)[0]
+	idOfSecondOrg := f.notify(secondOrg, posting.Webhook, to)[0]
 	f.quiesce()
-	_, err := f.Read(firstOrg, only)
+	_, err := f.Read(firstOrg, idOfSecondOrg)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Replay(firstOrg, only, nil)
+	_, err = f.Replay(firstOrg, idOfSecondOrg, nil)
 	wantCode(t, err, ledger.NotFound)
-	_, err = f.Read(secondOrg, only)
+	_, err = f.Read(secondOrg, idOfSecondOrg)
 	if err != nil {
 		t.Error(err)
 	}

@@ -14,7 +14,7 @@ import (
 // Bounds of the notifier.
 const (
 	maxInMemory        = 65_536          // notices of all destinations together that wait in memory; others wait in the store
-	maxAtHand          = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
+	maxWithRecords     = 8_192           // number of waiting notices beyond which a destination's 65th and later ones are kept without their records
 	maxQueue           = 8_192           // waiting notices of one quick destination
 	maxUntried         = 1_024           // waiting notices of a destination that is neither quick nor failing
 	maxFailing         = 64              // waiting notices of a destination that has failed
@@ -31,11 +31,11 @@ const (
 
 // limits are bounds that tests change.
 type limits struct {
-	inMemory, atHand int64
-	slow             time.Duration
-	changeBytes      int
-	indexed          int // keys of waiting or parked deliveries that a list reads
-	untriedPages     int // pages of notices that a list reads to find untried deliveries
+	inMemory, withRecords int64
+	slow                  time.Duration
+	changeBytes           int
+	indexed               int // keys of waiting or parked deliveries that a list reads
+	untriedPages          int // pages of notices that a list reads to find untried deliveries
 }
 
 // Options configure a Service.
@@ -111,7 +111,7 @@ func New(o Options) (*Service, error) {
 		retention: ledger.Micros(o.Retention / time.Microsecond),
 		quickPool: rt.NewPool(min(workers, maxQuickWorkers)), failingPool: rt.NewPool(min(workers, maxFailingWorkers)), operatorWorkers: rt.NewPool(maxOperatorWorkers),
 		bodies: sync.Pool{New: func() any { return new([]byte) }},
-		limits: limits{maxInMemory, maxAtHand, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
+		limits: limits{maxInMemory, maxWithRecords, slowAnswer, maxWrittenBytes, maxIndexed, maxUntriedPages},
 		panics: panics{byDestination: make(map[key]*panicRecord)},
 	}
 	s.destinations = actors.NewRegistry(rt, "notifier", keepIdle, func(k key) actors.Behaviour {

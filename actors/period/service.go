@@ -116,7 +116,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	if err := c.Month.CheckClose(books); err != nil {
 		return nil, nil, err
 	}
-	seen, _, err := view.Head(c.Org)
+	lastSeq, _, err := view.Head(c.Org)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Service) prepare(c *Close) (*period.Record, *posting.Change, error) {
 	}
 	change := &posting.Change{
 		Counters: []ledger.CounterGuard{ledger.NoBatches(c.Org)},
-		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: seen},
+		Close:    &posting.Closing{Org: c.Org, Month: c.Month, Seen: lastSeq},
 		Steps: []posting.Step{{
 			Org: c.Org, Source: c.Month.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true,
 		}},

@@ -34,7 +34,7 @@ func (a *subscriptionActor) Receive(c *actors.Context, message any) {
 	case renewalEnded:
 		a.onRenewalEnded(c, m)
 	case actors.Due:
-		a.due(c, m)
+		a.handleDue(c, m)
 	default:
 		panic(fmt.Sprintf("subscription: unexpected message %T", m))
 	}
@@ -74,7 +74,7 @@ func (a *subscriptionActor) command(c *actors.Context, m *command) {
 	}
 	var d subscription.Decision
 	var err error
-	switch m.what {
+	switch m.event {
 	case subscription.Pause:
 		d, err = a.record.Pause(c.Now())
 	case subscription.Resume:
@@ -112,8 +112,8 @@ func (a *subscriptionActor) onRenewalEnded(c *actors.Context, m renewalEnded) {
 	}
 }
 
-// due handles due work of the subscription.
-func (a *subscriptionActor) due(c *actors.Context, m actors.Due) {
+// handleDue handles due work of the subscription.
+func (a *subscriptionActor) handleDue(c *actors.Context, m actors.Due) {
 	if !a.load() || a.stamp.Due != m.At || m.At > ledger.MicrosOf(c.Now()) {
 		return // the due instant has changed, or has not come yet
 	}
@@ -220,7 +220,7 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 	}
 	a.record, a.stamp = d.Record, receipt.Stamps[0]
 	if d.Charge {
-		a.charge()
+		a.startCharge()
 	}
 	switch m := cause.(type) {
 	case *create:
@@ -233,8 +233,8 @@ func (a *subscriptionActor) Committed(c *actors.Context, _ *posting.Change, rece
 	}
 }
 
-// charge starts the payment of the renewal in progress.
-func (a *subscriptionActor) charge() {
+// startCharge starts the payment of the renewal in progress.
+func (a *subscriptionActor) startCharge() {
 	r := a.record
 	a.service.payments.Renew(actors.Renewal{
 		Org: a.key.Org, ID: r.Last, Subscription: r.ID, Number: r.Number, Initial: r.Initial, Amount: r.Amount,

@@ -38,14 +38,14 @@ var errForm = errors.New("subscription: unknown form")
 
 // Encode returns a subscription's payload.
 func Encode(r *subscription.Record) []byte {
-	var out bytes.Buffer
-	out.WriteByte(recordVersion)
-	assert.NoError(msgpack.NewEncoder(&out).Encode(&row{
+	var encoded bytes.Buffer
+	encoded.WriteByte(recordVersion)
+	assert.NoError(msgpack.NewEncoder(&encoded).Encode(&row{
 		Partner: r.Partner, Initial: r.Initial[:], Amount: r.Amount.AppendBinary(nil), Days: r.PeriodDays, Metadata: r.Metadata,
 		Terminal: r.Terminal[:], Asset: r.Asset.AppendBinary(nil), Progress: appendProgress(nil, &r.Progress),
 		Notified: r.Notified, Unnotified: r.Unnotified,
 	}))
-	return out.Bytes()
+	return encoded.Bytes()
 }
 
 // Decode parses the payload of the subscription with the id.
@@ -53,29 +53,29 @@ func Decode(id ledger.ID, payload []byte) (*subscription.Record, error) {
 	if len(payload) == 0 || payload[0] != recordVersion || !packed.WellFormed(payload[1:]) {
 		return nil, errForm
 	}
-	var in row
-	if err := msgpack.Unmarshal(payload[1:], &in); err != nil {
+	var stored row
+	if err := msgpack.Unmarshal(payload[1:], &stored); err != nil {
 		return nil, fmt.Errorf("%w: %w", errForm, err)
 	}
-	r := &subscription.Record{ID: id, Partner: in.Partner, Notified: in.Notified, Unnotified: in.Unnotified}
-	r.PeriodDays = in.Days
-	if len(in.Metadata) > 0 {
-		r.Metadata = in.Metadata
+	r := &subscription.Record{ID: id, Partner: stored.Partner, Notified: stored.Notified, Unnotified: stored.Unnotified}
+	r.PeriodDays = stored.Days
+	if len(stored.Metadata) > 0 {
+		r.Metadata = stored.Metadata
 	}
-	if len(in.Initial) != len(r.Initial) || len(in.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
+	if len(stored.Initial) != len(r.Initial) || len(stored.Terminal) != len(r.Terminal) || r.PeriodDays < 1 || r.Partner < 1 {
 		return nil, errForm
 	}
-	copy(r.Initial[:], in.Initial)
-	copy(r.Terminal[:], in.Terminal)
+	copy(r.Initial[:], stored.Initial)
+	copy(r.Terminal[:], stored.Terminal)
 	var rest []byte
 	var err error
-	if r.Amount, rest, err = money.ReadAmount(in.Amount); err != nil || len(rest) != 0 {
+	if r.Amount, rest, err = money.ReadAmount(stored.Amount); err != nil || len(rest) != 0 {
 		return nil, errForm
 	}
-	if r.Asset, rest, err = money.ReadAsset(in.Asset); err != nil || len(rest) != 0 {
+	if r.Asset, rest, err = money.ReadAsset(stored.Asset); err != nil || len(rest) != 0 {
 		return nil, errForm
 	}
-	if r.Progress, rest, err = readProgress(in.Progress); err != nil || len(rest) != 0 {
+	if r.Progress, rest, err = readProgress(stored.Progress); err != nil || len(rest) != 0 {
 		return nil, errForm
 	}
 	return r, nil

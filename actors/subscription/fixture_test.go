@@ -51,7 +51,7 @@ type fixture struct {
 	directory *directoryactor.Service
 	payments  *paymentactor.Service
 	*subscriptionactor.Service
-	first, second directoryactor.Demo
+	firstDemo, secondDemo directoryactor.Demo
 
 	wrapPayments  func(subscriptionactor.Payments) subscriptionactor.Payments   // wraps the payments; nil: not wrapped
 	wrapProvider  func(actors.Provider) actors.Provider                         // wraps the simulator; nil: not wrapped
@@ -69,7 +69,7 @@ func openAs(t testing.TB, set func(*fixture)) *fixture {
 	if sandbox == nil {
 		sandbox = seeded(t)
 	}
-	f := &fixture{World: sandbox.image.World(t), t: t, first: sandbox.seed.First, second: sandbox.seed.Second}
+	f := &fixture{World: sandbox.image.World(t), t: t, firstDemo: sandbox.seed.First, secondDemo: sandbox.seed.Second}
 	set(f)
 	f.start()
 	t.Cleanup(func() {
@@ -195,9 +195,9 @@ func (f *fixture) advance(d time.Duration) {
 // pay makes a charge of the first partner, in the test environment.
 func (f *fixture) pay(change func(*paymentactor.Create)) *payment.Record {
 	f.t.Helper()
-	partner, _ := f.directory.Partner(f.first.Org, f.first.Partner)
+	partner, _ := f.directory.Partner(f.firstDemo.Org, f.firstDemo.Partner)
 	c := paymentactor.Create{
-		Org: f.first.Org, Partner: partner,
+		Org: f.firstDemo.Org, Partner: partner,
 		Request: payment.Request{
 			Type: payment.Payment, Amount: money.FromUint64(5000), Asset: usd, Method: payment.BankCard,
 			ReturnURL: "https://shop.example/ok", FailURL: "https://shop.example/no", Lang: "en",
@@ -228,7 +228,7 @@ func terms(initial ledger.ID) subscription.Terms {
 // create requests a subscription of the first partner; refused lists the fields that were refused.
 func (f *fixture) create(t subscription.Terms, key actors.Key) (r subscriptionactor.Result, refused []string, err error) {
 	r, err = f.Create(subscriptionactor.Create{
-		Org: f.first.Org, Partner: f.first.Partner, Terms: t, Key: key,
+		Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, Terms: t, Key: key,
 		Refuse: func(field, detail string) { refused = append(refused, field+": "+detail) },
 	})
 	return r, refused, err
@@ -251,7 +251,7 @@ func (f *fixture) subscribeOn(initial *payment.Record) *subscription.Record {
 
 func (f *fixture) read(id ledger.ID) *subscription.Record {
 	f.t.Helper()
-	r, err := f.Read(f.first.Org, f.first.Partner, id)
+	r, err := f.Read(f.firstDemo.Org, f.firstDemo.Partner, id)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -273,11 +273,11 @@ func (f *fixture) renewals(id ledger.ID) (list []*payment.Record) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	err := v.List(f.first.Org, payment.Transactions.Of(f.first.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
+	err := v.List(f.firstDemo.Org, payment.Transactions.Of(f.firstDemo.Partner, money.Test), posting.Walk{First: true}, func(row posting.Listed) (bool, error) {
 		if !row.First {
 			return true, nil
 		}
-		r, err := f.payments.Find(f.first.Org, row.ID)
+		r, err := f.payments.Find(f.firstDemo.Org, row.ID)
 		if err == nil && r.Record.Renewal != nil && r.Record.Renewal.Subscription == id {
 			list = append([]*payment.Record{r.Record}, list...)
 		}
@@ -312,7 +312,7 @@ func (f *fixture) file(name string) []byte {
 // terminal returns the first partner's terminal for payments in the test environment.
 func (f *fixture) terminal() *directory.Terminal {
 	f.t.Helper()
-	for _, t := range f.directory.Terminals(f.first.Org, f.first.Partner) {
+	for _, t := range f.directory.Terminals(f.firstDemo.Org, f.firstDemo.Partner) {
 		if t.Type == directory.PaymentTerminal && t.Env == money.Test {
 			return t
 		}
@@ -332,7 +332,7 @@ func (f *fixture) setTerminal(provider, merchant string) {
 			t.MerchantParams = []byte(merchant)
 		}
 	}
-	if _, err := f.directory.PatchTerminal(f.t.Context(), f.first.Org, f.terminal().ID, change); err != nil {
+	if _, err := f.directory.PatchTerminal(f.t.Context(), f.firstDemo.Org, f.terminal().ID, change); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -346,12 +346,12 @@ func (f *fixture) streamNotifications() (list []map[string]any) {
 	defer f.mu.Unlock()
 	for i := range f.notices {
 		n := f.notices[i]
-		first, err := f.WriteNotification(nil, f.first.Org, &n)
+		first, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
 		if err != nil {
 			f.t.Fatal(err)
 		}
 		n.About = nil
-		again, err := f.WriteNotification(nil, f.first.Org, &n)
+		again, err := f.WriteNotification(nil, f.firstDemo.Org, &n)
 		if err != nil || again.Type != first.Type || !bytes.Equal(again.Data, first.Data) {
 			f.t.Errorf("told again as %s %s (%v), at first %s", again.Type, again.Data, err, first.Data)
 		}
@@ -376,7 +376,7 @@ func (f *fixture) events() (names []string) {
 }
 
 func (f *fixture) commandFor(id ledger.ID) subscriptionactor.Command {
-	return subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: id}
+	return subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: id}
 }
 
 func key(text string) actors.Key {

@@ -15,29 +15,29 @@ import (
 // serverHang is how long a test waits before it fails because the server hangs.
 const serverHang = 2 * time.Minute
 
-// charged returns how many payments were requested from the rail, by reference.
+// charged returns how often the payment with each reference was requested from the rail.
 func charged(t *testing.T, s *testkit.Server) map[string]int {
 	t.Helper()
 	log, err := os.ReadFile(filepath.Join(s.Dir, "simulator.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := make(map[string]int)
+	charges := make(map[string]int)
 	for line := range bytes.Lines(log) {
 		if reference, rest, ok := strings.Cut(strings.TrimPrefix(string(line), `{"reference":"`), `"`); ok && strings.Contains(rest, `"operation":"payment"`) {
-			made[reference]++
+			charges[reference]++
 		}
 	}
-	return made
+	return charges
 }
 
-// killedWhile calls ask, which sends the server a request, and kills the server when n more payments have been
-// requested from the rail. It returns false if ask returned before that.
-func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
+// killedWhile calls sendRequest, which sends the server a request, and kills the server when n more payments
+// have been requested from the rail. It returns false if sendRequest returned before that.
+func killedWhile(t *testing.T, s *testkit.Server, n int, sendRequest func()) bool {
 	t.Helper()
-	until := len(charged(t, s)) + n
+	wantCharges := len(charged(t, s)) + n
 	ended := make(chan struct{})
-	go func() { defer close(ended); ask() }()
+	go func() { defer close(ended); sendRequest() }()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
 	timeout := time.NewTimer(serverHang)
@@ -49,7 +49,7 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 		case <-timeout.C:
 			t.Fatal("the clock does not move")
 		case <-ticker.C:
-			if len(charged(t, s)) >= until {
+			if len(charged(t, s)) >= wantCharges {
 				s.Kill()
 				<-ended
 				return true
@@ -61,41 +61,41 @@ func killedWhile(t *testing.T, s *testkit.Server, n int, ask func()) bool {
 // With SIGKILLs at any point of its renewals, each subscription is renewed once per period, and one
 // payment for each renewal is requested from the rail.
 func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
-	const subscriptions, days, renewals = 8, 3, 4 // days: a period; renewals: of each subscription
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	const subscriptions, periodDays, renewalsEach = 8, 3, 4 // each subscription is renewed renewalsEach times
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	var ids []string
 	for i := range subscriptions {
-		initial := post(t, s, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
+		initial := post(t, server, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
 			`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":{"type":"bank_card",`+
 			`"cardnumber":"4242424242424242","cardholder":"A","exp_month":"12","exp_year":"30","cvv":"123"}}}`, i+1))["id"]
-		made := post(t, s, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, days))
+		made := post(t, server, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, periodDays))
 		ids = append(ids, made["data"].(map[string]any)["id"].(string))
 	}
-	started := clockOf(t, s)
-	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewals*days*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
+	started := clockOf(t, server)
+	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewalsEach*periodDays*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))
 	d := newRandom(t)
 	kills, maxKills := 0, 12
 	if testing.Short() {
 		maxKills = 4 // each kill comes at another point, and a data race can show at any of them
 	}
-	for move := true; move; {
-		done := false
-		killed := kills < maxKills && killedWhile(t, s, 1+d.IntN(4), func() {
-			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
-			done = err == nil && answer.Status == 200
+	for advancing := true; advancing; {
+		advanced := false
+		killed := kills < maxKills && killedWhile(t, server, 1+d.IntN(4), func() {
+			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
+			advanced = err == nil && answer.Status == 200
 		})
 		switch {
 		case killed:
 			kills++
-			s.Restart("--clock", "manual")
-		case done:
-			move = false
+			server.Restart("--clock", "manual")
+		case advanced:
+			advancing = false
 		default:
-			answer, err := s.Admin().Put("/api/v1/sandbox/clock", target)
+			answer, err := server.Admin().Put("/api/v1/sandbox/clock", target)
 			if err != nil || answer.Status != 200 {
 				t.Fatalf("the clock: %v %+v", err, answer)
 			}
-			move = false
+			advancing = false
 		}
 	}
 	if kills == 0 {
@@ -110,25 +110,25 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 				Status   string `json:"status"`
 			} `json:"data"`
 		}
-		answer, err := s.Partner().Get("/api/v1/subscriptions/" + id)
-		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != renewals || shown.Data.Status != "active" || transactions[shown.Data.Last] {
+		answer, err := server.Partner().Get("/api/v1/subscriptions/" + id)
+		if err != nil || answer.JSON(&shown) != nil || shown.Data.Renewals != renewalsEach || shown.Data.Status != "active" || transactions[shown.Data.Last] {
 			t.Errorf("after %d kills: %v %s", kills, err, answer.Body)
 		}
 		transactions[shown.Data.Last] = true
 	}
-	made := charged(t, s)
-	if len(made) != subscriptions*(renewals+1) {
-		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(made), subscriptions*(renewals+1))
+	charges := charged(t, server)
+	if len(charges) != subscriptions*(renewalsEach+1) {
+		t.Errorf("after %d kills the rail has %d payments, want %d", kills, len(charges), subscriptions*(renewalsEach+1))
 	}
-	for reference, n := range made {
+	for reference, n := range charges {
 		if n != 1 {
 			t.Errorf("the rail was asked %d times for %s", n, reference)
 		}
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("it stopped with %d", code)
 	}
-	if checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir); checked.Exit != 0 {
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir); checked.Exit != 0 {
 		t.Errorf("after %d kills the books do not hold\n%s%s", kills, checked.Stdout, checked.Stderr)
 	}
 }
@@ -136,11 +136,11 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 func post(t *testing.T, s *testkit.Server, path, body string) map[string]any {
 	t.Helper()
 	answer, err := s.Partner().Post(path, body)
-	var made map[string]any
-	if err != nil || answer.Status != 201 || answer.JSON(&made) != nil {
+	var created map[string]any
+	if err != nil || answer.Status != 201 || answer.JSON(&created) != nil {
 		t.Fatalf("%s: %v %+v", path, err, answer)
 	}
-	return made
+	return created
 }
 
 func clockOf(t *testing.T, s *testkit.Server) time.Time {

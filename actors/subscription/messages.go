@@ -46,11 +46,11 @@ func (*create) LogValue() slog.Value { return slog.StringValue("create") }
 // command asks for a change of an existing subscription.
 type command struct {
 	*caller
-	what subscription.Event
+	event subscription.Event
 }
 
 // LogValue implements slog.LogValuer.
-func (m *command) LogValue() slog.Value { return slog.StringValue(string(m.what)) }
+func (m *command) LogValue() slog.Value { return slog.StringValue(string(m.event)) }
 
 // renewalEnded says how a renewal's payment ended.
 type renewalEnded struct {

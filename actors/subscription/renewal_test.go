@@ -64,7 +64,7 @@ func TestEachPeriodIsRenewedOnceAndInOrder(t *testing.T) {
 			t.Fatalf("%d renewals, want 3", len(list))
 		}
 		for n, r := range list {
-			at, err := f.payments.Find(f.first.Org, r.ID)
+			at, err := f.payments.Find(f.firstDemo.Org, r.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,8 +92,8 @@ func TestARenewalPaysTheTerminalsFee(t *testing.T) {
 func TestLimitsApplyToRenewals(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	_, err := f.directory.CreateLimit(t.Context(), f.first.Org, directory.Limit{
-		Partner: f.first.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
+	_, err := f.directory.CreateLimit(t.Context(), f.firstDemo.Org, directory.Limit{
+		Partner: f.firstDemo.Partner, Kind: directory.PerTransaction, MaxAmount: money.FromUint64(100),
 		Asset: money.Asset{Currency: "USD", Env: money.Test}, Scope: directory.ScopePartner, Active: true,
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 	for kind, value := range map[string]string{"ip": "203.0.113.0/24", "email": "a@b.example", "bin": "424242"} {
 		f := open(t)
 		s := f.subscribeOn(f.pay(func(c *paymentactor.Create) { c.Request.PayerIP = netip.MustParseAddr("203.0.113.7") }))
-		if _, err := f.directory.CreateBlock(t.Context(), f.first.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
+		if _, err := f.directory.CreateBlock(t.Context(), f.firstDemo.Org, directory.BlockDraft{Kind: directory.BlockKind(kind), Value: value}); err != nil {
 			t.Fatal(err)
 		}
 		f.advance(30 * day)
@@ -126,22 +126,22 @@ func TestBlocklistAppliesToRenewals(t *testing.T) {
 // The credential belongs to its provider, so no other terminal is tried.
 func TestARenewalIsNotSentToAnotherTerminal(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
-	_, err := f.directory.CreateTerminal(t.Context(), f.first.Org, directory.Terminal{
-		Name: "second", Partner: f.first.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
+	subscription := f.subscribe(nil)
+	_, err := f.directory.CreateTerminal(t.Context(), f.firstDemo.Org, directory.Terminal{
+		Name: "second", Partner: f.firstDemo.Partner, Provider: "simulator", Type: directory.PaymentTerminal, Env: money.Test,
 		ProviderParams: []byte(`{"priority":-1}`), Active: true,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fails := func(r *directory.Terminal, _ *schema.Faults) { r.ProviderParams = []byte(`{"fail":"rejected"}`) }
-	if _, err := f.directory.PatchTerminal(t.Context(), f.first.Org, s.Terminal, fails); err != nil {
+	if _, err := f.directory.PatchTerminal(t.Context(), f.firstDemo.Org, subscription.Terminal, fails); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(30 * day)
-	r := f.renewals(s.ID)[0]
-	if f.wantState(s.ID, "past_due", 0, 1); r.Status != payment.Rejected || r.Terminal != s.Terminal {
-		t.Errorf("%s at %v, want rejected at %v", r.Status, r.Terminal, s.Terminal)
+	r := f.renewals(subscription.ID)[0]
+	if f.wantState(subscription.ID, "past_due", 0, 1); r.Status != payment.Rejected || r.Terminal != subscription.Terminal {
+		t.Errorf("%s at %v, want rejected at %v", r.Status, r.Terminal, subscription.Terminal)
 	}
 }
 
@@ -157,35 +157,35 @@ func TestATerminalForCardsRenewsThem(t *testing.T) {
 // A renewal is retried after one, three and five days; then the service pauses the subscription.
 func TestARenewalThatIsNotPaidIsRetriedAndThenPaused(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	f.setTerminal(`{"fail":"rejected"}`, `{"notify_url":"http://127.0.0.1:1/hook"}`)
 	for i, after := range []time.Duration{30 * day, day, 3 * day} {
 		f.advance(after)
-		f.wantState(s.ID, "past_due", 0, uint64(i+1))
+		f.wantState(subscription.ID, "past_due", 0, uint64(i+1))
 	}
 	f.advance(5*day - time.Second)
-	f.wantState(s.ID, "past_due", 0, 3)
+	f.wantState(subscription.ID, "past_due", 0, 3)
 	f.advance(time.Second)
-	f.wantState(s.ID, "paused", 0, 4)
+	f.wantState(subscription.ID, "paused", 0, 4)
 	f.advance(365 * day)
-	f.wantState(s.ID, "paused", 0, 4)
+	f.wantState(subscription.ID, "paused", 0, 4)
 	const failed, paused = "subscription.payment_failed", "subscription.paused"
 	if got := f.events(); !slices.Equal(got, []string{failed, failed, failed, failed, paused}) {
 		t.Errorf("told %q", got)
 	}
 	// The terminal works again; the resumed subscription is renewed at once, and once.
 	f.setTerminal(`{}`, "")
-	if _, err := f.Resume(f.commandFor(s.ID)); err != nil {
+	if _, err := f.Resume(f.commandFor(subscription.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
-	r := f.wantState(s.ID, "active", 1, 5)
+	r := f.wantState(subscription.ID, "active", 1, 5)
 	if want := ledger.MicrosOf(start.Add(420 * day)); r.Next != want { // the schedule follows the creation
 		t.Errorf("next at %v, want %v", r.Next.Time(), want.Time())
 	}
 	var attempts []string
-	for _, r := range f.renewals(s.ID) {
-		attempts = append(attempts, strings.TrimPrefix(string(r.MerchantMeta), `{"subscription_id":"`+s.ID.String()+`",`))
+	for _, r := range f.renewals(subscription.ID) {
+		attempts = append(attempts, strings.TrimPrefix(string(r.MerchantMeta), `{"subscription_id":"`+subscription.ID.String()+`",`))
 	}
 	if want := []string{
 		`"renewal_number":1,"renewal_attempt":1}`, `"renewal_number":1,"renewal_attempt":2}`, `"renewal_number":1,"renewal_attempt":3}`,
@@ -232,13 +232,13 @@ func TestAnUnknownOutcomeWaitsAndIsNeverChargedTwice(t *testing.T) {
 
 func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
-	if _, err := f.Pause(f.commandFor(s.ID)); err != nil {
+	subscription := f.subscribe(nil)
+	if _, err := f.Pause(f.commandFor(subscription.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(200 * day)
-	f.wantState(s.ID, "paused", 0, 0)
-	resumed, err := f.Resume(f.commandFor(s.ID))
+	f.wantState(subscription.ID, "paused", 0, 0)
+	resumed, err := f.Resume(f.commandFor(subscription.ID))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,11 +246,11 @@ func TestRenewalsMissedDuringAPauseAreNotMadeUp(t *testing.T) {
 		t.Errorf("resumed, the next renewal is at %v (%v), want at once", at.Time(), ok)
 	}
 	f.Runtime.Quiesce()
-	f.wantState(s.ID, "active", 1, 1)
+	f.wantState(subscription.ID, "active", 1, 1)
 	f.advance(10*day - time.Second)
-	f.wantState(s.ID, "active", 1, 1)
+	f.wantState(subscription.ID, "active", 1, 1)
 	f.advance(time.Second)
-	f.wantState(s.ID, "active", 2, 2)
+	f.wantState(subscription.ID, "active", 2, 2)
 }
 
 func TestCancelledIsFinal(t *testing.T) {
@@ -307,7 +307,7 @@ func TestAnInactivePartnerIsNotRenewedUntilItIsActiveAgain(t *testing.T) {
 
 func (f *fixture) setPartnerActive(active bool) {
 	f.t.Helper()
-	if _, err := f.directory.PatchPartner(f.t.Context(), f.first.Org, f.first.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
+	if _, err := f.directory.PatchPartner(f.t.Context(), f.firstDemo.Org, f.firstDemo.Partner, func(r *directory.Partner, _ *schema.Faults) { r.Active = active }); err != nil {
 		f.t.Fatal(err)
 	}
 }
@@ -315,12 +315,12 @@ func (f *fixture) setPartnerActive(active bool) {
 func TestAnInactiveOrganizationIsNotRenewed(t *testing.T) {
 	f := open(t)
 	s := f.subscribe(nil)
-	if _, err := f.directory.PatchOrganization(t.Context(), f.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
+	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Maintenance }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(40 * day)
 	f.wantState(s.ID, "active", 0, 0)
-	if _, err := f.directory.PatchOrganization(t.Context(), f.first.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
+	if _, err := f.directory.PatchOrganization(t.Context(), f.firstDemo.Org, func(r *directory.Organization, _ *schema.Faults) { r.Status = directory.Active }); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(time.Hour)
@@ -334,16 +334,16 @@ func TestAKillBetweenTheIntentAndTheChargeLosesNoRenewal(t *testing.T) {
 	f := openAs(t, l.attach)
 	s := f.subscribe(nil)
 	f.advance(30 * day)
-	was := f.read(s.ID)
-	if !was.State.UnderWay() || len(f.renewals(s.ID)) != 0 {
-		t.Fatalf("%s with %d renewals", was.State, len(f.renewals(s.ID)))
+	before := f.read(s.ID)
+	if !before.State.UnderWay() || len(f.renewals(s.ID)) != 0 {
+		t.Fatalf("%s with %d renewals", before.State, len(f.renewals(s.ID)))
 	}
 	l.set(false, false)
 	f.restart()
 	f.advance(time.Minute)
 	r := f.wantState(s.ID, "active", 1, 1)
-	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != was.Last || r.Last != was.Last || f.charges(was.Last) != 1 {
-		t.Errorf("%d renewals, charged %d times", len(list), f.charges(was.Last))
+	if list := f.renewals(s.ID); len(list) != 1 || list[0].ID != before.Last || r.Last != before.Last || f.charges(before.Last) != 1 {
+		t.Errorf("%d renewals, charged %d times", len(list), f.charges(before.Last))
 	}
 }
 
@@ -372,9 +372,9 @@ func TestRenewalBegunTwiceHasOneTransaction(t *testing.T) {
 	s := f.subscribe(nil)
 	f.advance(65 * day)
 	r := f.wantState(s.ID, "active", 2, 2)
-	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: r.Last, Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	// The same key with another transaction: the claim is taken.
-	f.payments.Renew(actors.Renewal{Org: f.first.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
+	f.payments.Renew(actors.Renewal{Org: f.firstDemo.Org, ID: randomID(), Subscription: s.ID, Number: 2, Initial: s.Initial, Amount: s.Amount})
 	f.Runtime.Quiesce()
 	if list := f.renewals(s.ID); len(list) != 2 || f.charges(r.Last) != 1 {
 		t.Errorf("%d renewals, charged %d times", len(list), f.charges(r.Last))
@@ -418,23 +418,23 @@ func TestTheTokenIsSealedAtRest(t *testing.T) {
 // A renewal at a two-phase terminal waits for its capture; a hold that expires is not paid.
 func TestARenewalThatIsHeldWaitsForItsCapture(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	f.setTerminal(`{"two_phase":true,"hold_ttl_seconds":86400}`, "")
 	f.advance(30 * day)
-	r := f.wantState(s.ID, "active", 0, 1)
-	if held := f.renewals(s.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {
+	r := f.wantState(subscription.ID, "active", 0, 1)
+	if held := f.renewals(subscription.ID)[0]; held.Status != payment.PaymentHeld || !r.State.UnderWay() {
 		t.Fatalf("%s, and the subscription %s", held.Status, r.State)
 	}
 	f.advance(12 * time.Hour)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: r.Last}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: r.Last}}); err != nil {
 		t.Fatal(err)
 	}
 	f.Runtime.Quiesce()
-	f.wantState(s.ID, "active", 1, 1)
+	f.wantState(subscription.ID, "active", 1, 1)
 	f.advance(30*day - 12*time.Hour)
-	f.wantState(s.ID, "active", 1, 2)
+	f.wantState(subscription.ID, "active", 1, 2)
 	f.advance(day)
-	f.wantState(s.ID, "past_due", 1, 2)
+	f.wantState(subscription.ID, "past_due", 1, 2)
 }
 
 // A payment that is refunded or charged back was paid: the subscription continues.

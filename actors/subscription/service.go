@@ -100,12 +100,12 @@ func (s *Service) Create(c Create) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	wrong := c.Malformed
+	refused := c.Malformed
 	c.Terms.Check(credential, found, func(field, detail string) {
-		wrong = true
+		refused = true
 		c.Refuse(field, detail)
 	})
-	if wrong {
+	if refused {
 		return Result{}, ErrTerms
 	}
 	id := uuid.New()
@@ -115,10 +115,10 @@ func (s *Service) Create(c Create) (Result, error) {
 
 // credential returns the stored credential of the initial payment; found is false if the partner
 // has no such payment.
-func (s *Service) credential(c *Create) (of subscription.Credential, found bool, err error) {
+func (s *Service) credential(c *Create) (stored subscription.Credential, found bool, err error) {
 	r, found, err := s.payments.Payment(c.Org, c.Terms.Initial)
 	if err != nil || !found || r.Partner != c.Partner {
-		return of, false, err
+		return stored, false, err
 	}
 	charged := r.Type == payment.Payment && r.Status == payment.Charged
 	return subscription.Credential{Terminal: r.Terminal, Asset: r.Asset, Charged: charged, Stored: r.HasCredential()}, true, nil
@@ -144,14 +144,14 @@ func (s *Service) Resume(c Command) (Result, error) { return s.command(c, subscr
 // that is cancelled already.
 func (s *Service) Cancel(c Command) (Result, error) { return s.command(c, subscription.Cancel) }
 
-func (s *Service) command(c Command, what subscription.Event) (Result, error) {
+func (s *Service) command(c Command, event subscription.Event) (Result, error) {
 	if r, used, err := s.cachedReply(c.Org, &c.Key); used || err != nil {
 		return r, err
 	}
 	if _, err := s.Read(c.Org, c.Partner, c.ID); err != nil {
 		return Result{}, err // an unknown id, or that of another partner's subscription, starts no actor
 	}
-	m := &command{caller: newCaller(&c.Key), what: what}
+	m := &command{caller: newCaller(&c.Key), event: event}
 	return s.ask(actors.RecordKey{Org: c.Org, ID: c.ID}, m.caller, m)
 }
 
@@ -165,11 +165,11 @@ func (s *Service) ask(key actors.RecordKey, c *caller, m actors.Refusable) (Resu
 	select {
 	case r := <-c.reply:
 		if ledger.IsRefusal(r.err, ledger.ClaimTaken) { // another request with the key was faster
-			again, used, err := s.cachedReply(key.Org, c.key)
+			repeated, used, err := s.cachedReply(key.Org, c.key)
 			if err == nil && !used {
 				err = r.err
 			}
-			return again, err
+			return repeated, err
 		}
 		return r.result, r.err
 	case <-timer.C:

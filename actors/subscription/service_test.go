@@ -26,16 +26,16 @@ import (
 func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	f := open(t)
 	f.setTerminal(`{"two_phase":true}`, "")
-	held := f.pay(nil)
+	heldPayment := f.pay(nil)
 	captured := f.pay(nil)
-	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: captured.ID}}); err != nil {
+	if _, err := f.payments.Commit(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: captured.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	f.setTerminal(`{}`, "")
 	wallet := func(c *paymentactor.Create) { c.Request.Method, c.Card = "e_wallet", nil }
 	declined := f.pay(card("4000000000000002"))
 	refunded := f.pay(nil)
-	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: refunded.ID}}); err != nil {
+	if _, err := f.payments.Refund(paymentactor.AmountCommand{Command: paymentactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: refunded.ID}}); err != nil {
 		t.Fatal(err)
 	}
 	renewed := f.subscribe(nil)
@@ -46,7 +46,7 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	}{
 		"charged":                     {f.pay(nil).ID, ""},
 		"captured":                    {captured.ID, ""},
-		"held":                        {held.ID, "initial_payment_id: it is not a charged payment"},
+		"held":                        {heldPayment.ID, "initial_payment_id: it is not a charged payment"},
 		"declined":                    {declined.ID, "initial_payment_id: it is not a charged payment"},
 		"refunded":                    {refunded.ID, "initial_payment_id: it is not a charged payment"},
 		"without a stored credential": {f.pay(wallet).ID, "initial_payment_id: the payment left no stored credential that could be charged again"},
@@ -64,18 +64,18 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 // The id of another partner's initial payment or subscription is refused like an unknown one.
 func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	var refused []string
-	_, err := f.Create(subscriptionactor.Create{Org: f.second.Org, Partner: f.second.Partner, Terms: terms(s.Initial), Refuse: func(field, detail string) {
+	_, err := f.Create(subscriptionactor.Create{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, Terms: terms(subscription.Initial), Refuse: func(field, detail string) {
 		refused = append(refused, field+": "+detail)
 	}})
 	if !errors.Is(err, subscriptionactor.ErrTerms) || !slices.Equal(refused, []string{"initial_payment_id: there is no such payment"}) {
 		t.Errorf("%v %q", err, refused)
 	}
 	for _, c := range []subscriptionactor.Command{
-		{Org: f.first.Org, Partner: f.first.Partner, ID: randomID()},
-		{Org: f.first.Org, Partner: f.first.Partner + 1000, ID: s.ID},
-		{Org: f.second.Org, Partner: f.second.Partner, ID: s.ID},
+		{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: randomID()},
+		{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner + 1000, ID: subscription.ID},
+		{Org: f.secondDemo.Org, Partner: f.secondDemo.Partner, ID: subscription.ID},
 	} {
 		_, read := f.Read(c.Org, c.Partner, c.ID)
 		for name, err := range map[string]error{
@@ -86,7 +86,7 @@ func TestForeignPaymentsAndSubscriptionsAreUnknown(t *testing.T) {
 			}
 		}
 	}
-	f.wantState(s.ID, "active", 0, 0)
+	f.wantState(subscription.ID, "active", 0, 0)
 }
 
 func errorOf(_ subscriptionactor.Result, err error) error { return err }
@@ -109,7 +109,7 @@ func (g tokenProvider) Submit(ctx context.Context, call *actors.Call) actors.Out
 // A valid token is sealed and stored. A token that is too long or not a text is not stored, and the
 // payment is charged nevertheless.
 func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
-	for token, kept := range map[secret.Text]bool{
+	for token, accepted := range map[secret.Text]bool{
 		"t": true, secret.Text(strings.Repeat("t", actors.MaxToken)): true,
 		secret.Text(strings.Repeat("t", actors.MaxToken+1)): false, "t\xff": false, "": false,
 	} {
@@ -117,7 +117,7 @@ func TestATokenIsBoundedAndKeptSealed(t *testing.T) {
 			f.wrapProvider = func(p actors.Provider) actors.Provider { return tokenProvider{p, token} }
 		})
 		r := f.pay(nil)
-		if r.Status != payment.Charged || r.HasCredential() != kept || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
+		if r.Status != payment.Charged || r.HasCredential() != accepted || len(token) > 1 && bytes.Contains(r.Token, []byte(token)) {
 			t.Errorf("a token of %d bytes: %s, kept %v", len(token), r.Status, r.HasCredential())
 		}
 	}
@@ -147,27 +147,27 @@ func TestRepeatedRequestGetsTheFirstReplyDespiteLaterChanges(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
 	k := key("create")
-	made, _, err := f.create(terms(initial.ID), k)
-	if err != nil || made.Replay {
+	created, _, err := f.create(terms(initial.ID), k)
+	if err != nil || created.Replay {
 		t.Fatal(err)
 	}
-	paused, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	paused, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.Resume(f.commandFor(made.Record.ID)); err != nil {
+	if _, err := f.Resume(f.commandFor(created.Record.ID)); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(65 * day)
 	again, _, err := f.create(terms(initial.ID), k)
-	if err != nil || !again.Replay || again.Record.Progress != made.Record.Progress || again.Stamp.Started != made.Stamp.Started || again.Record.ID != made.Record.ID {
-		t.Errorf("%+v (%v), want %+v", again.Record, err, made.Record)
+	if err != nil || !again.Replay || again.Record.Progress != created.Record.Progress || again.Stamp.Started != created.Stamp.Started || again.Record.ID != created.Record.ID {
+		t.Errorf("%+v (%v), want %+v", again.Record, err, created.Record)
 	}
-	repeated, err := f.Pause(subscriptionactor.Command{Org: f.first.Org, Partner: f.first.Partner, ID: made.Record.ID, Key: key("pause")})
+	repeated, err := f.Pause(subscriptionactor.Command{Org: f.firstDemo.Org, Partner: f.firstDemo.Partner, ID: created.Record.ID, Key: key("pause")})
 	if err != nil || !repeated.Replay || repeated.Record.Progress != paused.Record.Progress {
 		t.Errorf("%+v (%v), want %+v", repeated.Record, err, paused.Record)
 	}
-	f.wantState(made.Record.ID, "active", 2, 2) // it was not paused again
+	f.wantState(created.Record.ID, "active", 2, 2) // it was not paused again
 	other := k
 	other.Hash[0]++
 	if _, _, err := f.create(terms(initial.ID), other); !ledger.IsRefusal(err, ledger.Conflict) {
@@ -193,7 +193,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneSubscription(t *testing.T) {
 		})
 	}
 	all.Wait()
-	rows, _, err := f.List(f.first.Org, f.first.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
+	rows, _, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 100})
 	if err != nil || len(rows) != 1 {
 		t.Fatalf("%d subscriptions (%v)", len(rows), err)
 	}
@@ -233,18 +233,18 @@ func TestOneOfConcurrentPausesSucceeds(t *testing.T) {
 func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 	f := open(t)
 	initial := f.pay(nil)
-	var made []ledger.ID
+	var created []ledger.ID
 	for range 5 {
 		f.advance(time.Second)
-		made = append(made, f.subscribeOn(initial).ID)
+		created = append(created, f.subscribeOn(initial).ID)
 	}
-	if _, err := f.Cancel(f.commandFor(made[1])); err != nil {
+	if _, err := f.Cancel(f.commandFor(created[1])); err != nil {
 		t.Fatal(err)
 	}
 	f.advance(65 * day) // renewals do not change the order of the list
-	walk := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
+	listAll := func(p subscriptionactor.Page) (ids []ledger.ID, pages int) {
 		for {
-			rows, next, err := f.List(f.first.Org, f.first.Partner, p)
+			rows, next, err := f.List(f.firstDemo.Org, f.firstDemo.Partner, p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,20 +258,20 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 			p.Before = next
 		}
 	}
-	newest := []ledger.ID{made[4], made[3], made[2], made[1], made[0]}
-	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
+	newest := []ledger.ID{created[4], created[3], created[2], created[1], created[0]}
+	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 2}); !slices.Equal(got, newest) || pages != 3 {
 		t.Errorf("%v in %d pages, want %v in 3", got, pages, newest)
 	}
-	if got, _ := walk(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
+	if got, _ := listAll(subscriptionactor.Page{Env: money.Test, Limit: 5, Status: "active"}); !slices.Equal(got, slices.Concat(newest[:3], newest[4:])) {
 		t.Errorf("active: %v", got)
 	}
-	if got, pages := walk(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, made[1:2]) || pages != 1 {
+	if got, pages := listAll(subscriptionactor.Page{Env: money.Test, Limit: 1, Status: "cancelled"}); !slices.Equal(got, created[1:2]) || pages != 1 {
 		t.Errorf("cancelled: %v in %d pages", got, pages)
 	}
-	if got, _ := walk(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
+	if got, _ := listAll(subscriptionactor.Page{Env: money.Prod, Limit: 5}); got != nil {
 		t.Errorf("prod: %v", got)
 	}
-	if rows, _, err := f.List(f.second.Org, f.second.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
+	if rows, _, err := f.List(f.secondDemo.Org, f.secondDemo.Partner, subscriptionactor.Page{Env: money.Test, Limit: 5}); err != nil || rows != nil {
 		t.Errorf("another's: %v (%v)", rows, err)
 	}
 }
@@ -279,12 +279,12 @@ func TestListsAreNewestFirstByEnvironmentAndStatus(t *testing.T) {
 // Each event of a subscription's lifecycle is notified in a separate stream, and not as a transaction's.
 func TestEachLifecycleEventIsNotified(t *testing.T) {
 	f := open(t)
-	s := f.subscribe(nil)
+	subscription := f.subscribe(nil)
 	f.advance(30 * day) // no notification: no address is set
 	f.setTerminal("", `{"notify_url":"http://127.0.0.1:1/hook","secret":"s"}`)
 	f.advance(30 * day)
 	for _, do := range []func(subscriptionactor.Command) (subscriptionactor.Result, error){f.Pause, f.Resume, f.Cancel} {
-		if _, err := do(f.commandFor(s.ID)); err != nil {
+		if _, err := do(f.commandFor(subscription.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -295,12 +295,12 @@ func TestEachLifecycleEventIsNotified(t *testing.T) {
 	notifications := f.streamNotifications()
 	first := notifications[0]
 	about := first["subscription"].(map[string]any)
-	last := f.renewals(s.ID)[1].ID.String()
+	last := f.renewals(subscription.ID)[1].ID.String()
 	for path, c := range map[string]struct{ got, want any }{
 		"partner_id":          {first["partner_id"], json.Number("1")},
-		"initial_payment_id":  {first["initial_payment_id"], s.Initial.String()},
+		"initial_payment_id":  {first["initial_payment_id"], subscription.Initial.String()},
 		"metadata":            {first["metadata"].(map[string]any)["plan"], "gold"},
-		"id":                  {about["id"], s.ID.String()},
+		"id":                  {about["id"], subscription.ID.String()},
 		"status":              {about["status"], "active"},
 		"amount":              {about["amount"], json.Number("990")}, // a JSON number
 		"currency":            {about["currency"], "USD"},
@@ -383,15 +383,15 @@ func TestDamagedNoticeIsAnError(t *testing.T) {
 	n := f.notices[0]
 	f.mu.Unlock()
 	n.About = nil
-	whole := n.Body
-	for i := range whole {
-		n.Body = whole[:i]
-		if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
+	body := n.Body
+	for i := range body {
+		n.Body = body[:i]
+		if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
 			t.Errorf("cut to %d bytes it was told", i)
 		}
 	}
-	n.Body, n.Source.ID = whole, randomID()
-	if _, err := f.WriteNotification(nil, f.first.Org, &n); err == nil {
+	n.Body, n.Source.ID = body, randomID()
+	if _, err := f.WriteNotification(nil, f.firstDemo.Org, &n); err == nil {
 		t.Error("a subscription that is not there was told of")
 	}
 }
@@ -415,15 +415,15 @@ func TestRenewalsTransactionNamesItsSubscription(t *testing.T) {
 // submitted to the writer.
 type interferingDirectory struct {
 	subscriptionactor.Directory
-	first func()
-	once  sync.Once
-	armed atomic.Bool
+	interfere func()
+	once      sync.Once
+	armed     atomic.Bool
 }
 
 // Recipient implements actors.Addresses.
 func (d *interferingDirectory) Recipient(org ledger.ID, partner int64, env money.Env, terminal ledger.ID) (ledger.ID, bool) {
 	if d.armed.Load() {
-		d.once.Do(d.first)
+		d.once.Do(d.interfere)
 	}
 	return d.Directory.Recipient(org, partner, env, terminal)
 }
@@ -435,9 +435,9 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 	f := openAs(t, func(f *fixture) {
 		f.wrapDirectory = func(inner subscriptionactor.Directory) subscriptionactor.Directory { d.Directory = inner; return d }
 	})
-	s := f.subscribe(nil)
-	d.first = func() {
-		pause, err := s.Pause(f.Clock.Now())
+	subscription := f.subscribe(nil)
+	d.interfere = func() {
+		pause, err := subscription.Pause(f.Clock.Now())
 		if err != nil {
 			t.Error(err)
 			return
@@ -445,7 +445,7 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		pause.Record.Unnotified++
 		done := make(chan error, 1)
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{{
-			Org: f.first.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: s.ID}, Expect: 1,
+			Org: f.firstDemo.Org, Source: ledger.Source{Kind: ledger.Subscription, ID: subscription.ID}, Expect: 1,
 			Record: subscriptionactor.Encode(pause.Record), Events: pause.Events,
 		}}}, func(r posting.Receipt) { done <- r.Err })
 		if err := <-done; err != nil {
@@ -453,9 +453,9 @@ func TestDecisionIsRepeatedAfterAConcurrentChange(t *testing.T) {
 		}
 	}
 	d.armed.Store(true)
-	r, err := f.Cancel(f.commandFor(s.ID))
+	r, err := f.Cancel(f.commandFor(subscription.ID))
 	if err != nil || r.Record.Status() != "cancelled" || r.Stamp.Version != 3 {
 		t.Errorf("%+v (%v)", r, err)
 	}
-	f.wantState(s.ID, "cancelled", 0, 0)
+	f.wantState(subscription.ID, "cancelled", 0, 0)
 }

@@ -115,12 +115,12 @@ func (c *Channels) Reaches(n *directory.Notification) bool {
 }
 
 // reachable returns the contacts that the configured channels can reach.
-func (c *Channels) reachable(of Contacts) (to Contacts) {
+func (c *Channels) reachable(contacts Contacts) (to Contacts) {
 	if c.telegram != nil {
-		to.Telegram = of.Telegram
+		to.Telegram = contacts.Telegram
 	}
 	if c.post != nil {
-		to.Emails = of.Emails
+		to.Emails = contacts.Emails
 	}
 	return to
 }
@@ -149,14 +149,14 @@ func (c *Channels) Send(ctx context.Context, listed, reached Contacts, m alerts.
 	ctx, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	var chats, mails outcome
-	var both sync.WaitGroup
+	var sending sync.WaitGroup
 	if len(to.Telegram) > 0 {
-		both.Go(func() { chats = c.telegram.sendAll(ctx, to.Telegram, m) })
+		sending.Go(func() { chats = c.telegram.sendAll(ctx, to.Telegram, m) })
 	}
 	if len(to.Emails) > 0 {
-		both.Go(func() { mails = c.post.send(ctx, to.Emails, m, at) })
+		sending.Go(func() { mails = c.post.send(ctx, to.Emails, m, at) })
 	}
-	both.Wait()
+	sending.Wait()
 	left := Contacts{Telegram: chats.unreached, Emails: mails.unreached}
 	return Attempt{
 		At: at, Took: time.Since(started), Left: left, Reached: reached.union(to.Without(left)),

@@ -84,18 +84,18 @@ func TestUnconfiguredChannelIsNoFailure(t *testing.T) {
 // A message that reached no contact is never reported as delivered.
 func TestAttemptWithoutReachableContactsFails(t *testing.T) {
 	api := newTelegramAPI(t, false, nil)
-	both := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
-	deliver(t, open(t, Options{}), both).want(t, 0, nobodyReachable, Contacts{})
+	contacts := Contacts{Telegram: []string{"1"}, Emails: []string{"ops@bank.example"}}
+	deliver(t, open(t, Options{}), contacts).want(t, 0, nobodyReachable, Contacts{})
 	deliver(t, open(t, telegramOptions(api.URL)), Contacts{}).want(t, 0, nobodyReachable, Contacts{})
 	deliver(t, open(t, telegramOptions(api.URL)), emails("ops@bank.example")).want(t, 0, nobodyReachable, Contacts{})
-	a := open(t, telegramOptions(api.URL)).Send(t.Context(), both, chats("1"), message)
+	a := open(t, telegramOptions(api.URL)).Send(t.Context(), contacts, chats("1"), message)
 	a.want(t, 0, "", Contacts{}) // a contact that an earlier attempt has reached counts
 	if len(api.chats()) != 0 || fmt.Sprint(a.Reached) != fmt.Sprint(chats("1")) {
 		t.Errorf("%d calls, told were %v", len(api.chats()), a.Reached)
 	}
 }
 
-func TestReaches(t *testing.T) {
+func TestReachesAsksTheConfiguredChannels(t *testing.T) {
 	certificate, _ := newCertificate(t)
 	s := newServer(t, StartTLS, &certificate)
 	telegram, post := telegramOptions("http://127.0.0.1:1"), Options{SMTP: s.smtp(StartTLS)}
@@ -134,7 +134,7 @@ func TestUnconfiguredChannelIsLoggedOnce(t *testing.T) {
 }
 
 func TestOptionsThatCannotBeUsed(t *testing.T) {
-	good := SMTP{Host: "127.0.0.1", Port: 25, From: "mizan@bank.example"}
+	validSMTP := SMTP{Host: "127.0.0.1", Port: 25, From: "mizan@bank.example"}
 	for name, change := range map[string]func(*SMTP){
 		"no sender":         func(s *SMTP) { s.From = "" },
 		"no address":        func(s *SMTP) { s.From = "mizan" },
@@ -142,7 +142,7 @@ func TestOptionsThatCannotBeUsed(t *testing.T) {
 		"another mode":      func(s *SMTP) { s.TLS = "ssl" },
 		"password in plain": func(s *SMTP) { s.TLS, s.User, s.Password = Plain, "u", "CANARY" },
 	} {
-		s := good
+		s := validSMTP
 		change(&s)
 		c, err := New(Options{SMTP: s, Clock: clock.NewManual(startTime), Log: slog.New(slog.DiscardHandler)})
 		if err == nil || strings.Contains(err.Error(), "CANARY") {

@@ -39,9 +39,9 @@ func handshakeFailed(err error) bool {
 
 // dialOptions says how a connection is opened.
 type dialOptions struct {
-	bound  time.Duration // for name, TCP and TLS
-	until  time.Time     // when the connection ends; zero: when its user closes it
-	secure *tls.Config   // configuration of TLS; nil: no TLS
+	bound     time.Duration // for name, TCP and TLS
+	until     time.Time     // when the connection ends; zero: when its user closes it
+	tlsConfig *tls.Config   // configuration of TLS; nil: no TLS
 }
 
 // dial opens a connection; with TLS it returns a *tls.Conn.
@@ -59,15 +59,15 @@ func dial(ctx context.Context, address string, o dialOptions) (net.Conn, error) 
 			return nil, errConnect{err}
 		}
 	}
-	if o.secure == nil {
+	if o.tlsConfig == nil {
 		return conn, nil
 	}
-	over := tls.Client(conn, o.secure)
-	if err := over.HandshakeContext(ctx); err != nil {
+	encrypted := tls.Client(conn, o.tlsConfig)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
 		_ = conn.Close() // there is nothing to end properly
 		return nil, errConnect{err}
 	}
-	return over, nil
+	return encrypted, nil
 }
 
 // bounded is a connection that ends at a fixed time, whatever deadlines its user sets, and from

@@ -105,7 +105,7 @@ type telegramAPI struct {
 func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)) *telegramAPI {
 	t.Helper()
 	api := &telegramAPI{answer: answer}
-	over := make(chan struct{})
+	testOver := make(chan struct{})
 	api.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := sent{r.URL.Path, r.FormValue("chat_id"), r.FormValue("text"), r.FormValue("link_preview_options")}
 		api.mu.Lock()
@@ -116,7 +116,7 @@ func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)
 			status, body = api.answer(s.chat)
 		}
 		if status == 0 {
-			<-over
+			<-testOver
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -130,7 +130,7 @@ func newTelegramAPI(t *testing.T, secure bool, answer func(string) (int, string)
 		api.Start()
 	}
 	t.Cleanup(func() {
-		close(over)
+		close(testOver)
 		api.Close()
 	})
 	return api

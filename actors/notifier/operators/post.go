@@ -26,9 +26,9 @@ const (
 
 // post sends messages by e-mail.
 type post struct {
-	server SMTP
-	bounds bounds
-	secure *tls.Config
+	server    SMTP
+	bounds    bounds
+	tlsConfig *tls.Config
 }
 
 func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
@@ -43,7 +43,7 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 	default:
 		return nil, fmt.Errorf("%q is no way of encrypting SMTP", string(s.TLS))
 	}
-	p := &post{server: s, bounds: b, secure: &tls.Config{ServerName: s.Host, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	p := &post{server: s, bounds: b, tlsConfig: &tls.Config{ServerName: s.Host, RootCAs: roots, MinVersion: tls.VersionTLS12}}
 	if _, err := p.client(nil); err != nil {
 		return nil, fmt.Errorf("the SMTP server cannot be used: %w", err)
 	}
@@ -55,7 +55,7 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 
 // client makes the library's client for one connection, which the function open opens.
 func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
-	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.secure)}
+	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.tlsConfig)}
 	if open != nil {
 		options = append(options, mail.WithDialContextFunc(open))
 	}
@@ -123,7 +123,7 @@ func (p *post) missAll(addresses []string, f failure) (o outcome) {
 func (p *post) open(ctx context.Context, until time.Time) (net.Conn, error) {
 	w := dialOptions{bound: p.bounds.connect, until: until}
 	if p.server.TLS == TLS {
-		w.secure = p.secure
+		w.tlsConfig = p.tlsConfig
 	}
 	return dial(ctx, net.JoinHostPort(p.server.Host, strconv.Itoa(p.server.Port)), w)
 }

@@ -22,11 +22,11 @@ func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
 			t.Fatalf("%s: %+v in %d sessions", mode, got, s.sessions)
 		}
 		for _, l := range got {
-			read, err := mail.ReadMessage(strings.NewReader(l.body))
+			parsed, err := mail.ReadMessage(strings.NewReader(l.body))
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := io.ReadAll(quotedprintable.NewReader(read.Body))
+			body, err := io.ReadAll(quotedprintable.NewReader(parsed.Body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestAnEmailIsSentToEachAddressAlone(t *testing.T) {
 				"Subject": message.Subject, "To": "<" + l.to + ">", "From": `"Mizan" <mizan@bank.example>`, "Cc": "", "Bcc": "",
 				"Date": "Thu, 03 Sep 2026 10:15:30 +0000", "Auto-Submitted": "auto-generated",
 			} {
-				if value := read.Header.Get(header); value != want {
+				if value := parsed.Header.Get(header); value != want {
 					t.Errorf("%s: %s is %q, want %q", mode, header, value, want)
 				}
 			}
@@ -97,15 +97,15 @@ func TestSMTPServerWithoutAuthenticationFails(t *testing.T) {
 }
 
 func TestEmailIsEncryptedOrNotSent(t *testing.T) {
-	plain := newServer(t, Plain, nil)
-	deliver(t, open(t, Options{SMTP: plain.smtp(StartTLS)}), emails("ops@bank.example")).
+	plainServer := newServer(t, Plain, nil)
+	deliver(t, open(t, Options{SMTP: plainServer.smtp(StartTLS)}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: the server offers no STARTTLS", emails("ops@bank.example"))
-	deliver(t, open(t, Options{SMTP: plain.smtp(TLS)}), emails("ops@bank.example")).
+	deliver(t, open(t, Options{SMTP: plainServer.smtp(TLS)}), emails("ops@bank.example")).
 		want(t, 0, "e-mail: TLS: handshake failed", emails("ops@bank.example"))
-	if len(plain.got()) != 0 {
+	if len(plainServer.got()) != 0 {
 		t.Error("it was sent in the open")
 	}
-	deliver(t, open(t, Options{SMTP: plain.smtp(Plain)}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
+	deliver(t, open(t, Options{SMTP: plainServer.smtp(Plain)}), emails("ops@bank.example")).want(t, 0, "", Contacts{})
 }
 
 func TestSMTPCertificateIsChecked(t *testing.T) {

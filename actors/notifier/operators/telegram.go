@@ -61,7 +61,7 @@ func newTelegram(base, token string, roots *x509.CertPool, b bounds) (*telegram,
 			if err != nil {
 				return nil, err
 			}
-			return dial(ctx, address, dialOptions{bound: b.connect, secure: &tls.Config{
+			return dial(ctx, address, dialOptions{bound: b.connect, tlsConfig: &tls.Config{
 				ServerName: host, RootCAs: roots, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 			}})
 		},

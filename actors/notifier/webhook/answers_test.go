@@ -38,14 +38,14 @@ func TestAny2xxAcknowledges(t *testing.T) {
 
 func TestARedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
-	elsewhere := receive(t, acknowledge)
+	redirectTarget := receive(t, acknowledge)
 	c := open(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, elsewhere.url())))
+		r := receive(t, once(fmt.Sprintf("HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n", status, redirectTarget.url())))
 		c.Deliver(testDelivery(r.url())).want(t, status, "redirect")
 		r.wantConnections(1)
 	}
-	elsewhere.wantConnections()
+	redirectTarget.wantConnections()
 }
 
 func TestInterimResponsesAreSkipped(t *testing.T) {
@@ -97,18 +97,18 @@ func TestHeadersAreBounded(t *testing.T) {
 		const around = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: \r\n\r\n"
 		return "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + strings.Repeat("x", size-len(around)) + "\r\n\r\n"
 	}
-	c := open(t)
-	c.Deliver(testDelivery(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
-	c.Deliver(testDelivery(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
+	sender := open(t)
+	sender.Deliver(testDelivery(receive(t, answer(header(maxHeader))).url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receive(t, answer(header(maxHeader+1))).url())).want(t, 0, "answer's header is too long")
 	endless := receive(t, func(v *visit) {
 		if v.request() && v.send("HTTP/1.1 200 OK\r\n") {
 			for v.send("X: " + strings.Repeat("x", 1000) + "\r\n") {
 			}
 		}
 	})
-	c.Deliver(testDelivery(endless.url())).want(t, 0, "answer's header is too long")
+	sender.Deliver(testDelivery(endless.url())).want(t, 0, "answer's header is too long")
 	interim := "HTTP/1.1 103 H\r\nX: " + strings.Repeat("x", maxHeader-30) + "\r\n\r\n"
-	c.Deliver(testDelivery(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
+	sender.Deliver(testDelivery(receive(t, answer(strings.Repeat(interim, maxInterim-1)+acknowledged)).url())).want(t, 0, "answer's header is too long")
 }
 
 func chunk(text string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(text), text) }
@@ -119,7 +119,7 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	t.Parallel()
 	const head, chunked = "HTTP/1.1 201 Created\r\n", "HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
 	length := func(n int) string { return head + fmt.Sprintf("Content-Length: %d\r\n\r\n", n) }
-	full := strings.Repeat("b", maxBody)
+	fullBody := strings.Repeat("b", maxBody)
 	ten := strings.Repeat("b", 10<<20)
 	for name, c := range map[string]struct {
 		says  string
@@ -128,8 +128,8 @@ func TestBodyDoesNotMatter(t *testing.T) {
 	}{
 		"none":                       {length(0), true, true},
 		"an error text":              {length(6) + "failed", true, true},
-		"as much as is read":         {length(maxBody) + full, true, true},
-		"more than is read":          {length(maxBody+1) + full + "b", false, true},
+		"as much as is read":         {length(maxBody) + fullBody, true, true},
+		"more than is read":          {length(maxBody+1) + fullBody + "b", false, true},
 		"10 MiB":                     {length(10<<20) + ten, false, true},
 		"an impossible length":       {length(1<<62) + "x", false, true},
 		"10 MiB in chunks":           {chunked + strings.Repeat(chunk(strings.Repeat("b", 10<<10)), 1<<10) + "0\r\n\r\n", false, true},
@@ -153,19 +153,19 @@ func TestBodyDoesNotMatter(t *testing.T) {
 				says = append(says, strings.Replace(c.says, "201 Created", "500 No", 1))
 			}
 			for _, text := range says {
-				r := receive(t, answer(text))
+				receiver := receive(t, answer(text))
 				sender := open(t)
-				numbers := []int{1, 1}
+				connectionNumbers := []int{1, 1}
 				if !c.kept {
-					numbers = []int{1, 2}
+					connectionNumbers = []int{1, 2}
 				}
-				for range numbers {
-					a := sender.Deliver(testDelivery(r.url()))
+				for range connectionNumbers {
+					a := sender.Deliver(testDelivery(receiver.url()))
 					if failed := strings.Contains(text, "500 No"); failed != (a.Failure == "status 500") || !failed && a.Failure != "" {
 						t.Errorf("%+v", a)
 					}
 				}
-				r.wantConnections(numbers...)
+				receiver.wantConnections(connectionNumbers...)
 			}
 		})
 	}

@@ -24,24 +24,24 @@ const benchmarkInFlight = 16
 // sink starts a server in this process that acknowledges everything, and returns its URL.
 func sink(b *testing.B, secured *tls.Config) string {
 	b.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)
 	}
-	bare, scheme := l, "http"
+	bare, scheme := listener, "http"
 	if secured != nil {
-		l, scheme = tls.NewListener(l, secured), "https"
+		listener, scheme = tls.NewListener(listener, secured), "https"
 	}
 	server := &fasthttp.Server{Handler: func(*fasthttp.RequestCtx) {}, NoDefaultServerHeader: true}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(l) }()
+	go func() { ended <- server.Serve(listener) }()
 	b.Cleanup(func() {
 		if err := bare.Close(); err != nil {
 			b.Error(err)
 		}
 		<-ended
 	})
-	return scheme + "://" + l.Addr().String() + "/hook"
+	return scheme + "://" + listener.Addr().String() + "/hook"
 }
 
 func benchmarkDeliveryTo(url string) *Delivery {

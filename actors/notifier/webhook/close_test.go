@@ -10,27 +10,27 @@ import (
 
 func TestCloseInterruptsDeliveriesInProgress(t *testing.T) {
 	t.Parallel()
-	answered := receive(t, acknowledge)
-	waits := receive(t, func(v *visit) {
+	answering := receive(t, acknowledge)
+	silent := receive(t, func(v *visit) {
 		if v.request() {
 			v.wait()
 		}
 	})
-	c := open(t)
-	c.Deliver(testDelivery(answered.url())).want(t, 200, "")
+	sender := open(t)
+	sender.Deliver(testDelivery(answering.url())).want(t, 200, "")
 	silentAddress := deafListener(t)
-	hung := []<-chan Attempt{deliver(c, testDelivery(waits.url())), deliver(c, testDelivery("http://"+silentAddress+"/"))}
+	hung := []<-chan Attempt{deliver(sender, testDelivery(silent.url())), deliver(sender, testDelivery("http://"+silentAddress+"/"))}
 	waitFor(t, "all are under way", func() bool {
-		return len(waits.requests()) == 1 && len(c.places) == 2 && c.connections.count() == 3
+		return len(silent.requests()) == 1 && len(sender.places) == 2 && sender.connections.count() == 3
 	})
-	c.Close()
+	sender.Close()
 	for _, made := range hung {
 		receiveFrom(t, "an attempt", made).want(t, 0, Interrupted)
 	}
-	c.Deliver(testDelivery(answered.url())).want(t, 0, Interrupted)
-	c.Close() // a second call changes nothing
-	answered.wantConnections(1)
-	if n := c.connections.checkedCount(t); n != 0 {
+	sender.Deliver(testDelivery(answering.url())).want(t, 0, Interrupted)
+	sender.Close() // a second call changes nothing
+	answering.wantConnections(1)
+	if n := sender.connections.checkedCount(t); n != 0 {
 		t.Errorf("%d connections are left", n)
 	}
 }
@@ -49,26 +49,26 @@ func (w *trackedConn) Read(b []byte) (int, error) {
 
 func TestResultKnownAtCloseIsReturned(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) { // the response's body does not end
+	receiver := receive(t, func(v *visit) { // the response's body does not end
 		if v.request() && v.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n") {
 			v.wait()
 		}
 	})
-	c := open(t)
-	to, _ := parse(r.url())
-	l, failure := c.open(to.destination, time.Now().Add(patience))
+	sender := open(t)
+	to, _ := parse(receiver.url())
+	l, failure := sender.open(to.destination, time.Now().Add(patience))
 	if l == nil {
 		t.Fatal(failure)
 	}
 	w := &trackedConn{l.conn, make(chan struct{})}
 	l.conn = w
-	c.connections.addIdle(l)
+	sender.connections.addIdle(l)
 	// Without TLS the check of an idle connection does not call Read, so the first Read is for the response's header.
-	made := deliver(c, testDelivery(r.url()))
+	attempts := deliver(sender, testDelivery(receiver.url()))
 	receiveFrom(t, "the header", w.reads)
 	receiveFrom(t, "the body", w.reads)
-	c.Close()
-	receiveFrom(t, "the attempt", made).want(t, 200, "")
+	sender.Close()
+	receiveFrom(t, "the attempt", attempts).want(t, 200, "")
 }
 
 func TestCloseInterruptsWaitingDeliveries(t *testing.T) {

@@ -42,15 +42,15 @@ type connection struct {
 }
 
 func newConnection(to destination, conn, tcp net.Conn) (*connection, error) {
-	l := &connection{to: to, conn: conn, tcp: tcp, opened: time.Now()}
-	l.peekFunc = l.peek
+	c := &connection{to: to, conn: conn, tcp: tcp, opened: time.Now()}
+	c.peekFunc = c.peek
 	socket, ok := tcp.(syscall.Conn)
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}
 	raw, err := socket.SyscallConn()
-	l.raw = raw
-	return l, err
+	c.raw = raw
+	return c, err
 }
 
 // belowTLS is the connection under TLS. When it closes, TLS sets a write deadline of 5 s for its last
@@ -60,30 +60,30 @@ type belowTLS struct{ net.Conn }
 const lastWord = 50 * time.Millisecond
 
 // SetWriteDeadline implements net.Conn.
-func (b belowTLS) SetWriteDeadline(by time.Time) error {
-	if soon := time.Now().Add(lastWord); by.After(soon) {
-		by = soon
+func (b belowTLS) SetWriteDeadline(deadline time.Time) error {
+	if soon := time.Now().Add(lastWord); deadline.After(soon) {
+		deadline = soon
 	}
-	return b.Conn.SetWriteDeadline(by)
+	return b.Conn.SetWriteDeadline(deadline)
 }
 
 // close ends a connection as its protocol requires.
-func (l *connection) close() { _ = l.conn.Close() }
+func (c *connection) close() { _ = c.conn.Close() }
 
 // drop ends a connection at once, even while it is in use; TLS sends no last message.
-func (l *connection) drop() { _ = l.tcp.Close() }
+func (c *connection) drop() { _ = c.tcp.Close() }
 
 // Read implements io.Reader for one exchange: it enforces the bound on bytes read and records the
 // error that broke the connection, which the parser does not return.
-func (l *connection) Read(b []byte) (int, error) {
-	if l.bytesLeft <= 0 {
-		l.readError = errLong
+func (c *connection) Read(b []byte) (int, error) {
+	if c.bytesLeft <= 0 {
+		c.readError = errLong
 		return 0, errLong
 	}
-	n, err := l.conn.Read(b[:min(len(b), l.bytesLeft)])
-	l.bytesLeft -= n
+	n, err := c.conn.Read(b[:min(len(b), c.bytesLeft)])
+	c.bytesLeft -= n
 	if err != nil {
-		l.readError = err
+		c.readError = err
 	}
 	return n, err
 }
@@ -92,26 +92,26 @@ func (l *connection) Read(b []byte) (int, error) {
 var longAgo = time.Unix(1, 0)
 
 // usable tells whether an idle connection is usable: it has not ended and has no unread bytes.
-func (l *connection) usable() bool {
-	l.pending = true
-	if l.raw.Control(l.peekFunc) != nil || l.pending {
+func (c *connection) usable() bool {
+	c.pending = true
+	if c.raw.Control(c.peekFunc) != nil || c.pending {
 		return false
 	}
-	if !l.to.secure {
+	if !c.to.secure {
 		return true
 	}
 	// TLS may have read a whole further record from the socket together with the last response.
-	if l.conn.SetReadDeadline(longAgo) != nil {
+	if c.conn.SetReadDeadline(longAgo) != nil {
 		return false
 	}
-	n, err := l.conn.Read(l.peekBuffer[:])
+	n, err := c.conn.Read(c.peekBuffer[:])
 	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // peek finds out, without waiting, whether the socket has anything to read.
-func (l *connection) peek(fd uintptr) {
-	_, _, err := syscall.Recvfrom(int(fd), l.peekBuffer[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-	l.pending = !errors.Is(err, syscall.EAGAIN)
+func (c *connection) peek(fd uintptr) {
+	_, _, err := syscall.Recvfrom(int(fd), c.peekBuffer[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	c.pending = !errors.Is(err, syscall.EAGAIN)
 }
 
 // verdict is the result of an exchange.
@@ -127,21 +127,21 @@ var readers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, maxHea
 
 // exchange sends a request and waits for its response's header until the deadline. It reads the body
 // for at most bodyWait, so that the connection can be reused.
-func (l *connection) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
-	l.bytesLeft, l.readError = maxHeaders, nil
-	err := l.conn.SetDeadline(until)
+func (c *connection) exchange(request []byte, until time.Time, bodyWait time.Duration) verdict {
+	c.bytesLeft, c.readError = maxHeaders, nil
+	err := c.conn.SetDeadline(until)
 	if err == nil {
-		_, err = l.conn.Write(request)
+		_, err = c.conn.Write(request)
 	}
 	if err != nil {
 		return verdict{failure: connectionFailure(err, unanswered), silent: !timedOut(err), at: time.Now()}
 	}
 	r, answer := readers.Get().(*bufio.Reader), fasthttp.AcquireResponse()
-	r.Reset(l)
-	v := l.readHeader(r, &answer.Header)
+	r.Reset(c)
+	v := c.readHeader(r, &answer.Header)
 	v.at = time.Now()
 	if v.status != 0 {
-		v.reusable = l.drain(r, answer, v.status, until, bodyWait)
+		v.reusable = c.drain(r, answer, v.status, until, bodyWait)
 	}
 	r.Reset(nil)
 	readers.Put(r)
@@ -153,20 +153,20 @@ func (l *connection) exchange(request []byte, until time.Time, bodyWait time.Dur
 const maxInterim = 8
 
 // readHeader reads headers up to the final one.
-func (l *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
+func (c *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader) verdict {
 	for range maxInterim {
 		start, _ := r.Peek(len(statusLine))
 		if len(start) == 0 {
-			return verdict{failure: connectionFailure(l.readError, unanswered), silent: !timedOut(l.readError)}
+			return verdict{failure: connectionFailure(c.readError, unanswered), silent: !timedOut(c.readError)}
 		}
 		status, ok := statusOf(start)
 		switch {
 		case !ok:
 			return verdict{failure: notHTTP}
 		case status == 0:
-			return verdict{failure: connectionFailure(l.readError, cutOff)}
+			return verdict{failure: connectionFailure(c.readError, cutOff)}
 		}
-		if failure := l.awaitHeader(r); failure != "" {
+		if failure := c.awaitHeader(r); failure != "" {
 			return verdict{failure: failure}
 		}
 		if err := header.Read(r); err != nil || header.StatusCode() != status { // a status may have more than three digits
@@ -182,20 +182,20 @@ func (l *connection) readHeader(r *bufio.Reader, header *fasthttp.ResponseHeader
 
 // awaitHeader waits until a whole header has arrived, or returns why it has not. It is needed because
 // the parser would start from the beginning with each byte that arrives.
-func (l *connection) awaitHeader(r *bufio.Reader) (failure string) {
-	looked := 0
+func (c *connection) awaitHeader(r *bufio.Reader) (failure string) {
+	checkedBytes := 0
 	for {
-		there, _ := r.Peek(r.Buffered())
+		buffered, _ := r.Peek(r.Buffered())
 		const before = 2 // bytes of the end mark that may have arrived earlier
-		fresh := there[max(0, looked-before):]
+		fresh := buffered[max(0, checkedBytes-before):]
 		if bytes.Contains(fresh, []byte("\n\r\n")) || bytes.Contains(fresh, []byte("\n\n")) {
 			return ""
 		}
-		looked = len(there)
-		if _, err := r.Peek(looked + 1); errors.Is(err, bufio.ErrBufferFull) {
+		checkedBytes = len(buffered)
+		if _, err := r.Peek(checkedBytes + 1); errors.Is(err, bufio.ErrBufferFull) {
 			return headerLong
 		} else if err != nil {
-			return connectionFailure(l.readError, cutOff)
+			return connectionFailure(c.readError, cutOff)
 		}
 	}
 }
@@ -220,18 +220,18 @@ func statusOf(start []byte) (status int, ok bool) {
 }
 
 // drain reads and discards the response's body, and tells whether the connection can be reused.
-func (l *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
+func (c *connection) drain(r *bufio.Reader, answer *fasthttp.Response, status int, until time.Time, bodyWait time.Duration) bool {
 	if status < 200 {
 		return false
 	}
-	l.bytesLeft = maxBody - r.Buffered()
+	c.bytesLeft = maxBody - r.Buffered()
 	length := answer.Header.ContentLength()
 	if status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified {
 		length = 0
 	}
 	const chunked = -1
 	if length == chunked || length > r.Buffered() && length <= maxBody || length < chunked {
-		if by := time.Now().Add(bodyWait); by.Before(until) && l.conn.SetReadDeadline(by) != nil {
+		if by := time.Now().Add(bodyWait); by.Before(until) && c.conn.SetReadDeadline(by) != nil {
 			return false
 		}
 	}

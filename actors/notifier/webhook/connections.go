@@ -15,7 +15,7 @@ type connections struct {
 
 	mu        sync.Mutex
 	openCount int                           // guarded by mu: connections from reserve to closeUsed
-	all       map[*connection]struct{}      // guarded by mu
+	open      map[*connection]struct{}      // guarded by mu
 	idle      map[destination][]*connection // guarded by mu: the longest idle first; no empty slices
 	oldest    *connection                   // guarded by mu: the connection that has been idle longest
 	newest    *connection                   // guarded by mu: the connection that became idle last
@@ -24,7 +24,7 @@ type connections struct {
 }
 
 func newConnections(maxOpen int, idleLimit, maxAge time.Duration) *connections {
-	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, all: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
+	return &connections{maxOpen: maxOpen, idleLimit: idleLimit, maxAge: maxAge, open: make(map[*connection]struct{}), idle: make(map[destination][]*connection)}
 }
 
 // take returns an idle connection to the destination that is still usable; nil if there is none. It
@@ -37,14 +37,14 @@ func (s *connections) take(to destination) *connection {
 			s.mu.Unlock()
 			return nil
 		}
-		l := sameDestination[len(sameDestination)-1]
-		s.removeIdle(l)
+		c := sameDestination[len(sameDestination)-1]
+		s.removeIdle(c)
 		s.mu.Unlock()
 		now := time.Now()
-		if now.Sub(l.idleSince) < s.idleLimit && now.Sub(l.opened) < s.maxAge && l.usable() {
-			return l
+		if now.Sub(c.idleSince) < s.idleLimit && now.Sub(c.opened) < s.maxAge && c.usable() {
+			return c
 		}
-		s.closeUsed(l)
+		s.closeUsed(c)
 	}
 }
 
@@ -58,7 +58,7 @@ func (s *connections) reserve() {
 		assert.That(s.oldest != nil, "more deliveries are under way than there may be connections")
 		evicted = s.oldest
 		s.removeIdle(evicted)
-		delete(s.all, evicted)
+		delete(s.open, evicted)
 		s.openCount--
 	}
 	s.openCount++
@@ -76,42 +76,42 @@ func (s *connections) cancel() {
 }
 
 // add adds a connection for which room was reserved. It closes the connection if closeAll has run.
-func (s *connections) add(l *connection) {
+func (s *connections) add(c *connection) {
 	s.mu.Lock()
 	closed := s.closed
-	s.all[l] = struct{}{}
+	s.open[c] = struct{}{}
 	s.mu.Unlock()
 	if closed {
-		l.drop()
+		c.drop()
 	}
 }
 
 // closeUsed closes a connection that is not idle.
-func (s *connections) closeUsed(l *connection) {
+func (s *connections) closeUsed(c *connection) {
 	s.mu.Lock()
-	delete(s.all, l)
+	delete(s.open, c)
 	s.openCount--
 	s.mu.Unlock()
-	l.close()
+	c.close()
 }
 
 // addIdle puts a connection aside for the next delivery.
-func (s *connections) addIdle(l *connection) {
+func (s *connections) addIdle(c *connection) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		s.closeUsed(l)
+		s.closeUsed(c)
 		return
 	}
-	l.idleSince = time.Now()
-	s.idle[l.to] = append(s.idle[l.to], l)
-	l.older, l.newer = s.newest, nil
+	c.idleSince = time.Now()
+	s.idle[c.to] = append(s.idle[c.to], c)
+	c.older, c.newer = s.newest, nil
 	if s.newest == nil {
-		s.oldest = l
+		s.oldest = c
 	} else {
-		s.newest.newer = l
+		s.newest.newer = c
 	}
-	s.newest = l
+	s.newest = c
 	if s.idleTimer == nil {
 		s.idleTimer = time.AfterFunc(s.idleLimit, s.closeIdle)
 	}
@@ -119,51 +119,51 @@ func (s *connections) addIdle(l *connection) {
 }
 
 // removeIdle removes a connection from the idle ones. The caller holds mu.
-func (s *connections) removeIdle(l *connection) {
-	sameDestination := s.idle[l.to]
+func (s *connections) removeIdle(c *connection) {
+	sameDestination := s.idle[c.to]
 	if len(sameDestination) == 1 {
-		delete(s.idle, l.to)
-	} else if last := len(sameDestination) - 1; sameDestination[last] == l {
+		delete(s.idle, c.to)
+	} else if last := len(sameDestination) - 1; sameDestination[last] == c {
 		sameDestination[last] = nil
-		s.idle[l.to] = sameDestination[:last]
+		s.idle[c.to] = sameDestination[:last]
 	} else {
-		assert.That(sameDestination[0] == l, "a connection that has been idle neither longest nor shortest leaves")
+		assert.That(sameDestination[0] == c, "a connection that has been idle neither longest nor shortest leaves")
 		copy(sameDestination, sameDestination[1:])
 		sameDestination[last] = nil
-		s.idle[l.to] = sameDestination[:last]
+		s.idle[c.to] = sameDestination[:last]
 	}
-	if l.older == nil {
-		s.oldest = l.newer
+	if c.older == nil {
+		s.oldest = c.newer
 	} else {
-		l.older.newer = l.newer
+		c.older.newer = c.newer
 	}
-	if l.newer == nil {
-		s.newest = l.older
+	if c.newer == nil {
+		s.newest = c.older
 	} else {
-		l.newer.older = l.older
+		c.newer.older = c.older
 	}
-	l.older, l.newer = nil, nil
+	c.older, c.newer = nil, nil
 }
 
 // closeIdle closes the connections that have been idle for too long, and schedules its next run for the
 // connection that reaches the limit next.
 func (s *connections) closeIdle() {
-	var over []*connection
+	var expired []*connection
 	s.mu.Lock()
 	now := time.Now()
-	for l := s.oldest; l != nil && now.Sub(l.idleSince) >= s.idleLimit; l = s.oldest {
-		s.removeIdle(l)
-		delete(s.all, l)
+	for c := s.oldest; c != nil && now.Sub(c.idleSince) >= s.idleLimit; c = s.oldest {
+		s.removeIdle(c)
+		delete(s.open, c)
 		s.openCount--
-		over = append(over, l)
+		expired = append(expired, c)
 	}
 	s.idleTimer = nil
 	if s.oldest != nil && !s.closed {
 		s.idleTimer = time.AfterFunc(s.idleLimit-now.Sub(s.oldest.idleSince), s.closeIdle)
 	}
 	s.mu.Unlock()
-	for _, l := range over {
-		l.close()
+	for _, c := range expired {
+		c.close()
 	}
 }
 
@@ -177,13 +177,13 @@ func (s *connections) closeAll() {
 		s.idleTimer = nil
 	}
 	for s.oldest != nil {
-		l := s.oldest
-		s.removeIdle(l)
-		delete(s.all, l)
+		c := s.oldest
+		s.removeIdle(c)
+		delete(s.open, c)
 		s.openCount--
-		l.drop()
+		c.drop()
 	}
-	for l := range s.all {
-		l.drop() // the delivery that uses it calls closeUsed
+	for c := range s.open {
+		c.drop() // the delivery that uses it calls closeUsed
 	}
 }

@@ -154,14 +154,14 @@ func (r *receiver) start(t *testing.T, secret, previous string) *server {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
-	over := make(chan struct{})
+	exited := make(chan struct{})
 	go func() {
 		ended <- command.Wait()
-		close(over)
+		close(exited)
 	}()
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
-		<-over
+		<-exited
 		if t.Failed() {
 			t.Logf("the receiver said:\n%s", got)
 		}

@@ -43,7 +43,7 @@ func TestDocumentationsReceivers(t *testing.T) {
 		t.Run(languages[i].name, func(t *testing.T) {
 			t.Parallel()
 			r := languages[i].save(t)
-			for name, holds := range map[string]func(t *testing.T, r *receiver){
+			for name, check := range map[string]func(t *testing.T, r *receiver){
 				"what is genuine is kept as it was sent":  storesGenuineEvents,
 				"what was changed on the way is refused":  refusesTamperedEvents,
 				"a timestamp five minutes off is refused": refusesOldAndFutureEvents,
@@ -58,29 +58,29 @@ func TestDocumentationsReceivers(t *testing.T) {
 				"what is no notification is refused":      refusesOtherRequests,
 				"a notification can be made by hand":      acceptsHandmadeRequests,
 			} {
-				t.Run(name, func(t *testing.T) { holds(t, r) })
+				t.Run(name, func(t *testing.T) { check(t, r) })
 			}
 		})
 	}
 }
 
 func storesGenuineEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	p := event("e-1")
 	at := time.Now()
-	if got := s.deliver(p, at, nil); got != http.StatusOK {
+	if got := server.deliver(p, at, nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
 	want := fmt.Sprintf(`{"event_id":"e-1","timestamp":%d,"type":"transaction.charged","data":%s}`, at.Unix(), p.Data)
-	if bodies, _ := s.storedBodies(); len(bodies) != 1 || bodies[0] != want {
+	if bodies, _ := server.storedBodies(); len(bodies) != 1 || bodies[0] != want {
 		t.Errorf("kept %q, want %q", bodies, want)
 	}
 	for name, off := range map[string]time.Duration{"early": -3 * time.Minute, "late": 3 * time.Minute} {
-		if got := s.deliver(event(name), time.Now().Add(off), nil); got != http.StatusOK {
+		if got := server.deliver(event(name), time.Now().Add(off), nil); got != http.StatusOK {
 			t.Errorf("%v off: answered %d", off, got)
 		}
 	}
-	s.wantStored("three events", 3)
+	server.wantStored("three events", 3)
 }
 
 // wantRefused checks that a delivery is answered 401 and stores nothing.
@@ -93,7 +93,7 @@ func (s *server) wantRefused(what string, p webhook.Delivery, at time.Time, chan
 }
 
 func refusesTamperedEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, former)
+	server := r.mustStart(t, current, former)
 	for what, change := range map[string]func(body string) string{
 		"an amount":          func(body string) string { return strings.Replace(body, `"amount":"1`, `"amount":"9`, 1) },
 		"a letter's form":    func(body string) string { return strings.Replace(body, `\u00e9`, "é", 1) },
@@ -103,7 +103,7 @@ func refusesTamperedEvents(t *testing.T, r *receiver) {
 		"a byte order mark":  func(body string) string { return strings.Replace(body, "№", "\ufeff", 1) },
 		"another event's id": func(body string) string { return strings.Replace(body, `"event_id":"e-1"`, `"event_id":"e-2"`, 1) },
 	} {
-		s.wantRefused(what, event("e-1"), time.Now(), func(_ http.Header, body []byte) []byte {
+		server.wantRefused(what, event("e-1"), time.Now(), func(_ http.Header, body []byte) []byte {
 			changed := change(string(body))
 			if changed == string(body) {
 				t.Errorf("%s: nothing has changed", what)
@@ -112,11 +112,11 @@ func refusesTamperedEvents(t *testing.T, r *receiver) {
 		})
 	}
 	broken := func(_ http.Header, body []byte) []byte { return []byte(strings.Replace(string(body), "é", "\xe9", 1)) }
-	if got := s.deliver(event("e-1"), time.Now(), broken); got != http.StatusUnauthorized && got != http.StatusBadRequest {
+	if got := server.deliver(event("e-1"), time.Now(), broken); got != http.StatusUnauthorized && got != http.StatusBadRequest {
 		t.Errorf("what is no UTF-8: answered %d", got)
 	}
-	s.wantStored("what is no UTF-8", 0)
-	s.wantRefused("the timestamp", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+	server.wantStored("what is no UTF-8", 0)
+	server.wantRefused("the timestamp", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 		stamp, err := strconv.ParseInt(header.Get(timestampHeader), 10, 64)
 		if err != nil {
 			t.Error(err)
@@ -145,14 +145,14 @@ func resigned(stamp func(was string) string) tampering {
 }
 
 func refusesInvalidTimestamps(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	for _, form := range []string{"+%s", "-%s", "%s.0", "%s.", "%se0", "0x%s", "%s, %[1]s", "%s;", "0000000000%s", "%s\u00a0", "%.0sNaN", "%.0sInfinity", "%.0s", "%.0snow"} {
-		s.wantRefused(form, event("e-1"), time.Now(), resigned(func(was string) string { return fmt.Sprintf(form, was) }))
+		server.wantRefused(form, event("e-1"), time.Now(), resigned(func(was string) string { return fmt.Sprintf(form, was) }))
 	}
-	s.wantRefused("digits of another script", event("e-1"), time.Now(), resigned(func(was string) string {
+	server.wantRefused("digits of another script", event("e-1"), time.Now(), resigned(func(was string) string {
 		return strings.Map(func(digit rune) rune { return digit - '0' + '٠' }, was)
 	}))
-	s.wantRefused("none", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+	server.wantRefused("none", event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 		header.Del(timestampHeader)
 		header.Set(signatureHeader, sign(current, "", body))
 		return body
@@ -165,15 +165,15 @@ func refusesInvalidTimestamps(t *testing.T, r *receiver) {
 		}
 	}
 	for _, stamp := range []string{"1", "null", `"now"`, `{}`} { // signed, but the two timestamps differ
-		if got := s.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
+		if got := server.deliver(event("e-1"), time.Now(), other(stamp)); got != http.StatusBadRequest {
 			t.Errorf("an envelope's timestamp of %s: answered %d", stamp, got)
 		}
-		s.wantStored(stamp, 0)
+		server.wantStored(stamp, 0)
 	}
 }
 
 func refusesInvalidSignatures(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	for what, change := range map[string]func(was string) string{
 		"one digit less":          func(was string) string { return was[:63] },
 		"one digit more":          func(was string) string { return was + "0" },
@@ -187,7 +187,7 @@ func refusesInvalidSignatures(t *testing.T, r *receiver) {
 		"twice":                   func(was string) string { return was + ", " + was },
 	} {
 		for _, name := range []string{signatureHeader, previousHeader} {
-			s.wantRefused(what, event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
+			server.wantRefused(what, event("e-1"), time.Now(), func(header http.Header, body []byte) []byte {
 				changed := change(header.Get(signatureHeader))
 				header.Del(signatureHeader)
 				header.Set(name, changed)
@@ -197,7 +197,7 @@ func refusesInvalidSignatures(t *testing.T, r *receiver) {
 	}
 	p := event("e-1")
 	p.Secret, p.Previous = "another", former
-	s.wantRefused("others' secrets", p, time.Now(), nil)
+	server.wantRefused("others' secrets", p, time.Now(), nil)
 }
 
 func refusesUnsignedEvents(t *testing.T, r *receiver) {
@@ -269,89 +269,89 @@ func acceptsNothingWithoutASecret(t *testing.T, r *receiver) {
 }
 
 func storesAnEventOnce(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	first := time.Now().Add(-time.Minute)
 	for i := range 3 {
-		if got := s.deliver(event("e-1"), first.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
+		if got := server.deliver(event("e-1"), first.Add(time.Duration(i)*30*time.Second), nil); got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
 	}
-	if bodies, _ := s.storedBodies(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
+	if bodies, _ := server.storedBodies(); len(bodies) != 1 || !strings.Contains(bodies[0], fmt.Sprintf(`"timestamp":%d,`, first.Unix())) {
 		t.Errorf("kept %q, want the first", bodies)
 	}
 	renamed := func(header http.Header, body []byte) []byte {
 		header.Set(eventIDHeader, "e-2") // the signature does not cover this
 		return body
 	}
-	if got := s.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
+	if got := server.deliver(event("e-1"), time.Now(), renamed); got != http.StatusOK {
 		t.Errorf("another header: answered %d", got)
 	}
-	s.wantStored("another header", 1)
+	server.wantStored("another header", 1)
 
 	answers := make(chan int)
 	for range 8 {
-		go func() { answers <- s.deliver(event("e-3"), time.Now(), nil) }()
+		go func() { answers <- server.deliver(event("e-3"), time.Now(), nil) }()
 	}
 	for range 8 {
 		if got := <-answers; got != http.StatusOK {
 			t.Errorf("at once: answered %d", got)
 		}
 	}
-	s.wantStored("at once", 2)
-	if got := s.deliver(event("E-3"), time.Now(), nil); got != http.StatusOK {
+	server.wantStored("at once", 2)
+	if got := server.deliver(event("E-3"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("another event: answered %d", got)
 	}
-	s.wantStored("another event", 3)
+	server.wantStored("another event", 3)
 }
 
 func acknowledgesOnlyStoredEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
-	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+	server := r.mustStart(t, current, "")
+	if got := server.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("answered %d", got)
 	}
-	if err := os.RemoveAll(s.inbox); err != nil {
+	if err := os.RemoveAll(server.inbox); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(s.inbox, nil, 0o600); err != nil {
+	if err := os.WriteFile(server.inbox, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.deliver(event("e-2"), time.Now(), nil); got != http.StatusInternalServerError {
+	if got := server.deliver(event("e-2"), time.Now(), nil); got != http.StatusInternalServerError {
 		t.Errorf("without an inbox: answered %d", got)
 	}
-	if err := os.Remove(s.inbox); err != nil {
+	if err := os.Remove(server.inbox); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(s.inbox, 0o700); err != nil {
+	if err := os.Mkdir(server.inbox, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := s.deliver(event("e-2"), time.Now(), nil); got != http.StatusOK {
+	if got := server.deliver(event("e-2"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("with one again: answered %d", got)
 	}
-	s.wantStored("with one again", 1)
+	server.wantStored("with one again", 1)
 }
 
 // Notifications of subscriptions are a separate stream, which is sent to the same address.
 func marksSubscriptionEvents(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	body := strings.TrimSuffix(block(t, "example: subscription"), "\n")
 	p := webhook.Delivery{Bare: true, Secret: current, Data: []byte(body)}
-	if _, marked := s.storedBodies(); marked {
+	if _, marked := server.storedBodies(); marked {
 		t.Error("marked from the beginning")
 	}
 	for range 2 {
-		if got := s.deliver(p, time.Now(), nil); got != http.StatusOK {
+		if got := server.deliver(p, time.Now(), nil); got != http.StatusOK {
 			t.Errorf("answered %d", got)
 		}
 	}
-	if bodies, marked := s.storedBodies(); len(bodies) != 0 || !marked {
+	if bodies, marked := server.storedBodies(); len(bodies) != 0 || !marked {
 		t.Errorf("kept %q, marked %v", bodies, marked)
 	}
 	p.Data = []byte(`{"event_id":"e-1",` + body[1:])
-	s.wantRefused("with an event_id", p, time.Now(), nil)
+	server.wantRefused("with an event_id", p, time.Now(), nil)
 }
 
 func refusesOtherRequests(t *testing.T, r *receiver) {
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	stamp := strconv.FormatInt(time.Now().Unix(), 10)
 	for _, body := range []string{
 		"", "{", "null", "1", `"event_id"`, "[]", `["event_id"]`, "{}", `{"Event":1}`, "a=b", "\xff", strings.Repeat("[", 200_000),
@@ -361,20 +361,20 @@ func refusesOtherRequests(t *testing.T, r *receiver) {
 		header := http.Header{"Content-Type": {"application/json"}}
 		header.Set(timestampHeader, stamp)
 		header.Set(signatureHeader, sign(current, stamp, []byte(body)))
-		if got := s.ask(http.MethodPost, header, []byte(body)); got != http.StatusBadRequest {
+		if got := server.ask(http.MethodPost, header, []byte(body)); got != http.StatusBadRequest {
 			t.Errorf("%.40q: answered %d", body, got)
 		}
 	}
-	if got := s.ask(http.MethodGet, http.Header{}, nil); got != http.StatusMethodNotAllowed && got != http.StatusNotImplemented {
+	if got := server.ask(http.MethodGet, http.Header{}, nil); got != http.StatusMethodNotAllowed && got != http.StatusNotImplemented {
 		t.Errorf("GET: answered %d", got)
 	}
 	huge := event("e-1")
 	huge.Data = []byte(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`)
-	if got := s.deliver(huge, time.Now(), func(_ http.Header, body []byte) []byte { return body }); got < 400 {
+	if got := server.deliver(huge, time.Now(), func(_ http.Header, body []byte) []byte { return body }); got < 400 {
 		t.Errorf("more than 1 MiB: answered %d", got)
 	}
-	s.wantStored("no notification", 0)
-	if got := s.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
+	server.wantStored("no notification", 0)
+	if got := server.deliver(event("e-1"), time.Now(), nil); got != http.StatusOK {
 		t.Errorf("after all that: answered %d", got)
 	}
 }
@@ -385,16 +385,16 @@ func acceptsHandmadeRequests(t *testing.T, r *receiver) {
 			t.Skipf("the commands are not tried: there is no %s", tool)
 		}
 	}
-	s := r.mustStart(t, current, "")
+	server := r.mustStart(t, current, "")
 	script := block(t, "run: by hand")
 	const example = "http://127.0.0.1:8080"
 	if !strings.Contains(script, example) {
 		t.Fatalf("no %s in\n%s", example, script)
 	}
-	run := exec.Command("sh", "-c", strings.ReplaceAll(script, example, s.url))
+	run := exec.Command("sh", "-c", strings.ReplaceAll(script, example, server.url))
 	run.Env = append(os.Environ(), "WEBHOOK_SECRET="+current)
 	if out, err := run.CombinedOutput(); err != nil || string(out) != "200\n200\n401\n" {
 		t.Errorf("%v\n%s", err, out)
 	}
-	s.wantStored("by hand", 1)
+	server.wantStored("by hand", 1)
 }

@@ -40,16 +40,16 @@ func firstCells(t *testing.T, head string) (words []string) {
 // machines.
 func TestDocumentationListsEveryEventType(t *testing.T) {
 	t.Parallel()
-	var sent []string
+	var sentTypes []string
 	for n := byte(0); ; n++ {
 		status, documented := payment.NotifiedStatus(n)
 		if !documented {
 			break
 		}
-		sent = append(sent, "transaction."+string(status))
+		sentTypes = append(sentTypes, "transaction."+string(status))
 	}
-	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sent) {
-		t.Errorf("the page lists %q, sent are %q", listed, sent)
+	if listed := firstCells(t, "| type | when | final |"); !slices.Equal(listed, sentTypes) {
+		t.Errorf("the page lists %q, sent are %q", listed, sentTypes)
 	}
 	_, row, _ := strings.Cut(page(t), "\n| `event` | ")
 	row, _, _ = strings.Cut(row, "\n")
@@ -73,22 +73,22 @@ func TestDocumentationsExampleIsAsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = l.Close() }()
+	defer func() { _ = listener.Close() }()
 	arrived := make(chan string, 1)
-	go func() { arrived <- readRequest(l, len(strings.SplitN(example, "\n\n", 2)[1])) }()
+	go func() { arrived <- readRequest(listener, len(strings.SplitN(example, "\n\n", 2)[1])) }()
 	c := webhook.New(webhook.Options{AllowPrivate: true, Clock: clock.NewManual(time.Unix(stamp, 0)), Log: slog.New(slog.DiscardHandler)})
 	defer c.Close()
 	c.Deliver(&webhook.Delivery{
-		URL: "http://" + l.Addr().String() + "/webhooks", Secret: "whsec-example",
+		URL: "http://" + listener.Addr().String() + "/webhooks", Secret: "whsec-example",
 		EventID: envelope[1], Type: envelope[3], Data: []byte(envelope[4]),
 	})
 	select {
 	case got := <-arrived:
-		got = strings.Replace(strings.ReplaceAll(got, "\r\n", "\n"), l.Addr().String(), "shop.example", 1)
+		got = strings.Replace(strings.ReplaceAll(got, "\r\n", "\n"), listener.Addr().String(), "shop.example", 1)
 		if got != example {
 			t.Errorf("sent\n%s\nwant\n%s", got, example)
 		}

@@ -83,10 +83,10 @@ func TestWithoutASecretThereAreNoSignatureHeaders(t *testing.T) {
 
 func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 	t.Parallel()
-	r := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
+	receiver := receive(t, answer("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"))
 	manualClock := clock.NewManual(startTime)
 	c := open(t, func(s *settings) { s.options.Clock = manualClock })
-	p := signedDelivery(r.url())
+	p := signedDelivery(receiver.url())
 	signatures := make(map[string]bool)
 	for i := range 3 {
 		at := startTime.Add(time.Duration(i) * 30 * time.Second)
@@ -98,7 +98,7 @@ func TestEachAttemptHasItsOwnEnvelope(t *testing.T) {
 		if !a.At.Equal(at) {
 			t.Errorf("the attempt was at %v, want %v", a.At, at)
 		}
-		got := r.requests()[i]
+		got := receiver.requests()[i]
 		stamp := fmt.Sprint(at.Unix())
 		if got.header.Get("x-webhook-timestamp") != stamp || !strings.Contains(got.body, `"timestamp":`+stamp+`,`) ||
 			got.header.Get("x-webhook-event-id") != p.EventID || !strings.HasPrefix(got.body, `{"event_id":"`+p.EventID+`",`) {
@@ -146,7 +146,7 @@ func TestAnAddressThatBreaksTheRequestIsNotUsed(t *testing.T) {
 
 func TestEventThatNeedsQuotingPanics(t *testing.T) {
 	t.Parallel()
-	c := open(t)
+	sender := open(t)
 	for _, change := range []func(*Delivery){
 		func(p *Delivery) { p.EventID = "" }, func(p *Delivery) { p.EventID = "a\r\nb" }, func(p *Delivery) { p.Type = `a"b` }, func(p *Delivery) { p.Type = "é" },
 	} {
@@ -158,29 +158,29 @@ func TestEventThatNeedsQuotingPanics(t *testing.T) {
 					t.Errorf("%q %q was taken", p.EventID, p.Type)
 				}
 			}()
-			c.Deliver(p)
+			sender.Deliver(p)
 		}()
 	}
 	r := receive(t, acknowledge)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "") // the panic has released its place
+	sender.Deliver(testDelivery(r.url())).want(t, 200, "") // the panic has released its place
 }
 
 // In this test the URL's path and query, the data, the secrets and the headers contain private text.
 func TestFailuresAndLogsContainNothingPrivate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	c := open(t, func(s *settings) {
+	sender := open(t, func(s *settings) {
 		s.options.Log = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	})
 	var texts strings.Builder
 	for _, says := range []string{acknowledged, "CANARY answer\r\n\r\n", "HTTP/1.1 200 CANARY\r\nCANARY\r\n\r\n", "HTTP/1.1 302 F\r\nLocation: http://CANARY/\r\n\r\n", "HTTP/1.1 200 OK\r\nCANARY: ", ""} {
 		r := receive(t, once(says))
 		p := &Delivery{URL: r.url() + "/CANARY?CANARY=CANARY", Secret: "CANARY", Previous: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&texts, "%+v %v %#v %s\n", c.Deliver(p), *p, p, p)
+		fmt.Fprintf(&texts, "%+v %v %#v %s\n", sender.Deliver(p), *p, p, p)
 	}
 	for _, url := range []string{"http://name.invalid/CANARY", "http://CANARY:CANARY@x/", "%CANARY", "https://127.0.0.1:9/CANARY"} {
 		p := &Delivery{URL: url, Secret: "CANARY", EventID: "e-1", Type: "t", Data: []byte(`{"x":"CANARY"}`)}
-		fmt.Fprintf(&texts, "%+v %v\n", c.Deliver(p), p)
+		fmt.Fprintf(&texts, "%+v %v\n", sender.Deliver(p), p)
 	}
 	slog.New(slog.NewTextHandler(&log, nil)).Info("parcel", "parcel", testDelivery("http://CANARY/"))
 	if got := texts.String() + log.String(); strings.Contains(got, "CANARY") || !strings.Contains(got, "parcel e-1") {

@@ -99,18 +99,18 @@ func (r *receiver) urlAt(host string) string {
 
 func TestHostNamesAreResolved(t *testing.T) {
 	t.Parallel()
-	r := receive(t, acknowledge)
+	receiver := receive(t, acknowledge)
 	c := open(t)
 	c.dialer.Resolver = resolver(t, func(name string) []string {
 		return map[string][]string{"shop.test": {"127.0.0.1"}, "gone.test": {noSuchName}, "broken.test": {nameFault}, "empty.test": {}}[name]
 	})
-	c.Deliver(testDelivery(r.urlAt("shop.test"))).want(t, 200, "")
-	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
-	c.Deliver(testDelivery(r.urlAt("gone.test."))).want(t, 0, "name not found")
-	c.Deliver(testDelivery(r.urlAt("empty.test."))).want(t, 0, "name not found")
-	c.Deliver(testDelivery(r.urlAt("broken.test."))).want(t, 0, "name could not be looked up")
-	c.Deliver(testDelivery(r.urlAt("not a name"))).want(t, 0, "address not usable")
-	c.Deliver(testDelivery(r.urlAt("a..b"))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(receiver.urlAt("shop.test"))).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.urlAt("shop.test."))).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.urlAt("gone.test."))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(receiver.urlAt("empty.test."))).want(t, 0, "name not found")
+	c.Deliver(testDelivery(receiver.urlAt("broken.test."))).want(t, 0, "name could not be looked up")
+	c.Deliver(testDelivery(receiver.urlAt("not a name"))).want(t, 0, "address not usable")
+	c.Deliver(testDelivery(receiver.urlAt("a..b"))).want(t, 0, "name not found")
 }
 
 func TestSilentNameServerTimesOut(t *testing.T) {
@@ -142,8 +142,8 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var now string
-	c := open(t, func(s *settings) { s.options.AllowPrivate = false })
-	c.dialer.Resolver = resolver(t, func(string) []string {
+	sender := open(t, func(s *settings) { s.options.AllowPrivate = false })
+	sender.dialer.Resolver = resolver(t, func(string) []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return []string{now}
@@ -151,7 +151,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 	for kind, addresses := range privateAddresses {
 		for _, address := range addresses {
 			for _, scheme := range []string{"http://", "https://"} {
-				a := c.Deliver(testDelivery(scheme + net.JoinHostPort(address, "9") + "/"))
+				a := sender.Deliver(testDelivery(scheme + net.JoinHostPort(address, "9") + "/"))
 				if a.want(t, 0, "address not allowed"); t.Failed() {
 					t.Fatalf("%s: %s", kind, address)
 				}
@@ -162,7 +162,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 			mu.Lock()
 			now = address
 			mu.Unlock()
-			a := c.Deliver(testDelivery("http://shop.test.:9/"))
+			a := sender.Deliver(testDelivery("http://shop.test.:9/"))
 			if a.want(t, 0, "address not allowed"); t.Failed() {
 				t.Fatalf("%s: %s by name", kind, address)
 			}
@@ -229,28 +229,28 @@ func TestEachNewConnectionsAddressIsChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := receiveAt(t, l, once(acknowledged))
-	c := open(t, func(s *settings) { s.options.AllowPrivate = false })
-	c.dialer.Control = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.1/32"))).Safe
+	receiver := receiveAt(t, l, once(acknowledged))
+	sender := open(t, func(s *settings) { s.options.AllowPrivate = false })
+	sender.dialer.Control = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(netip.MustParsePrefix("127.0.0.1/32"))).Safe
 	var mu sync.Mutex
 	now := "127.0.0.1"
-	c.dialer.Resolver = resolver(t, func(string) []string {
+	sender.dialer.Resolver = resolver(t, func(string) []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return []string{now}
 	})
-	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
+	sender.Deliver(testDelivery(receiver.urlAt("shop.test."))).want(t, 200, "")
 	mu.Lock()
 	now = "127.0.0.2"
 	mu.Unlock()
-	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 0, "address not allowed")
-	if n := r.connections(); n != 1 {
+	sender.Deliver(testDelivery(receiver.urlAt("shop.test."))).want(t, 0, "address not allowed")
+	if n := receiver.connections(); n != 1 {
 		t.Errorf("%d connections came", n)
 	}
 	mu.Lock()
 	now = "127.0.0.1"
 	mu.Unlock()
-	c.Deliver(testDelivery(r.urlAt("shop.test."))).want(t, 200, "")
+	sender.Deliver(testDelivery(receiver.urlAt("shop.test."))).want(t, 200, "")
 }
 
 func TestNoProxyOfTheEnvironmentIsUsed(t *testing.T) {

@@ -28,12 +28,12 @@ func TestConnectionIsReused(t *testing.T) {
 // A server may close an idle connection at any time.
 func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 	t.Parallel()
-	for _, says := range []string{
+	for _, answerText := range []string{
 		acknowledged,
 		acknowledged + "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n", // some servers announce the end
 		acknowledged + "\r\n",
 	} {
-		r := receive(t, once(says))
+		r := receive(t, once(answerText))
 		c := open(t)
 		for i := range 3 {
 			c.Deliver(testDelivery(r.url())).want(t, 200, "")
@@ -49,7 +49,7 @@ func TestConnectionClosedBetweenDeliveriesIsReplaced(t *testing.T) {
 // request was read. It is sent once more, as part of the same attempt.
 func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 	t.Parallel()
-	r := receive(t, func(v *visit) {
+	receiver := receive(t, func(v *visit) {
 		if v.request() && v.send(acknowledged) && v.connection == 1 {
 			v.request() // it gets no response
 			return
@@ -57,13 +57,13 @@ func TestRequestIsSentAgainIfAReusedConnectionEnds(t *testing.T) {
 		acknowledge(v)
 	})
 	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	second := testDelivery(r.url())
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	second := testDelivery(receiver.url())
 	second.EventID = "e-2"
 	c.Deliver(second).want(t, 200, "")
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
-	r.wantConnections(1, 1, 2, 2)
-	if all := r.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
+	receiver.wantConnections(1, 1, 2, 2)
+	if all := receiver.requests(); all[1].body != all[2].body || all[1].header.Get("x-webhook-signature") != all[2].header.Get("x-webhook-signature") {
 		t.Error("the second sending is of another attempt")
 	}
 }
@@ -83,10 +83,10 @@ func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 
 func TestRequestIsNotSentAgainAfterAPartialResponse(t *testing.T) {
 	t.Parallel()
-	for says, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
+	for answerText, failure := range map[string]string{"HTTP/1.1 2": "connection closed in the middle of the answer", "nonsense": "answer is not HTTP"} {
 		r := receive(t, func(v *visit) {
 			if v.request() && v.send(acknowledged) && v.request() {
-				v.send(says)
+				v.send(answerText)
 			}
 		})
 		c := open(t)
@@ -115,18 +115,18 @@ func TestRequestIsNotSentAgainAfterATimeout(t *testing.T) {
 // An unsolicited response must not acknowledge the next notification.
 func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
-	more := make(chan struct{})
+	sendMore := make(chan struct{})
 	for name, answers := range map[string]func(*visit){
 		"directly after the answer": func(v *visit) { v.send(acknowledged + acknowledged) },
 		"after a moment": func(v *visit) {
 			v.send(acknowledged)
-			<-more
+			<-sendMore
 			v.send(acknowledged)
-			more <- struct{}{}
+			sendMore <- struct{}{}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := receive(t, func(v *visit) {
+			receiver := receive(t, func(v *visit) {
 				if v.connection > 1 {
 					if v.request() {
 						v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
@@ -138,14 +138,14 @@ func TestLeftOverBytesAcknowledgeNothing(t *testing.T) {
 				}
 			})
 			c := open(t)
-			c.Deliver(testDelivery(r.url())).want(t, 200, "")
+			c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 			if name == "after a moment" {
-				more <- struct{}{}
-				<-more
+				sendMore <- struct{}{}
+				<-sendMore
 				waitFor(t, "the unsolicited response has arrived", c.connections.oldestUnusable)
 			}
-			c.Deliver(testDelivery(r.url())).want(t, 500, "status 500")
-			r.wantConnections(1, 2)
+			c.Deliver(testDelivery(receiver.url())).want(t, 500, "status 500")
+			receiver.wantConnections(1, 2)
 		})
 	}
 }
@@ -208,8 +208,8 @@ func (s *connections) checkedCount(t *testing.T) int {
 			t.Errorf("%s is remembered for nothing", to.host)
 		}
 	}
-	if idle != byDestination || len(s.all) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
-		t.Errorf("%d connections are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.all), idle, byDestination, s.maxOpen)
+	if idle != byDestination || len(s.open) != s.openCount || idle > s.openCount || s.openCount > s.maxOpen {
+		t.Errorf("%d connections are open, %d of them known, %d idle, %d by destination, of at most %d", s.openCount, len(s.open), idle, byDestination, s.maxOpen)
 	}
 	return s.openCount
 }
@@ -218,29 +218,29 @@ func (s *connections) checkedCount(t *testing.T) int {
 // idle longest.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
-	const most, destinations = 4, 12
-	c := open(t, func(s *settings) { s.options.MaxConns = most })
+	const maxConns, destinations = 4, 12
+	sender := open(t, func(s *settings) { s.options.MaxConns = maxConns })
 	var receivers []*receiver
 	for range destinations {
 		receivers = append(receivers, receive(t, acknowledge))
 	}
 	for _, r := range receivers {
-		c.Deliver(testDelivery(r.url())).want(t, 200, "")
-		if n := c.connections.checkedCount(t); n > most {
+		sender.Deliver(testDelivery(r.url())).want(t, 200, "")
+		if n := sender.connections.checkedCount(t); n > maxConns {
 			t.Errorf("%d connections are open", n)
 		}
 	}
-	for i := destinations - most; i < destinations; i++ {
-		c.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
+	for i := destinations - maxConns; i < destinations; i++ {
+		sender.Deliver(testDelivery(receivers[i].url())).want(t, 200, "")
 		receivers[i].wantConnections(1, 1)
 	}
-	c.Deliver(testDelivery(receivers[0].url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receivers[0].url())).want(t, 200, "")
 	receivers[0].wantConnections(1, 2)
-	c.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
+	sender.Deliver(testDelivery(receivers[destinations-1].url())).want(t, 200, "")
 	receivers[destinations-1].wantConnections(1, 1, 1)
-	c.Deliver(testDelivery(receivers[destinations-most].url())).want(t, 200, "")
-	receivers[destinations-most].wantConnections(1, 1, 2)
-	c.connections.checkedCount(t)
+	sender.Deliver(testDelivery(receivers[destinations-maxConns].url())).want(t, 200, "")
+	receivers[destinations-maxConns].wantConnections(1, 1, 2)
+	sender.connections.checkedCount(t)
 }
 
 func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
@@ -254,11 +254,11 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 	})
 	r := receive(t, acknowledge)
 	manualClock := clock.NewManual(startTime)
-	c := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
-	first, second := deliver(c, testDelivery(slow.url())), deliver(c, testDelivery(slow.url()))
+	sender := open(t, func(s *settings) { s.options.MaxConns, s.options.Clock = 2, manualClock })
+	first, second := deliver(sender, testDelivery(slow.url())), deliver(sender, testDelivery(slow.url()))
 	waitFor(t, "both requests have arrived", func() bool { return len(slow.requests()) == 2 })
-	third := deliver(c, testDelivery(r.url()))
-	if len(c.places) != 2 || r.connections() != 0 {
+	third := deliver(sender, testDelivery(r.url()))
+	if len(sender.places) != 2 || r.connections() != 0 {
 		t.Error("a third is under way")
 	}
 	anHourLater := startTime.Add(time.Hour)
@@ -272,7 +272,7 @@ func TestExcessDeliveryWaitsBeforeItsAttempt(t *testing.T) {
 			t.Errorf("an attempt was at %v, want %v", a.At, at)
 		}
 	}
-	c.connections.checkedCount(t)
+	sender.connections.checkedCount(t)
 }
 
 func TestFailureReleasesItsPlace(t *testing.T) {
@@ -310,17 +310,17 @@ func TestDestinationsShareNoConnections(t *testing.T) {
 // Each delivery arrives, and each attempt succeeds.
 func TestManyDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
-	const workers, each, destinations = 32, 40, 5
+	const workers, deliveriesEach, destinations = 32, 40, 5
 	var mu sync.Mutex
 	arrived := make(map[string]int)
-	note := func(event string) {
+	countEvent := func(event string) {
 		mu.Lock()
 		defer mu.Unlock()
 		arrived[event]++
 	}
 	standard := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		note(r.Header.Get("x-webhook-event-id"))
+		countEvent(r.Header.Get("x-webhook-event-id"))
 		_, _ = io.WriteString(w, strings.Repeat("x", 5000))
 	}))
 	t.Cleanup(standard.Close)
@@ -331,10 +331,10 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 				if !v.request() {
 					return
 				}
-				all := v.requests()
-				for j := len(all) - 1; j >= 0; j-- {
-					if all[j].connection == v.connection {
-						note(all[j].header.Get("x-webhook-event-id"))
+				requests := v.requests()
+				for j := len(requests) - 1; j >= 0; j-- {
+					if requests[j].connection == v.connection {
+						countEvent(requests[j].header.Get("x-webhook-event-id"))
 						break
 					}
 				}
@@ -342,25 +342,25 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 			}
 		}).url())
 	}
-	c := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
-	var all sync.WaitGroup
+	sender := open(t, func(s *settings) { s.options.MaxConns = workers / 2 })
+	var running sync.WaitGroup
 	for w := range workers {
-		all.Go(func() {
-			for i := range each {
+		running.Go(func() {
+			for i := range deliveriesEach {
 				p := testDelivery(urls[(w+i)%destinations])
 				p.EventID = fmt.Sprintf("e-%d-%d", w, i)
-				if a := c.Deliver(p); a.Failure != "" {
+				if a := sender.Deliver(p); a.Failure != "" {
 					t.Errorf("%+v", a)
 				}
 			}
 		})
 	}
-	all.Wait()
-	c.connections.checkedCount(t)
+	running.Wait()
+	sender.connections.checkedCount(t)
 	mu.Lock()
 	defer mu.Unlock()
-	if len(arrived) != workers*each {
-		t.Errorf("%d of %d arrived", len(arrived), workers*each)
+	if len(arrived) != workers*deliveriesEach {
+		t.Errorf("%d of %d arrived", len(arrived), workers*deliveriesEach)
 	}
 }
 
@@ -368,7 +368,7 @@ func TestManyDeliveriesAtOnce(t *testing.T) {
 func TestDeliveryToAFasthttpServer(t *testing.T) {
 	t.Parallel()
 	var bodies sync.Map
-	r := receive(t, func(v *visit) {
+	receiver := receive(t, func(v *visit) {
 		server := &fasthttp.Server{Handler: func(ctx *fasthttp.RequestCtx) {
 			bodies.Store(string(ctx.Request.Body()), true)
 			ctx.SetStatusCode(fasthttp.StatusAccepted)
@@ -377,9 +377,9 @@ func TestDeliveryToAFasthttpServer(t *testing.T) {
 	})
 	c := open(t)
 	for range 2 {
-		c.Deliver(signedDelivery(r.url())).want(t, 202, "")
+		c.Deliver(signedDelivery(receiver.url())).want(t, 202, "")
 	}
-	if _, got := bodies.Load(expectedEnvelope); !got || r.connections() != 1 {
-		t.Errorf("%d connections", r.connections())
+	if _, got := bodies.Load(expectedEnvelope); !got || receiver.connections() != 1 {
+		t.Errorf("%d connections", receiver.connections())
 	}
 }

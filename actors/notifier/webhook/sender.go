@@ -152,11 +152,11 @@ func (c *Sender) open(to destination, until time.Time) (*connection, string) {
 }
 
 func (c *Sender) connect(to destination, until time.Time) (*connection, string) {
-	by, ifLate := time.Now().Add(c.bounds.connect), noConnection
-	if until.Before(by) {
-		by, ifLate = until, noAnswer
+	connectBy, ifLate := time.Now().Add(c.bounds.connect), noConnection
+	if until.Before(connectBy) {
+		connectBy, ifLate = until, noAnswer
 	}
-	ctx, cancel := context.WithDeadline(c.ctx, by)
+	ctx, cancel := context.WithDeadline(c.ctx, connectBy)
 	defer cancel()
 	tcp, err := c.dialer.DialContext(ctx, "tcp", net.JoinHostPort(to.host, to.port))
 	if err != nil {

@@ -63,11 +63,11 @@ func TestHangingTLSHandshakeTimesOut(t *testing.T) {
 // A receiver has 15 s to answer, the time for the connection included.
 func TestLateResponseTimesOut(t *testing.T) {
 	t.Parallel()
-	for name, says := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {
+	for name, answerText := range map[string]string{"nothing": "", "a start": "HTT", "a status": "HTTP/1.1 200", "half a header": "HTTP/1.1 200 OK\r\nContent-", "an interim answer": "HTTP/1.1 103 H\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := receive(t, func(v *visit) {
-				if v.request() && v.send(says) {
+				if v.request() && v.send(answerText) {
 					v.wait()
 				}
 			})
@@ -109,29 +109,29 @@ func TestReceiverThatDoesNotReadTimesOut(t *testing.T) {
 
 func TestLateResponseDoesNotAcknowledgeTheNextDelivery(t *testing.T) {
 	t.Parallel()
-	late := make(chan struct{})
-	r := receive(t, func(v *visit) {
+	sendLate := make(chan struct{})
+	receiver := receive(t, func(v *visit) {
 		for i := 0; v.request(); i++ {
 			if v.connection > 1 || i == 0 {
 				v.send(acknowledged)
 				continue
 			}
-			<-late
+			<-sendLate
 			v.send("HTTP/1.1 500 Late\r\nContent-Length: 0\r\n\r\n")
 		}
 	})
 	c := open(t)
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 	c.bounds.answer = short
-	c.Deliver(testDelivery(r.url())).want(t, 0, "no answer within 15 s")
-	close(late)
+	c.Deliver(testDelivery(receiver.url())).want(t, 0, "no answer within 15 s")
+	close(sendLate)
 	c.bounds.answer = patience
-	c.Deliver(testDelivery(r.url())).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.url())).want(t, 200, "")
 }
 
 func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	t.Parallel()
-	c := open(t)
+	sender := open(t)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -140,28 +140,28 @@ func TestRefusedConnectionFailsWithItsReason(t *testing.T) {
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.Deliver(testDelivery("http://"+at+"/")).want(t, 0, "connection refused")
-	c.Deliver(testDelivery("https://"+at+"/")).want(t, 0, "connection refused")
+	sender.Deliver(testDelivery("http://"+at+"/")).want(t, 0, "connection refused")
+	sender.Deliver(testDelivery("https://"+at+"/")).want(t, 0, "connection refused")
 
-	for says, failure := range map[string]string{
+	for answerText, failure := range map[string]string{
 		"":                                    "connection closed without an answer",
 		"HTTP/1.1 2":                          "connection closed in the middle of the answer",
 		"HTTP/1.1 200 OK\r\n":                 "connection closed in the middle of the answer",
 		"HTTP/1.1 200 OK\r\nContent-Length: ": "connection closed in the middle of the answer",
 	} {
-		r := receive(t, once(says))
-		c.Deliver(testDelivery(r.url())).want(t, 0, failure)
+		r := receive(t, once(answerText))
+		sender.Deliver(testDelivery(r.url())).want(t, 0, failure)
 		r.wantConnections(1) // a request on a new connection is never sent again
 	}
-	for _, says := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
+	for _, answerText := range []string{"", "HTTP/1.1 200 OK\r\nX"} {
 		r := receive(t, func(v *visit) {
-			if v.request() && v.send(says) {
+			if v.request() && v.send(answerText) {
 				if err := v.Conn.(*net.TCPConn).SetLinger(0); err != nil { // the connection ends with a reset
 					t.Error(err)
 				}
 			}
 		})
-		c.Deliver(testDelivery(r.url())).want(t, 0, "connection reset")
+		sender.Deliver(testDelivery(r.url())).want(t, 0, "connection reset")
 		r.wantConnections(1)
 	}
 }

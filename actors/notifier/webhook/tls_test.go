@@ -108,25 +108,25 @@ func TestDeliveryOverTLS(t *testing.T) {
 
 func TestCertificateFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
-	a, untrusted := newAuthority(t), newAuthority(t)
+	authority, untrusted := newAuthority(t), newAuthority(t)
 	for name, c := range map[string]struct {
 		certificate tls.Certificate
 		failure     string
 	}{
-		"self-signed":               {a.issue(true, unchanged), "TLS: certificate of an unknown authority"},
+		"self-signed":               {authority.issue(true, unchanged), "TLS: certificate of an unknown authority"},
 		"of an untrusted authority": {untrusted.issue(false, unchanged), "TLS: certificate of an unknown authority"},
-		"expired":                   {a.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
-		"not valid yet": {a.issue(false, func(c *x509.Certificate) {
+		"expired":                   {authority.issue(false, func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) }), "TLS: certificate out of its time"},
+		"not valid yet": {authority.issue(false, func(c *x509.Certificate) {
 			c.NotBefore, c.NotAfter = time.Now().Add(24*time.Hour), time.Now().Add(47*time.Hour)
 		}), "TLS: certificate out of its time"},
-		"of another address": {a.issue(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
-		"of another name":    {a.issue(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
-		"of a client":        {a.issue(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},
+		"of another address": {authority.issue(false, func(c *x509.Certificate) { c.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 2)} }), "TLS: certificate of another name"},
+		"of another name":    {authority.issue(false, func(c *x509.Certificate) { c.IPAddresses, c.DNSNames = nil, []string{"shop.example"} }), "TLS: certificate of another name"},
+		"of a client":        {authority.issue(false, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth} }), "TLS: certificate not valid"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := receiveTLS(t, &tls.Config{Certificates: []tls.Certificate{c.certificate}}, acknowledge)
-			openTrusting(t, a).Deliver(testDelivery(r.tlsURL())).want(t, 0, c.failure)
+			openTrusting(t, authority).Deliver(testDelivery(r.tlsURL())).want(t, 0, c.failure)
 			r.wantConnections()
 		})
 	}
@@ -145,21 +145,21 @@ func TestSystemAuthoritiesAreTrustedByDefault(t *testing.T) {
 
 func TestHandshakeFailuresHaveReasons(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
-	good := []tls.Certificate{a.issue(false, unchanged)}
+	authority := newAuthority(t)
+	certificates := []tls.Certificate{authority.issue(false, unchanged)}
 	for name, c := range map[string]struct {
 		r       *receiver
 		failure string
 	}{
-		"an old version":                {receiveTLS(t, &tls.Config{Certificates: good, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
-		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: good, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
-		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: good, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
+		"an old version":                {receiveTLS(t, &tls.Config{Certificates: certificates, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}, acknowledge), "TLS: refused by the receiver"},
+		"another protocol":              {receiveTLS(t, &tls.Config{Certificates: certificates, NextProtos: []string{"other"}}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked":             {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12}, acknowledge), "TLS: refused by the receiver"},
+		"a client is asked, in TLS 1.3": {receiveTLS(t, &tls.Config{Certificates: certificates, ClientAuth: tls.RequireAnyClientCert}, acknowledge), "TLS: refused by the receiver"},
 		"closed":                        {receive(t, func(v *visit) { _, _ = v.r.ReadByte(); _, _ = v.r.Discard(v.r.Buffered()) }), "TLS: handshake failed"},
 		"plain HTTP":                    {receive(t, func(v *visit) { v.send("HTTP/1.1 400 Bad\r\n\r\n"); v.wait() }), "TLS: not spoken there"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			openTrusting(t, a).Deliver(testDelivery(c.r.tlsURL())).want(t, 0, c.failure)
+			openTrusting(t, authority).Deliver(testDelivery(c.r.tlsURL())).want(t, 0, c.failure)
 		})
 	}
 }
@@ -167,13 +167,13 @@ func TestHandshakeFailuresHaveReasons(t *testing.T) {
 // A second response may be in TLS's own buffer, so that the socket looks empty.
 func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
+	authority := newAuthority(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	batches := &batchListener{Listener: l}
-	r := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{a.issue(false, unchanged)}}), func(v *visit) {
+	receiver := receiveAt(t, tls.NewListener(batches, &tls.Config{Certificates: []tls.Certificate{authority.issue(false, unchanged)}}), func(v *visit) {
 		if v.connection > 1 {
 			if v.request() {
 				v.send("HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
@@ -188,10 +188,10 @@ func TestLeftOverBytesUnderTLSAcknowledgeNothing(t *testing.T) {
 			v.wait()
 		}
 	})
-	c := openTrusting(t, a)
-	c.Deliver(testDelivery(r.tlsURL())).want(t, 200, "")
-	c.Deliver(testDelivery(r.tlsURL())).want(t, 500, "status 500")
-	r.wantConnections(1, 2)
+	c := openTrusting(t, authority)
+	c.Deliver(testDelivery(receiver.tlsURL())).want(t, 200, "")
+	c.Deliver(testDelivery(receiver.tlsURL())).want(t, 500, "status 500")
+	receiver.wantConnections(1, 2)
 }
 
 // batchListener can hold back what its connections write, and send it at once.
@@ -224,30 +224,30 @@ func (l *batchListener) hold() {
 	b := l.current()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = true
+	b.holdsBack = true
 }
 
 func (l *batchListener) release() {
 	b := l.current()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.held = false
-	_, _ = b.Conn.Write(b.kept)
+	b.holdsBack = false
+	_, _ = b.Conn.Write(b.heldBack)
 }
 
 type batch struct {
 	net.Conn
-	mu   sync.Mutex
-	held bool   // guarded by mu
-	kept []byte // guarded by mu
+	mu        sync.Mutex
+	holdsBack bool   // guarded by mu
+	heldBack  []byte // guarded by mu
 }
 
 // Write implements net.Conn.
 func (b *batch) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.held {
-		b.kept = append(b.kept, p...)
+	if b.holdsBack {
+		b.heldBack = append(b.heldBack, p...)
 		return len(p), nil
 	}
 	return b.Conn.Write(p)
@@ -287,10 +287,10 @@ func TestClosingTLSIsBounded(t *testing.T) {
 
 func TestServerNameIsThatOfTheDestination(t *testing.T) {
 	t.Parallel()
-	a := newAuthority(t)
+	authority := newAuthority(t)
 	var mu sync.Mutex
 	var names []string
-	config := &tls.Config{Certificates: []tls.Certificate{a.issue(false, func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })}}
+	config := &tls.Config{Certificates: []tls.Certificate{authority.issue(false, func(c *x509.Certificate) { c.DNSNames = []string{"a.test", "b.test"} })}}
 	config.GetConfigForClient = func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -298,7 +298,7 @@ func TestServerNameIsThatOfTheDestination(t *testing.T) {
 		return nil, nil
 	}
 	r := receiveTLS(t, config, acknowledge)
-	c := openTrusting(t, a)
+	c := openTrusting(t, authority)
 	c.dialer.Resolver = resolver(t, func(string) []string { return []string{"127.0.0.1"} })
 	for _, name := range []string{"a.test", "b.test", "a.test.", "127.0.0.1"} {
 		c.Deliver(testDelivery(strings.Replace(r.tlsURL(), "127.0.0.1", name, 1))).want(t, 200, "")

@@ -83,8 +83,8 @@ type decision struct {
 	refunds     refundMode
 	payerAction payerAction
 
-	down      bool   // the provider does not respond to any charge
-	returnURL string // where the challenge page sends the payer, if there is one
+	unreachable bool   // the provider does not respond to any charge
+	returnURL   string // where the challenge page sends the payer, if there is one
 }
 
 var (
@@ -244,7 +244,7 @@ func forcedDecision(terminal *directory.Terminal) (decision, bool) {
 		return failed(reasonForced), true
 	case FailTimeout:
 		silent := timedOut
-		silent.down = true // for every card, because the provider does not respond at all
+		silent.unreachable = true // for every card, because the provider does not respond at all
 		return silent, true
 	}
 	return decision{}, false

@@ -15,11 +15,11 @@ import (
 // expectation is what the documents say about a call: its outcome, and the verdict of an inquiry a minute
 // later. If the call is to authorise only, the verdict held takes the place of charged in both.
 type expectation struct {
-	verdict payment.Verdict
-	reason  string
-	again   time.Duration
-	later   payment.Verdict
-	down    bool
+	verdict     payment.Verdict
+	reason      string
+	again       time.Duration
+	later       payment.Verdict
+	unreachable bool
 
 	keepCard bool
 	meta     string // of the outcome
@@ -29,7 +29,7 @@ var (
 	paid                  = expectation{verdict: payment.VerdictCharged, later: payment.VerdictCharged}
 	delayed               = expectation{verdict: payment.VerdictPending, again: 5 * time.Second, later: payment.VerdictCharged}
 	lost                  = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged}
-	silent                = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, down: true}
+	silent                = expectation{verdict: payment.VerdictUnknown, again: 10 * time.Second, later: payment.VerdictCharged, unreachable: true}
 	declined              = expectation{verdict: payment.VerdictRefused, reason: "card_declined", later: payment.VerdictRefused}
 	noFunds               = expectation{verdict: payment.VerdictRefused, reason: "insufficient_funds", later: payment.VerdictRefused}
 	expired               = expectation{verdict: payment.VerdictRefused, reason: "expired_card", later: payment.VerdictRefused}
@@ -66,7 +66,7 @@ func check(t *testing.T, call *actors.Call, want expectation) {
 	t.Helper()
 	b := open(t)
 	outcome, later := want.outcomeFor(want.verdict, call), want.outcomeFor(want.later, call)
-	outcome.Again, outcome.Unreachable = want.again, want.down
+	outcome.Again, outcome.Unreachable = want.again, want.unreachable
 	got := b.submit(call)
 	if (got.Action != nil) != (want.verdict == payment.VerdictAction) {
 		t.Errorf("submit: action %+v", got.Action)
@@ -90,7 +90,7 @@ func checkBoth(t *testing.T, call func() *actors.Call, want expectation) {
 	check(t, heldCall(call()), want)
 }
 
-func TestCards(t *testing.T) {
+func TestOutcomeOfEachCard(t *testing.T) {
 	for number, row := range map[string]struct{ payment, payout expectation }{
 		"4242424242424242": {paid, paid},
 		"5555555555554444": {paid, paid},
@@ -141,7 +141,7 @@ func TestForcedOutcomeAppliesToEveryCardAndMethod(t *testing.T) {
 	}
 }
 
-func TestMethods(t *testing.T) {
+func TestOutcomeOfEachMethod(t *testing.T) {
 	for method, row := range map[string]struct{ payment, payout expectation }{
 		"bank_account": {paid, paid}, "e_wallet": {paid, paid},
 		"phone_payment": {paid, paid}, "bnpl": {paid, paid}, "direct_debit": {paid, paid},
@@ -194,12 +194,12 @@ func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 		b.submit(followUpCall(uint64(n), actors.Refund, 21, 1))
 		numbers = append(numbers, number, number[:8])
 	}
-	var kept bytes.Buffer
-	kept.Write(b.content())
-	kept.Write(b.text[:cap(b.text)])
-	fmt.Fprintf(&kept, "%v %+v", b.Simulator, b.chargebacks)
+	var memory bytes.Buffer
+	memory.Write(b.content())
+	memory.Write(b.text[:cap(b.text)])
+	fmt.Fprintf(&memory, "%v %+v", b.Simulator, b.chargebacks)
 	for _, canary := range append(numbers, holder, `"`+cvv, "CANARY YEAR", "CANARY BROWSER", "CANARY MATERIAL", `"otp":`, string(testKey), fmt.Sprint(testKey)) {
-		if bytes.Contains(kept.Bytes(), []byte(canary)) {
+		if bytes.Contains(memory.Bytes(), []byte(canary)) {
 			t.Errorf("%q is kept", canary)
 		}
 	}

@@ -51,33 +51,33 @@ type Challenge struct {
 
 // action returns what the payer of the line's charge has to do. The result shares no memory with the
 // line.
-func (s *Simulator) action(l *record) *payment.Action {
-	token := s.token(l.terminal, l.reference)
+func (s *Simulator) action(line *record) *payment.Action {
+	token := s.token(line.terminal, line.reference)
 	query := url.Values{
-		TerminalParam: {l.terminal.String()}, ReferenceParam: {l.reference.String()}, TokenParam: {token},
+		TerminalParam: {line.terminal.String()}, ReferenceParam: {line.reference.String()}, TokenParam: {token},
 	}
 	address := s.page + "?" + query.Encode()
-	switch l.charge.payerAction {
+	switch line.charge.payerAction {
 	case asksRedirect:
 		return &payment.Action{Type: "redirect", Method: "get", URL: address}
 	case asksForm:
 		return &payment.Action{
 			Type: "auth_3ds_form", Method: "post", URL: s.page, Page: address,
 			Params: payment.ActionParams(map[string]string{
-				TerminalParam: l.terminal.String(), ReferenceParam: l.reference.String(), TokenParam: token,
+				TerminalParam: line.terminal.String(), ReferenceParam: line.reference.String(), TokenParam: token,
 			}),
 		}
 	case asksPassword:
 		return &payment.Action{Type: "none", Material: []byte(passwordMaterial), Requires: []string{"otp"}}
 	case asksSignature:
-		material := appendText(nil, `{"payload":`, l.charge.payload(l.reference))
-		material = append(strconv.AppendUint(append(material, `,"sequence":`...), l.charge.sequence, 10), '}')
-		return &payment.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(l.charge.expires)}
+		material := appendText(nil, `{"payload":`, line.charge.payload(line.reference))
+		material = append(strconv.AppendUint(append(material, `,"sequence":`...), line.charge.sequence, 10), '}')
+		return &payment.Action{Type: "none", Material: material, Requires: []string{"signature"}, ExpiresAt: ledger.MicrosOf(line.charge.expires)}
 	case asksChoice:
 		return &payment.Action{Destinations: slices.Clone(destinations)}
 	}
-	if l.charge.payerAction == asksDeposit {
-		deposit := l.deposit()
+	if line.charge.payerAction == asksDeposit {
+		deposit := line.deposit()
 		return &payment.Action{Page: address, Code: deposit, Deposit: deposit}
 	}
 	return &payment.Action{Page: address, Code: address}
@@ -85,12 +85,12 @@ func (s *Simulator) action(l *record) *payment.Action {
 
 // deposit returns the address to which the money of the line's charge is to be sent. The text is not a
 // valid address for any wallet, because money sent to an address whose key nobody has is lost.
-func (l *record) deposit() string {
-	network := string(assetOf(l.charge.asset).Network)
+func (line *record) deposit() string {
+	network := string(assetOf(line.charge.asset).Network)
 	if network == "" {
 		network = "chain"
 	}
-	digest := sha256.Sum256(append(l.terminal[:], l.reference[:]...))
+	digest := sha256.Sum256(append(line.terminal[:], line.reference[:]...))
 	return "simulated-" + network + "-" + hex.EncodeToString(digest[:20])
 }
 
@@ -146,22 +146,22 @@ func (s *Simulator) writeDecision(terminal, reference ledger.ID, token string, a
 	if err != nil {
 		return "", ledger.ID{}, 0, err
 	}
-	l := *newest
-	if !l.charge.awaitsPayer() {
-		return l.charge.returnURL, l.org, newest.offset + 1, nil
+	line := *newest
+	if !line.charge.awaitsPayer() {
+		return line.charge.returnURL, line.org, newest.offset + 1, nil
 	}
-	l.charge.answer = rejected
+	line.charge.answer = rejected
 	if approve {
-		l.charge.answer = approved
+		line.charge.answer = approved
 	}
-	l.call = callFields{operation: challengeOperation, outcome: string(l.charge.answer)}
-	l.before = newest.offset
+	line.call = callFields{operation: challengeOperation, outcome: string(line.charge.answer)}
+	line.before = newest.offset
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.write(key, hash, &l); err != nil {
+	if err := s.write(key, hash, &line); err != nil {
 		return "", ledger.ID{}, 0, err
 	}
-	return l.charge.returnURL, l.org, s.log.size, nil
+	return line.charge.returnURL, line.org, s.log.size, nil
 }
 
 // challengedLine returns the newest line of a charge that has, or had, a challenge page, if the presented token

@@ -93,17 +93,17 @@ func TestActionDescribesWhatThePayerHasToDo(t *testing.T) {
 // The address of a deposit is unique to the charge, names the network, and is not valid for any
 // wallet.
 func TestEachChargeHasItsOwnDepositAddress(t *testing.T) {
-	b, seen := open(t), make(map[string]bool)
+	b, addresses := open(t), make(map[string]bool)
 	for n := range uint64(3) {
 		for _, network := range []money.Network{"tron", "ethereum", ""} {
 			call := methodCall(10*n+uint64(len(network)), actors.Pay, "crypto")
 			call.Asset = money.Asset{Currency: "USDT", Network: network, Env: money.Test}
 			o := b.submit(call)
 			deposit := o.Action.Deposit
-			if seen[deposit] || !strings.HasPrefix(deposit, "simulated-"+cmp.Or(string(network), "chain")+"-") || o.Action.Code != deposit {
+			if addresses[deposit] || !strings.HasPrefix(deposit, "simulated-"+cmp.Or(string(network), "chain")+"-") || o.Action.Code != deposit {
 				t.Errorf("%s: %+v", network, o.Action)
 			}
-			seen[deposit] = true
+			addresses[deposit] = true
 		}
 	}
 }
@@ -158,17 +158,17 @@ func TestThePayersAnswerDecidesWhatACompleteDoes(t *testing.T) {
 func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	b := open(t)
 	crypto := call.Method == "crypto"
-	waiting, done := actors.Outcome{Verdict: payment.VerdictAction, KeepCard: call.Card != nil}, unpaid
+	waiting, completed := actors.Outcome{Verdict: payment.VerdictAction, KeepCard: call.Card != nil}, unpaid
 	if crypto {
 		waiting.Meta = []byte(`{"status":"awaiting_deposit"}`)
 	}
 	if approve {
-		done = chargedOutcome(1)
+		completed = chargedOutcome(1)
 		if call.Hold {
-			done = heldOutcome(1)
+			completed = heldOutcome(1)
 		}
 		if crypto {
-			done.Meta = []byte(`{"status":"confirmed"}`)
+			completed.Meta = []byte(`{"status":"confirmed"}`)
 		}
 	}
 	b.submit(call)
@@ -193,10 +193,10 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
 		t.Errorf("the page shows %+v, %v", got, err)
 	}
-	b.expect("complete", b.submit(completionOf(call, 11)), done)
+	b.expect("complete", b.submit(completionOf(call, 11)), completed)
 	b.reopen()
-	b.expect("inquiry", b.inquireAbout(1, call.Operation, 0), done)
-	b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 11), done)
+	b.expect("inquiry", b.inquireAbout(1, call.Operation, 0), completed)
+	b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 11), completed)
 	b.expect("inquiry about the early complete", b.inquireAbout(1, actors.Complete, 10), waiting)
 	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
@@ -240,7 +240,7 @@ func TestTheCardDecidesWhenItsPayerHasActed(t *testing.T) {
 }
 
 func TestOnlyTheOneTimePasswordCharges(t *testing.T) {
-	for material, right := range map[string]bool{
+	for material, charges := range map[string]bool{
 		`{"otp":"123456"}`: true, `{"status":"charged","otp":"123456"}`: true, ` { "otp" : "123456" } `: true,
 		`{"otp":"123457"}`: false, `{"otp":""}`: false, `{"otp":123456}`: false, `{"otp":null}`: false, `{"otp":["123456"]}`: false,
 		`{"OTP":"123456"}`: false, `{}`: false, `"123456"`: false, `[]`: false, `null`: false, ``: false, `{"otp":"123456"`: false, `{"otp":" 123456"}`: false,
@@ -256,7 +256,7 @@ func TestOnlyTheOneTimePasswordCharges(t *testing.T) {
 				complete.Material = []byte(material)
 			}
 			want := unpaid
-			if right {
+			if charges {
 				want = chargedOutcome(1)
 				if hold {
 					want = heldOutcome(1)
@@ -294,18 +294,18 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 	b.submit(cardCall(3, actors.Pay, passwordCard))
 	b.submit(cardCall(4, actors.Pay, "4242424242424242"))
 	b.submit(followUpCall(5, actors.Void, 1, 0))
-	right := token1()
+	validToken := token1()
 	before := b.content()
 	for what, c := range map[string]struct {
 		terminal, reference uint64
 		token               string
 	}{
 		"no token":                             {7, 1, ""},
-		"half a token":                         {7, 1, right[:len(right)/2]},
-		"a longer token":                       {7, 1, right + "A"},
-		"another token":                        {7, 1, strings.Repeat("A", len(right))},
+		"half a token":                         {7, 1, validToken[:len(validToken)/2]},
+		"a longer token":                       {7, 1, validToken + "A"},
+		"another token":                        {7, 1, strings.Repeat("A", len(validToken))},
 		"another charge's":                     {7, 1, b.token(id(7), id(2))},
-		"another terminal's":                   {8, 1, right},
+		"another terminal's":                   {8, 1, validToken},
 		"of an unknown charge":                 {7, 6, b.token(id(7), id(6))},
 		"of a charge without an action":        {7, 4, b.token(id(7), id(4))},
 		"of a charge that asks for a password": {7, 3, b.token(id(7), id(3))},
@@ -330,7 +330,7 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if _, err := other.Challenge(id(7), id(1), right); !errors.Is(err, ErrNoChallenge) {
+	if _, err := other.Challenge(id(7), id(1), validToken); !errors.Is(err, ErrNoChallenge) {
 		t.Errorf("a token of another key was taken: %v", err)
 	}
 }

@@ -30,23 +30,23 @@ type chargeKey struct{ terminal, reference ledger.ID }
 func chargeKeyOf(r *actors.Report) chargeKey { return chargeKey{r.Terminal, r.Reference} }
 
 // chargeback returns the rail's report of the chargeback of the line's charge.
-func (l *record) chargeback() actors.Report {
+func (line *record) chargeback() actors.Report {
 	return actors.Report{
-		Org: l.org, Reference: l.reference, Terminal: l.terminal,
-		At: l.charge.at, What: actors.TakenBack,
+		Org: line.org, Reference: line.reference, Terminal: line.terminal,
+		At: line.charge.at, What: actors.TakenBack,
 	}
 }
 
 // update updates the list from a line: the line may announce a chargeback or cancel one. A hold is
 // charged back only after its capture. The line of a void or refund announces nothing new, because
 // an earlier line of its charge has announced the chargeback.
-func (c *chargebacks) update(l *record) {
-	later := l.call.operation == refunds || l.call.operation == voids
+func (c *chargebacks) update(line *record) {
+	later := line.call.operation == refunds || line.call.operation == voids
 	switch {
-	case l.charge.next == willChargeBack && l.charge.verdict == payment.VerdictCharged && !later:
-		c.add(l.chargeback())
-	case l.charge.next == chargebackCancelled:
-		c.drop(chargeKey{l.terminal, l.reference})
+	case line.charge.next == willChargeBack && line.charge.verdict == payment.VerdictCharged && !later:
+		c.add(line.chargeback())
+	case line.charge.next == chargebackCancelled:
+		c.drop(chargeKey{line.terminal, line.reference})
 	}
 }
 

@@ -259,7 +259,7 @@ func TestChargesOfTwoTerminalsAreBothChargedBack(t *testing.T) {
 
 func TestNextReportIsTheEarliestAfterSince(t *testing.T) {
 	b := open(t)
-	next := func(since time.Time, want time.Time, found bool) {
+	wantNext := func(since time.Time, want time.Time, found bool) {
 		t.Helper()
 		for range 2 {
 			if at, ok := b.NextReport(since); ok != found || !at.Equal(want) {
@@ -268,17 +268,17 @@ func TestNextReportIsTheEarliestAfterSince(t *testing.T) {
 			b.reopen()
 		}
 	}
-	next(time.Time{}, time.Time{}, false)
+	wantNext(time.Time{}, time.Time{}, false)
 	b.chargeEveryMinute(3)
-	next(time.Time{}, chargedBackAt(0), true)
-	next(chargedBackAt(0).Add(-time.Microsecond), chargedBackAt(0), true)
-	next(chargedBackAt(0), chargedBackAt(1), true)
-	next(chargedBackAt(1), chargedBackAt(2), true)
-	next(chargedBackAt(2), time.Time{}, false)
+	wantNext(time.Time{}, chargedBackAt(0), true)
+	wantNext(chargedBackAt(0).Add(-time.Microsecond), chargedBackAt(0), true)
+	wantNext(chargedBackAt(0), chargedBackAt(1), true)
+	wantNext(chargedBackAt(1), chargedBackAt(2), true)
+	wantNext(chargedBackAt(2), time.Time{}, false)
 	b.submit(cardCall(9, actors.Pay, chargebackCard))
-	next(chargedBackAt(2), chargedBackAt(3), true)
+	wantNext(chargedBackAt(2), chargedBackAt(3), true)
 	b.submit(followUpCall(9, actors.Refund, 1, 1000))
-	next(chargedBackAt(2), time.Time{}, false)
+	wantNext(chargedBackAt(2), time.Time{}, false)
 
 	b.chargebacks.after = chargedBackAt(1)
 	if at, ok := b.NextReport(chargedBackAt(0)); !ok || !at.Equal(chargedBackAt(1)) {

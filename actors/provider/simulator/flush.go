@@ -27,16 +27,16 @@ func (f logFile) Sync() error {
 // lines that are written by then. Callers that arrive during the sync wait for the next sync, which one
 // of them makes.
 type flusher struct {
-	mu      sync.Mutex
-	done    *sync.Cond
-	running bool  // a sync is in progress
-	durable int64 // how many bytes from the log's beginning survive a power cut
-	failed  error // error of the first failed sync; there is no sync after it
+	mu        sync.Mutex
+	syncEnded *sync.Cond
+	running   bool  // a sync is in progress
+	durable   int64 // how many bytes from the log's beginning survive a power cut
+	failed    error // error of the first failed sync; there is no sync after it
 }
 
 func newFlusher() *flusher {
 	f := new(flusher)
-	f.done = sync.NewCond(&f.mu)
+	f.syncEnded = sync.NewCond(&f.mu)
 	return f
 }
 
@@ -50,7 +50,7 @@ func (f *flusher) wait(end int64, written func() (file, int64)) error {
 		case f.failed != nil:
 			return f.failed
 		case f.running:
-			f.done.Wait()
+			f.syncEnded.Wait()
 			continue
 		}
 		f.running = true
@@ -62,7 +62,7 @@ func (f *flusher) wait(end int64, written func() (file, int64)) error {
 		if f.failed = err; err == nil {
 			f.durable = size
 		}
-		f.done.Broadcast()
+		f.syncEnded.Broadcast()
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 	b, v := openVolatile(t)
 	v.begun, v.gate = make(chan struct{}), make(chan struct{})
 	const calls = 50
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	submit := func(n uint64) {
-		all.Go(func() {
+		running.Go(func() {
 			b.expect(fmt.Sprint("call ", n), b.submit(cardCall(n, actors.Pay, "4242424242424242")), chargedOutcome(n))
 		})
 	}
@@ -125,7 +125,7 @@ func TestCallsInFlightShareOneSync(t *testing.T) {
 	v.gate <- struct{}{}
 	<-v.begun
 	v.gate <- struct{}{}
-	all.Wait()
+	running.Wait()
 	if v.syncs != 2 {
 		t.Errorf("%d syncs for one call and %d at once after it, want 2", v.syncs, calls)
 	}
@@ -162,18 +162,18 @@ func TestNothingIsSyncedAfterAFailedSync(t *testing.T) {
 func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	r := rand.New(rand.NewPCG(seed, 1))
+	random := rand.New(rand.NewPCG(seed, 1))
 	for round := range 20 {
 		b, v := openVolatile(t)
 		var (
 			mu       sync.Mutex
 			answered []uint64
-			cut      atomic.Bool
-			all      sync.WaitGroup
+			powerCut atomic.Bool
+			running  sync.WaitGroup
 		)
 		for w := range uint64(4) {
-			all.Go(func() {
-				for n := w << 32; !cut.Load(); n++ {
+			running.Go(func() {
+				for n := w << 32; !powerCut.Load(); n++ {
 					b.submit(cardCall(n, actors.Pay, "4242424242424242"))
 					mu.Lock()
 					answered = append(answered, n)
@@ -181,7 +181,7 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 				}
 			})
 		}
-		for wanted := r.IntN(200) + 20; ; runtime.Gosched() {
+		for wanted := random.IntN(200) + 20; ; runtime.Gosched() {
 			mu.Lock()
 			enough := len(answered) >= wanted
 			mu.Unlock()
@@ -196,8 +196,8 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 		content := b.content()[:v.durable]
 		v.mu.Unlock()
 		mu.Unlock()
-		cut.Store(true)
-		all.Wait()
+		powerCut.Store(true)
+		running.Wait()
 		after := &bench{t: t, path: filepath.Join(t.TempDir(), "simulator.log"), clock: clock.NewManual(start)}
 		if err := os.WriteFile(after.path, content, 0o600); err != nil {
 			t.Fatal(err)

@@ -16,50 +16,50 @@ func (b *bench) forget() {
 }
 
 func TestIndexHoldsOnlyTheLastCharges(t *testing.T) {
-	x := newIndex(3)
+	index := newIndex(3)
 	for n := range uint64(10) {
-		x.put(n<<32|n, int64(n))
-		if len(x.lines) > 3 || len(x.oldest) > 3 {
-			t.Fatalf("after %d the index holds %d and %d", n, len(x.lines), len(x.oldest))
+		index.put(n<<32|n, int64(n))
+		if len(index.lines) > 3 || len(index.oldest) > 3 {
+			t.Fatalf("after %d the index holds %d and %d", n, len(index.lines), len(index.oldest))
 		}
 		for m := range n + 1 {
-			offset, found := x.find(m<<32 | m)
+			offset, found := index.find(m<<32 | m)
 			if found != (m+3 > n) || (found && offset != int64(m)) {
 				t.Fatalf("after %d: %d is found %v at %d", n, m, found, offset)
 			}
-			if !x.mayKnow(m<<32 | m) {
+			if !index.mayKnow(m<<32 | m) {
 				t.Fatalf("after %d: %d was never seen", n, m)
 			}
 		}
 	}
-	x.put(9<<32|9, 77)
-	if offset, _ := x.find(9<<32 | 9); offset != 77 || len(x.oldest) != 3 {
+	index.put(9<<32|9, 77)
+	if offset, _ := index.find(9<<32 | 9); offset != 77 || len(index.oldest) != 3 {
 		t.Errorf("a charge's second line did not take the first one's place: %d", offset)
 	}
-	x.put(10<<32|10, 10)
-	if _, found := x.find(7<<32 | 7); found {
+	index.put(10<<32|10, 10)
+	if _, found := index.find(7<<32 | 7); found {
 		t.Error("the oldest charge was not let go")
 	}
 }
 
 func TestSieveRecognisesMostUnknownCharges(t *testing.T) {
-	x := newIndex(16)
-	key := func(n uint64) uint64 { u := id(n); return x.hash(u[:]) }
+	index := newIndex(16)
+	key := func(n uint64) uint64 { u := id(n); return index.hash(u[:]) }
 	const calls = 200_000
 	for n := range uint64(calls) {
-		x.put(key(n), 0)
+		index.put(key(n), 0)
 	}
-	wrong := 0
+	falsePositives := 0
 	for n := range uint64(calls) {
-		if !x.mayKnow(key(n)) {
+		if !index.mayKnow(key(n)) {
 			t.Fatalf("call %d was never seen", n)
 		}
-		if x.mayKnow(key(calls + n)) {
-			wrong++
+		if index.mayKnow(key(calls + n)) {
+			falsePositives++
 		}
 	}
-	if wrong > calls/1000 {
-		t.Errorf("%d of %d unknown calls look known", wrong, calls)
+	if falsePositives > calls/1000 {
+		t.Errorf("%d of %d unknown calls look known", falsePositives, calls)
 	}
 }
 

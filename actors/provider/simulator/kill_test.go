@@ -58,9 +58,9 @@ func TestVictim(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{Simulator: s, t: t}
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for w := range uint64(4) {
-		all.Go(func() {
+		running.Go(func() {
 			for n := round<<32 | w<<24; ; n++ {
 				for _, call := range victimCalls(n) {
 					outcome := b.submit(call)
@@ -71,7 +71,7 @@ func TestVictim(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 }
 
 // TestKillLosesNoReturnedOutcome kills a process during its calls, five times over one log.

@@ -104,9 +104,9 @@ func (t *callLog) cutTail(length int64) error {
 // torn tells whether the bytes are the beginning of a line, or blocks that lost their content in a
 // power cut. A whole line whose newline was changed is neither.
 func torn(part []byte) bool {
-	whole := append(bytes.Clone(part[:len(part)-1]), '\n')
+	completed := append(bytes.Clone(part[:len(part)-1]), '\n')
 	begins := min(len(part), len(lineStart))
-	return string(part[:begins]) == lineStart[:begins] && !sealed(whole) || len(bytes.Trim(part, "\x00")) == 0
+	return string(part[:begins]) == lineStart[:begins] && !sealed(completed) || len(bytes.Trim(part, "\x00")) == 0
 }
 
 // record reads the line that begins at offset, its newline included. At first it reads only plainLine bytes,
@@ -130,9 +130,9 @@ func (t *callLog) record(offset, size int64) ([]byte, error) {
 	return nil, errDamaged
 }
 
-// each calls visit with the lines below size, from the first on, until visit returns an error. each
-// adds the line's number to that error. A line is valid only until visit returns. A line that is too
-// long is damaged.
+// each calls visit with the lines below size, from the first on, until visit returns an error. The error
+// that each returns also has the line's number. The bytes of a line are valid only until visit returns. A line
+// that is too long is damaged.
 func (t *callLog) each(ctx context.Context, size int64, visit func(offset int64, record []byte) error) error {
 	r := bufio.NewReaderSize(io.NewSectionReader(t.file, 0, size), int(t.chunk))
 	for n, offset, next := 1, int64(0), t.chunk; ; n++ {

@@ -159,7 +159,7 @@ func TestAnOperationOnAFullDiskNeverHappened(t *testing.T) {
 // TestALineTornAnywhereIsCutOffAtStart cuts each kind of line as the last line of the log, after the lines of a
 // held charge and of a charge whose payer has to act.
 func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
-	for what, last := range map[string]struct {
+	for what, lastLine := range map[string]struct {
 		call  *actors.Call // nil: the payer's decision
 		about actors.Operation
 		of    uint64
@@ -175,21 +175,21 @@ func TestALineTornAnywhereIsCutOffAtStart(t *testing.T) {
 			b.submit(cardCall(1, actors.Pay, redirectCard))
 			b.submit(heldCall(cardCall(2, actors.Pay, "4242424242424242")))
 			before := len(b.content())
-			if last.call == nil {
+			if lastLine.call == nil {
 				b.decideOn(true)
 			} else {
-				b.submit(last.call)
+				b.submit(lastLine.call)
 			}
-			whole := b.content()
-			for length := before; length < len(whole); length += 3 {
-				if err := errors.Join(b.Close(), os.WriteFile(b.path, whole[:length], 0o600)); err != nil {
+			complete := b.content()
+			for length := before; length < len(complete); length += 3 {
+				if err := errors.Join(b.Close(), os.WriteFile(b.path, complete[:length], 0o600)); err != nil {
 					t.Fatal(err)
 				}
 				b.open()
-				if content := b.content(); !bytes.Equal(content, whole[:before]) {
+				if content := b.content(); !bytes.Equal(content, complete[:before]) {
 					t.Fatalf("cut at %d: the log is %q", length, content)
 				}
-				b.expect("the torn call", b.inquireAbout(last.of, last.about, 8), notFound)
+				b.expect("the torn call", b.inquireAbout(lastLine.of, lastLine.about, 8), notFound)
 				b.expect("the challenge", b.inquire(1), isWaiting)
 				b.expect("the hold", b.inquire(2), heldOutcome(2))
 				b.expect("the next call", b.submit(cardCall(9, actors.Pay, "4242424242424242")), chargedOutcome(9))
@@ -251,7 +251,7 @@ func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 		b.log.chunk = part
 		offset := int64(0)
 		want, wantErr := make(map[int64]string), ""
-		last := make(map[string]int64) // where the last line with each key begins; a line that is too long hides the key
+		lastLineOf := make(map[string]int64) // where the last line with each key begins; a line that is too long hides the key
 		lines := 0
 		for record := range strings.SplitAfterSeq(string(content), "\n") {
 			if lines++; len(record) > part && wantErr == "" {
@@ -261,13 +261,13 @@ func TestReadingInChunksAgreesWithSplitting(t *testing.T) {
 				if wantErr == "" {
 					want[offset] = record
 				}
-				last[record[:3]] = offset
+				lastLineOf[record[:3]] = offset
 			} else if len(record) > 0 {
-				delete(last, record[:3])
+				delete(lastLineOf, record[:3])
 			}
 			offset += int64(len(record))
 		}
-		for key, begins := range last {
+		for key, begins := range lastLineOf {
 			record := content[begins : begins+int64(bytes.IndexByte(content[begins:], '\n'))+1]
 			found, at, err := b.log.find(context.Background(), int64(len(content)), []byte(key))
 			if err != nil || at != begins || !bytes.Equal(found, record) {
@@ -345,10 +345,10 @@ func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 	b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
 	b.submit(cardCall(2, actors.Pay, "4242424242424242"))
 	b.submit(followUpCall(1, actors.Capture, 2, 1000))
-	whole := b.content()
+	content := b.content()
 	for _, change := range [][2]string{
 		{`"before":"0"`, `"before":"1"`}, {`"before":"0"`, `"before":"999999"`}, {`"before":"0"`, `"before":"-1"`}, {`"before":"0"`, `"before":""`},
-		{`"before":"0"`, `"before":"` + fmt.Sprint(bytes.IndexByte(whole, '\n')+1) + `"`}, // the other charge's
+		{`"before":"0"`, `"before":"` + fmt.Sprint(bytes.IndexByte(content, '\n')+1) + `"`}, // the other charge's
 		{`"status":"charged"`, `"status":"settled"`}, {`"status":"charged"`, `"status":"pending"`}, {`"charge":"payment"`, `"charge":"capture"`},
 		{`"outcome":"charged","charge"`, `"outcome":"approved","charge"`}, {`"captured":"1000"`, `"captured":"-1"`}, {`"at":"2026`, `"at":"x`},
 		{`"status":"charged"`, `"status":"charged","then":"held"`}, {`"status":"charged"`, `"status":"refused","then":"charged"`},
@@ -356,13 +356,13 @@ func TestLineWithAWrongReferenceToAnEarlierOneIsDamaged(t *testing.T) {
 		{`"captured":"1000"`, `"captured":"1000","extra":"1"`}, {`"captured":"1000"`, `"captured":"1000","captured":"1000"`},
 		{`"captured":"1000"`, `"captured": "1000"`}, {`"captured"`, `"Captured"`}, {`"outcome":"charged"`, `"outcome":"\u0063harged"`},
 	} {
-		begins := bytes.LastIndexByte(whole[:len(whole)-1], '\n') + 1
-		body := whole[begins : len(whole)-sealSize]
+		begins := bytes.LastIndexByte(content[:len(content)-1], '\n') + 1
+		body := content[begins : len(content)-sealSize]
 		changed := bytes.Replace(body, []byte(change[0]), []byte(change[1]), 1)
 		if bytes.Equal(body, changed) {
 			t.Fatalf("%s is not in %s", change[0], body)
 		}
-		b.damage(slices.Concat(whole[:begins], appendSeal(changed)))
+		b.damage(slices.Concat(content[:begins], appendSeal(changed)))
 		b.reopen()
 		b.expect(change[1], b.inquireAbout(1, actors.Refund, 9), isUnknown)
 	}
@@ -397,7 +397,7 @@ func TestEveryDamageOfTheLogIsDetected(t *testing.T) {
 	b.submit(cardCall(1, actors.Pay, redirectCard))
 	b.decideOn(true)
 	whole := b.content()
-	try := func(what string, content []byte, record int) {
+	wantDamaged := func(what string, content []byte, record int) {
 		t.Helper()
 		b.damage(content)
 		s, err := Open(b.options())
@@ -414,17 +414,17 @@ func TestEveryDamageOfTheLogIsDetected(t *testing.T) {
 	for i := range whole {
 		flipped := bytes.Clone(whole)
 		flipped[i] ^= 1 << (i % 8)
-		try(fmt.Sprintf("bit %d of byte %d", i%8, i), flipped, 1+bytes.Count(whole[:i], []byte("\n")))
+		wantDamaged(fmt.Sprintf("bit %d of byte %d", i%8, i), flipped, 1+bytes.Count(whole[:i], []byte("\n")))
 	}
 	all := bytes.Clone(whole)
 	for i := range all {
 		all[i] ^= 1
 	}
-	try("every byte", all, 1)
+	wantDamaged("every byte", all, 1)
 	first := bytes.IndexByte(whole, '\n') + 1
-	try("an empty line", slices.Concat(whole[:first], []byte("\n"), whole[first:]), 2)
-	try("a line of something else", slices.Concat(whole[:first], []byte("{}\n"), whole[first:]), 2)
-	try("a long line", slices.Concat(whole, bytes.Repeat([]byte("x"), 3*chunk), []byte("\n")), 3)
-	try("something behind the lines", slices.Concat(whole, []byte("x")), 3)
-	try("much behind the lines", slices.Concat(whole, make([]byte, maxLine)), 3)
+	wantDamaged("an empty line", slices.Concat(whole[:first], []byte("\n"), whole[first:]), 2)
+	wantDamaged("a line of something else", slices.Concat(whole[:first], []byte("{}\n"), whole[first:]), 2)
+	wantDamaged("a long line", slices.Concat(whole, bytes.Repeat([]byte("x"), 3*chunk), []byte("\n")), 3)
+	wantDamaged("something behind the lines", slices.Concat(whole, []byte("x")), 3)
+	wantDamaged("much behind the lines", slices.Concat(whole, make([]byte, maxLine)), 3)
 }

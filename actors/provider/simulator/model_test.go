@@ -17,48 +17,48 @@ import (
 // naive is a second, simpler implementation of a charge: in memory, with durations that count down instead of
 // times, and without a log.
 type naive struct {
-	card, method string
-	hold         bool
-	status       string // none, charged, held, moving (slow), lost (its outcome), asked (the payer), refused, failed
-	reason       string
-	left         time.Duration // time until a charge that is moving or lost settles
-	backIn       time.Duration // time until it is charged back; 0: never; below 0: it was charged back
-	back         []time.Time   // when it was charged back
-	amount       int
-	captured     int
-	refunded     int
-	decision     string // approve, refuse
-	past         map[[2]uint64]*naiveCall
+	card, method  string
+	hold          bool
+	status        string // none, charged, held, moving (in progress), lost (the outcome did not arrive), asked (the payer must act), refused, failed
+	reason        string
+	timeLeft      time.Duration // time until a charge that is moving or lost settles
+	chargedBackIn time.Duration // time until it is charged back; 0: never; below 0: it was charged back
+	chargedBackAt []time.Time   // when it was charged back
+	amount        int
+	captured      int
+	refunded      int
+	decision      string // approve, refuse
+	calls         map[[2]uint64]*naiveCall
 }
 
 // naiveCall is the outcome of a call, stored by operation and request.
 type naiveCall struct {
-	outcome actors.Outcome
-	left    time.Duration // until a slow refund is done
+	outcome  actors.Outcome
+	timeLeft time.Duration // until a slow refund is done
 }
 
 // pass advances time.
 func (n *naive) pass(from time.Time, d time.Duration) {
-	if n.left > 0 {
-		if n.left -= d; n.left <= 0 {
-			n.left = 0
+	if n.timeLeft > 0 {
+		if n.timeLeft -= d; n.timeLeft <= 0 {
+			n.timeLeft = 0
 			n.settle()
 		}
 	}
-	if n.backIn > 0 {
-		if n.backIn <= d {
-			n.back = append(n.back, from.Add(n.backIn))
-			n.backIn = -1
+	if n.chargedBackIn > 0 {
+		if n.chargedBackIn <= d {
+			n.chargedBackAt = append(n.chargedBackAt, from.Add(n.chargedBackIn))
+			n.chargedBackIn = -1
 		} else {
-			n.backIn -= d
+			n.chargedBackIn -= d
 		}
 	}
-	for _, c := range n.past {
-		if c.left > 0 {
-			if c.left -= d; c.left <= 0 {
+	for _, c := range n.calls {
+		if c.timeLeft > 0 {
+			if c.timeLeft -= d; c.timeLeft <= 0 {
 				c.outcome = actors.Outcome{Verdict: payment.VerdictCharged}
 			} else {
-				c.outcome.Again = c.left
+				c.outcome.Again = c.timeLeft
 			}
 		}
 	}
@@ -69,11 +69,11 @@ func (n *naive) settle() {
 	if n.hold {
 		n.status, n.captured = "held", 0
 	} else if n.card == chargebackCard {
-		n.backIn = time.Minute
+		n.chargedBackIn = time.Minute
 	}
 }
 
-func (n *naive) end(status, reason string) { n.status, n.reason, n.left = status, reason, 0 }
+func (n *naive) end(status, reason string) { n.status, n.reason, n.timeLeft = status, reason, 0 }
 
 // inquire returns the result of an inquiry about the charge.
 func (n *naive) inquire(ref uint64) actors.Outcome {
@@ -89,7 +89,7 @@ func (n *naive) inquire(ref uint64) actors.Outcome {
 	case "held":
 		return crypto(heldOutcome(ref), "confirmed")
 	case "moving", "lost":
-		return pendingOutcome(n.left)
+		return pendingOutcome(n.timeLeft)
 	case "asked":
 		if n.decision != "" {
 			return isReady
@@ -145,7 +145,7 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 	switch {
 	case n.status != "charged":
 		return notSettled
-	case n.backIn < 0:
+	case n.chargedBackIn < 0:
 		return refusedOutcome("taken_back")
 	case amount > n.captured-n.refunded:
 		return refusedOutcome("amount_above_charge")
@@ -153,7 +153,7 @@ func (n *naive) do(c *actors.Call, ref uint64) actors.Outcome {
 		return refusedOutcome("refund_refused_by_issuer")
 	}
 	if n.refunded += amount; n.refunded == n.captured {
-		n.backIn = 0
+		n.chargedBackIn = 0
 	}
 	if n.card == "4000000000007726" {
 		return actors.Outcome{Verdict: payment.VerdictPending, Status: "refunding", Again: 5 * time.Second}
@@ -170,10 +170,10 @@ func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
 	case "4000000000000002":
 		n.end("refused", "card_declined")
 	case "4000000000000077":
-		n.status, n.left = "moving", 5*time.Second
+		n.status, n.timeLeft = "moving", 5*time.Second
 	case "4000000000000341":
-		n.status, n.left = "lost", 10*time.Second
-		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: n.left}
+		n.status, n.timeLeft = "lost", 10*time.Second
+		return actors.Outcome{Verdict: payment.VerdictUnknown, Again: n.timeLeft}
 	case redirectCard:
 		n.status = "asked"
 	default:
@@ -187,24 +187,24 @@ func (n *naive) pay(c *actors.Call, ref uint64, amount int) actors.Outcome {
 // submit returns the outcome of a call.
 func (n *naive) submit(c *actors.Call, ref uint64) actors.Outcome {
 	key := [2]uint64{uint64(c.Operation), uint64(c.Request[15])}
-	made := n.past[key]
-	if made == nil {
-		made = &naiveCall{outcome: n.do(c, ref)}
-		if made.outcome.Status != "" {
-			made.left = made.outcome.Again
+	earlier := n.calls[key]
+	if earlier == nil {
+		earlier = &naiveCall{outcome: n.do(c, ref)}
+		if earlier.outcome.Status != "" {
+			earlier.timeLeft = earlier.outcome.Again
 		}
-		n.past[key] = made
-		return made.outcome
+		n.calls[key] = earlier
+		return earlier.outcome
 	}
-	return n.again(made, ref)
+	return n.again(earlier, ref)
 }
 
 // again returns the outcome of a repeated call. If the first call was still in progress when it returned, the
 // outcome follows from the charge's current state.
-func (n *naive) again(made *naiveCall, ref uint64) actors.Outcome {
-	verdict := made.outcome.Verdict
-	if made.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
-		return made.outcome
+func (n *naive) again(earlier *naiveCall, ref uint64) actors.Outcome {
+	verdict := earlier.outcome.Verdict
+	if earlier.outcome.Status != "" || verdict != payment.VerdictPending && verdict != payment.VerdictUnknown {
+		return earlier.outcome
 	}
 	o := n.inquire(ref)
 	if o.Verdict == payment.VerdictPending {
@@ -255,7 +255,7 @@ func TestRandomCallsAgreeWithTheNaiveRail(t *testing.T) {
 		b.log.chunk = 2000
 		rails, opened := make([]*naive, chargeCount), make([]*actors.Call, chargeCount)
 		for i := range rails {
-			rails[i] = &naive{status: "none", past: make(map[[2]uint64]*naiveCall)}
+			rails[i] = &naive{status: "none", calls: make(map[[2]uint64]*naiveCall)}
 		}
 		for step := 0; step < 60 && !t.Failed(); step++ {
 			ref := random.Uint64N(chargeCount)
@@ -309,12 +309,12 @@ func compareInquiries(t *testing.T, b *bench, rails []*naive, step int) {
 		if got, want := b.inquire(uint64(ref)), rail.inquire(uint64(ref)); !reflect.DeepEqual(got, want) {
 			t.Errorf("step %d: charge %d is %+v, want %+v", step, ref, got, want)
 		}
-		for key, made := range rail.past {
+		for key, call := range rail.calls {
 			operation := actors.Operation(key[0])
 			if operation == actors.Pay {
 				continue
 			}
-			if got, want := b.inquireAbout(uint64(ref), operation, key[1]), rail.again(made, uint64(ref)); !reflect.DeepEqual(got, want) {
+			if got, want := b.inquireAbout(uint64(ref), operation, key[1]), rail.again(call, uint64(ref)); !reflect.DeepEqual(got, want) {
 				t.Errorf("step %d: %v %d of charge %d is %+v, want %+v", step, operation, key[1], ref, got, want)
 			}
 		}
@@ -334,8 +334,8 @@ func compareReports(t *testing.T, b *bench, rails []*naive) {
 				got = append(got, r.At)
 			}
 		}
-		if !slices.EqualFunc(got, rail.back, time.Time.Equal) {
-			t.Errorf("charge %d was taken back at %v, want %v", ref, got, rail.back)
+		if !slices.EqualFunc(got, rail.chargedBackAt, time.Time.Equal) {
+			t.Errorf("charge %d was taken back at %v, want %v", ref, got, rail.chargedBackAt)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func refuse(reason string) result {
 }
 
 // perform returns the result of a call and the charge after it. c must be the charge's state at the instant
-// now. The rail's decision decided is used only if the call opens a charge.
+// now. The parameter decided, the rail's decision on the card, is used only if the call opens a charge.
 func (c charge) perform(call *actors.Call, decided *decision, now time.Time) (result, charge) {
 	switch {
 	case opens(call.Operation) && c.operation != 0:
@@ -172,8 +172,8 @@ func (c charge) void(now time.Time) (result, charge) {
 	case payment.VerdictRefused, payment.VerdictFailed:
 		return granted, c
 	}
-	given := refused(reasonVoided)
-	c.apply(&given, now)
+	decided := refused(reasonVoided)
+	c.apply(&decided, now)
 	return granted, c
 }
 
@@ -185,11 +185,11 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 	if c.next == willChargeBack && !now.Before(c.at) {
 		return refuse(reasonTakenBack), c
 	}
-	left, err := c.captured.Sub(c.refunded)
+	refundable, err := c.captured.Sub(c.refunded)
 	switch {
 	case amount.IsZero():
 		return refuse(reasonNoAmount), c
-	case err != nil || left.Less(amount):
+	case err != nil || refundable.Less(amount):
 		return refuse(reasonAboveCharge), c
 	case c.refunds == refusesRefunds:
 		return refuse(reasonRefundRefused), c
@@ -210,20 +210,20 @@ func (c charge) refund(amount money.Amount, now time.Time) (result, charge) {
 // line. The outcome of an operation that moved money or was refused does not change. The outcome of an
 // operation that was in progress follows from the charge's current state. The outcome of a charged
 // payment has a token.
-func (l *record) callOutcome(c *charge, now time.Time) actors.Outcome {
-	verdict := verdicts[l.call.outcome]
-	if l.call.operation == refunds || l.call.operation == voids {
-		return l.call.undoOutcome(verdict, now)
+func (line *record) callOutcome(c *charge, now time.Time) actors.Outcome {
+	verdict := verdicts[line.call.outcome]
+	if line.call.operation == refunds || line.call.operation == voids {
+		return line.call.undoOutcome(verdict, now)
 	}
 	if verdict == payment.VerdictPending || verdict == payment.VerdictUnknown {
-		o := c.outcome(l.reference, now)
+		o := c.outcome(line.reference, now)
 		if o.Verdict == payment.VerdictUnknown {
 			o.Verdict = verdict
 		}
-		return c.withToken(o, l.reference)
+		return c.withToken(o, line.reference)
 	}
-	then := charge{verdict: verdict, reason: l.call.reason, payerAction: c.payerAction}
-	return c.withToken(then.outcome(l.reference, now), l.reference)
+	then := charge{verdict: verdict, reason: line.call.reason, payerAction: c.payerAction}
+	return c.withToken(then.outcome(line.reference, now), line.reference)
 }
 
 // undoOutcome returns the outcome of a Void or a Refund, which have no retrieval number of their own.

@@ -95,7 +95,7 @@ var (
 
 type operationCase struct {
 	answer  actors.Outcome
-	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: the same as before it
+	becomes *actors.Outcome // result of an inquiry about the charge after the operation; nil: as before the operation
 }
 
 func outcomeCase(o actors.Outcome) operationCase                   { return operationCase{answer: o} }
@@ -161,7 +161,7 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 	charge := b.inquire(1)
 	between(b)
 	b.expect("inquiry before the operation arrived", b.inquireAbout(1, operation, 91), notFound)
-	many := b.countLines(1, operation.String())
+	linesBefore := b.countLines(1, operation.String())
 
 	call := followUpCall(1, operation, 91, 1000)
 	if operation == actors.Complete {
@@ -179,7 +179,7 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 		between(b)
 		b.expect("the same call again", b.submit(call), want.answer)
 	}
-	if got := b.countLines(1, operation.String()) - many; got != 3 {
+	if got := b.countLines(1, operation.String()) - linesBefore; got != 3 {
 		t.Errorf("%d lines for three calls", got)
 	}
 	if charge.Verdict == payment.VerdictRefused || charge.Verdict == payment.VerdictFailed {
@@ -344,7 +344,7 @@ func TestRepeatedOperationTakesEffectOnce(t *testing.T) {
 func TestAmountsOfAnySizeAreExact(t *testing.T) {
 	b := open(t)
 	call := heldCall(cardCall(1, actors.Pay, "4242424242424242"))
-	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
+	const maxAmount = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
 	parse := func(text string) *actors.Call {
 		c := followUpCall(1, actors.Capture, 2, 0)
 		if err := c.Amount.UnmarshalText([]byte(text)); err != nil {
@@ -352,20 +352,20 @@ func TestAmountsOfAnySizeAreExact(t *testing.T) {
 		}
 		return c
 	}
-	call.Amount = parse(most).Amount
+	call.Amount = parse(maxAmount).Amount
 	b.submit(call)
-	b.submit(parse(most))
+	b.submit(parse(maxAmount))
 	b.reopen()
-	refund := parse(most[:len(most)-1] + "4")
+	refund := parse(maxAmount[:len(maxAmount)-1] + "4")
 	refund.Operation, refund.Request = actors.Refund, id(3)
 	b.expect("all but one unit", b.submit(refund), isGranted)
 	b.reopen()
-	refund = parse(most)
+	refund = parse(maxAmount)
 	refund.Operation, refund.Request = actors.Refund, id(4)
 	b.expect("all again", b.submit(refund), refusedOutcome("amount_above_charge"))
 	b.expect("two units", b.submit(followUpCall(1, actors.Refund, 5, 2)), refusedOutcome("amount_above_charge"))
 	b.expect("the last one", b.submit(followUpCall(1, actors.Refund, 6, 1)), isGranted)
-	if refunded := b.logLines()[len(b.logLines())-1]["refunded"]; refunded != most {
+	if refunded := b.logLines()[len(b.logLines())-1]["refunded"]; refunded != maxAmount {
 		t.Errorf("refunded %s", refunded)
 	}
 }

@@ -19,9 +19,9 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	b.index.bound = 64
 	b.chargebacks.bound = 16
 	b.log.chunk = 4096
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for w := range uint64(workers) {
-		all.Go(func() {
+		running.Go(func() {
 			for i := range uint64(calls) {
 				n := w*calls + i
 				answer := b.submit(cardCall(n, actors.Pay, numbers[n%4]))
@@ -36,7 +36,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	count := make(map[string]int)
 	for _, record := range b.logLines() {
 		count[record["reference"]]++
@@ -56,14 +56,14 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 	const workers = 32
 	b := open(t)
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for w := range workers {
-		all.Go(func() {
+		running.Go(func() {
 			number := []string{"4242424242424242", "4000000000000002"}[w%2]
 			b.submit(cardCall(1, actors.Pay, number))
 		})
 	}
-	all.Wait()
+	running.Wait()
 	lines := b.logLines()
 	if len(lines) != workers {
 		t.Errorf("%d lines, want %d", len(lines), workers)
@@ -78,18 +78,18 @@ func TestConcurrentCallsOfOneReferenceHaveOneOutcome(t *testing.T) {
 // submitAll makes all calls concurrently and returns their verdicts in the calls' order.
 func (b *bench) submitAll(calls ...*actors.Call) []payment.Verdict {
 	verdicts := make([]payment.Verdict, len(calls))
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for i, call := range calls {
-		all.Go(func() { verdicts[i] = b.submit(call).Verdict })
+		running.Go(func() { verdicts[i] = b.submit(call).Verdict })
 	}
-	all.Wait()
+	running.Wait()
 	return verdicts
 }
 
-func count(verdicts []payment.Verdict, of payment.Verdict) int {
+func count(verdicts []payment.Verdict, verdict payment.Verdict) int {
 	n := 0
 	for _, v := range verdicts {
-		if v == of {
+		if v == verdict {
 			n++
 		}
 	}
@@ -97,7 +97,7 @@ func count(verdicts []payment.Verdict, of payment.Verdict) int {
 }
 
 func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
-	const each = 8
+	const callsEach = 8
 	for round := range uint64(20) {
 		b := open(t)
 		b.submit(heldCall(cardCall(1, actors.Pay, "4242424242424242")))
@@ -105,7 +105,7 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 			b.forget() // so that the first call has to search the log
 		}
 		var calls []*actors.Call
-		for n := range uint64(each) {
+		for n := range uint64(callsEach) {
 			calls = append(calls, followUpCall(1, actors.Capture, n, 1000), followUpCall(1, actors.Void, 100+n, 0))
 		}
 		var captures, voids []payment.Verdict
@@ -118,11 +118,11 @@ func TestConcurrentCapturesAndVoidsAreExclusive(t *testing.T) {
 		}
 		captured, voided := count(captures, payment.VerdictCharged), count(voids, payment.VerdictCharged)
 		after := b.inquire(1).Verdict
-		if !(captured == 1 && voided == 0 && after == payment.VerdictCharged || captured == 0 && voided == each && after == payment.VerdictRefused) {
+		if !(captured == 1 && voided == 0 && after == payment.VerdictCharged || captured == 0 && voided == callsEach && after == payment.VerdictRefused) {
 			t.Fatalf("%d captures and %d voids were granted, and the charge is %v", captured, voided, after)
 		}
-		if n := len(b.logLines()); n != 1+2*each {
-			t.Fatalf("%d lines, want %d", n, 1+2*each)
+		if n := len(b.logLines()); n != 1+2*callsEach {
+			t.Fatalf("%d lines, want %d", n, 1+2*callsEach)
 		}
 	}
 }
@@ -179,15 +179,15 @@ func TestCallThatReadsTheLogDelaysOnlyItsCharge(t *testing.T) {
 			other++
 		}
 		g := b.gate()
-		var done sync.WaitGroup
-		done.Go(func() { work(b) })
+		var running sync.WaitGroup
+		running.Go(func() { work(b) })
 		<-g.reading
 		if b.turns[turnOf(1)].TryLock() {
 			t.Errorf("%s: another call of the charge could go on", what)
 		}
 		b.expect("another charge's call", b.submit(cardCall(other, actors.Pay, "4242424242424242")), chargedOutcome(other))
 		close(g.open)
-		done.Wait()
+		running.Wait()
 	}
 }
 
@@ -198,13 +198,13 @@ func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 	b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 	g := b.gate()
 	var outcomes actors.Outcome
-	var done sync.WaitGroup
-	done.Go(func() { outcomes = b.inquire(1) })
+	var running sync.WaitGroup
+	running.Go(func() { outcomes = b.inquire(1) })
 	<-g.reading
 	b.expect("void", b.submit(followUpCall(1, actors.Void, 2, 0)), isGranted)
 	b.advance(time.Minute)
 	close(g.open)
-	done.Wait()
+	running.Wait()
 	b.expect("the inquiry", outcomes, pendingOutcome(5*time.Second))
 	b.expect("a later inquiry", b.inquire(1), voided)
 }
@@ -212,15 +212,15 @@ func TestInquiryUsesTheTimeAtWhichItStarted(t *testing.T) {
 func TestFirstOfConcurrentDecisionsCounts(t *testing.T) {
 	b := open(t)
 	b.submit(cardCall(1, actors.Pay, redirectCard))
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for n := range 16 {
-		all.Go(func() {
+		running.Go(func() {
 			if _, _, err := b.Decide(id(7), id(1), token1(), n%2 == 0); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	if n := b.countLines(1, "challenge"); n != 1 {
 		t.Errorf("%d decisions were logged", n)
 	}
@@ -236,21 +236,21 @@ func TestInquiriesNeverContradictEarlierOnes(t *testing.T) {
 		b := open(t)
 		b.submit(cardCall(1, actors.Pay, "4000000000000077"))
 		b.advance(5*time.Second - 2*time.Microsecond)
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		var granted payment.Verdict
-		all.Go(func() { granted = b.submit(followUpCall(1, actors.Void, 2, 0)).Verdict })
-		all.Go(func() {
+		running.Go(func() { granted = b.submit(followUpCall(1, actors.Void, 2, 0)).Verdict })
+		running.Go(func() {
 			for range 4 {
 				b.advance(time.Microsecond)
 			}
 		})
 		var outcomes []payment.Verdict
-		all.Go(func() {
+		running.Go(func() {
 			for range 50 {
 				outcomes = append(outcomes, b.inquire(1).Verdict)
 			}
 		})
-		all.Wait()
+		running.Wait()
 		last := map[payment.Verdict]payment.Verdict{payment.VerdictCharged: payment.VerdictRefused, payment.VerdictRefused: payment.VerdictCharged}[granted]
 		if got := b.inquire(1).Verdict; got != last {
 			t.Errorf("the void was %v, and the charge is %v", granted, got)

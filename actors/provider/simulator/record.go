@@ -105,27 +105,27 @@ func appendKey(dst []byte, terminal, reference ledger.ID) []byte {
 // appendLine writes the rest of the line that appendKey began. The fields of the call are
 // operation, request, outcome, reason and done. A charge's first line omits the fields of the
 // charge that repeat fields of the call.
-func appendLine(dst []byte, l *record) []byte {
+func appendLine(dst []byte, line *record) []byte {
 	dst = append(dst, `"operation":"`...)
-	dst = append(dst, l.call.operation...)
+	dst = append(dst, line.call.operation...)
 	dst = append(dst, '"')
-	if l.call.request != (ledger.ID{}) {
+	if line.call.request != (ledger.ID{}) {
 		dst = append(dst, `,"request":"`...)
-		dst = append(appendID(dst, l.call.request), '"')
+		dst = append(appendID(dst, line.call.request), '"')
 	}
-	dst = appendField(dst, `,"outcome":"`, l.call.outcome)
-	dst = appendField(dst, `,"reason":"`, l.call.reason)
-	dst = appendTime(dst, `,"done":"`, l.call.doneAt)
-	if l.before != noLine {
-		dst = appendState(dst, &l.charge)
+	dst = appendField(dst, `,"outcome":"`, line.call.outcome)
+	dst = appendField(dst, `,"reason":"`, line.call.reason)
+	dst = appendTime(dst, `,"done":"`, line.call.doneAt)
+	if line.before != noLine {
+		dst = appendState(dst, &line.charge)
 	}
-	dst = appendCharge(dst, &l.charge)
-	if l.before != noLine {
+	dst = appendCharge(dst, &line.charge)
+	if line.before != noLine {
 		dst = append(dst, `,"before":"`...)
-		dst = append(strconv.AppendInt(dst, l.before, 10), '"')
+		dst = append(strconv.AppendInt(dst, line.before, 10), '"')
 	}
 	dst = append(dst, `,"org":"`...)
-	dst = appendID(dst, l.org)
+	dst = appendID(dst, line.org)
 	return appendSeal(append(dst, '"'))
 }
 
@@ -281,7 +281,7 @@ func parse(text []byte, offset int64) (*record, error) {
 	if !sealed(text) || json.Unmarshal(text, &f) != nil {
 		return nil, errDamaged
 	}
-	l := &record{
+	line := &record{
 		reference: f.Reference, terminal: f.Terminal, org: f.Org,
 		call:   callFields{operation: f.Operation, request: f.Request, outcome: f.Outcome, reason: f.Reason, doneAt: f.Done.UTC()},
 		charge: f.charge(),
@@ -293,13 +293,13 @@ func parse(text []byte, offset int64) (*record, error) {
 		if err != nil || before < 0 || before >= offset {
 			return nil, errDamaged
 		}
-		l.before = before
+		line.before = before
 	}
-	again := appendLine(appendKey(make([]byte, 0, len(text)), l.terminal, l.reference), l)
-	if !l.isConsistent() || !bytes.Equal(again, text) {
+	again := appendLine(appendKey(make([]byte, 0, len(text)), line.terminal, line.reference), line)
+	if !line.isConsistent() || !bytes.Equal(again, text) {
 		return nil, errDamaged
 	}
-	return l, nil
+	return line, nil
 }
 
 // charge returns the charge that the fields describe, as appendState and appendCharge wrote it.
@@ -321,9 +321,9 @@ func (f *fields) charge() charge {
 
 // isConsistent tells whether the values of the line agree with each other, as in every line that the simulator
 // writes. Readers rely on that.
-func (l *record) isConsistent() bool {
-	c := &l.charge
-	if _, known := verdicts[l.call.outcome]; !known && l.call.operation != challengeOperation {
+func (line *record) isConsistent() bool {
+	c := &line.charge
+	if _, known := verdicts[line.call.outcome]; !known && line.call.operation != challengeOperation {
 		return false
 	}
 	if (c.operation == 0) != (c.verdict == payment.VerdictNotFound) || (c.operation != 0) == c.at.IsZero() {

@@ -33,18 +33,18 @@ func signatureOf(payload string) string {
 var waitsForSignature = actors.Outcome{Verdict: payment.VerdictAction}
 
 func TestOnlyTheSignatureOfThePayloadCharges(t *testing.T) {
-	right := signatureOf(payloadOne)
+	validSignature := signatureOf(payloadOne)
 	for material, want := range map[string]actors.Outcome{
-		`{"signature":"` + right + `"}`:                           chargedOutcome(1),
-		`{"x":1, "signature" : "` + right + `"}`:                  chargedOutcome(1),
-		`{"signature":"` + strings.ToUpper(right) + `"}`:          unpaid,
-		`{"signature":"` + right[:63] + `"}`:                      unpaid,
-		`{"signature":"` + signatureOf(payloadOne+" ") + `"}`:     unpaid,
-		`{"signature":"` + payloadOne + `"}`:                      unpaid,
-		`{"signature":["` + right + `"]}`:                         unpaid,
-		`{"Signature":"` + right + `"}`:                           unpaid,
-		`{"otp":"123456"}`:                                        unpaid,
-		`{"signature":"` + right + `","signature":"` + `x` + `"}`: unpaid,
+		`{"signature":"` + validSignature + `"}`:                           chargedOutcome(1),
+		`{"x":1, "signature" : "` + validSignature + `"}`:                  chargedOutcome(1),
+		`{"signature":"` + strings.ToUpper(validSignature) + `"}`:          unpaid,
+		`{"signature":"` + validSignature[:63] + `"}`:                      unpaid,
+		`{"signature":"` + signatureOf(payloadOne+" ") + `"}`:              unpaid,
+		`{"signature":"` + payloadOne + `"}`:                               unpaid,
+		`{"signature":["` + validSignature + `"]}`:                         unpaid,
+		`{"Signature":"` + validSignature + `"}`:                           unpaid,
+		`{"otp":"123456"}`:                                                 unpaid,
+		`{"signature":"` + validSignature + `","signature":"` + `x` + `"}`: unpaid,
 	} {
 		for _, hold := range []bool{false, true} {
 			b := open(t)

@@ -205,7 +205,7 @@ func (s *Simulator) submit(ctx context.Context, call *actors.Call) (outcome acto
 		}
 	}
 	if outcome, end, fresh := s.open(key, hash, call, &decided); fresh {
-		outcome.Unreachable = decided.down
+		outcome.Unreachable = decided.unreachable
 		return outcome, end
 	}
 	return s.resume(ctx, key, hash, call, &decided)
@@ -220,26 +220,26 @@ func (s *Simulator) open(key []byte, hash uint64, call *actors.Call, decided *de
 		return actors.Outcome{}, 0, false
 	}
 	now := s.clock.Now()
-	l := record{
+	line := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
 		call:   callFields{operation: call.Operation.String(), outcome: decided.verdict.String(), reason: decided.reason},
 		before: noLine,
 	}
-	l.charge.open(call, decided, now)
-	if err := s.write(key, hash, &l); err != nil {
+	line.charge.open(call, decided, now)
+	if err := s.write(key, hash, &line); err != nil {
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0, true
 	}
-	return s.withAction(&l, l.charge.withToken(l.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
+	return s.withAction(&line, line.charge.withToken(line.charge.outcome(call.Reference, now), call.Reference)), s.log.size, true
 }
 
 // resume makes a call that open does not make: on an existing charge, on a missing one, or a repeated call. The
 // caller holds the charge's turn.
 func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *actors.Call, decided *decision) (outcome actors.Outcome, end int64) {
-	asked := callFields{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
+	requestedCall := callFields{operation: call.Operation.String(), request: requested(call.Operation, call.Request)}
 	newest, err := s.newest(ctx, key, hash)
 	var earlier *record
 	if err == nil {
-		earlier, err = s.findCall(key, newest, &asked)
+		earlier, err = s.findCall(key, newest, &requestedCall)
 	}
 	if err != nil {
 		return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
@@ -247,50 +247,50 @@ func (s *Simulator) resume(ctx context.Context, key []byte, hash uint64, call *a
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	l := record{
+	line := record{
 		reference: call.Reference, terminal: call.Terminal.ID, org: call.Org,
-		call: asked, charge: noCharge, before: noLine,
+		call: requestedCall, charge: noCharge, before: noLine,
 	}
 	if newest != nil {
-		l.org, l.charge, l.before = newest.org, newest.charge.asOf(now), newest.offset
+		line.org, line.charge, line.before = newest.org, newest.charge.asOf(now), newest.offset
 	}
 	switch {
 	case earlier == nil:
 		var r result
-		r, l.charge = l.charge.perform(call, decided, now)
-		l.call.outcome, l.call.reason, l.call.doneAt = r.verdict.String(), r.reason, r.doneAt
+		r, line.charge = line.charge.perform(call, decided, now)
+		line.call.outcome, line.call.reason, line.call.doneAt = r.verdict.String(), r.reason, r.doneAt
 	case earlier == newest:
-		l = *earlier // unchanged
+		line = *earlier // unchanged
 	default:
-		l.call = earlier.call
+		line.call = earlier.call
 	}
-	if err := s.write(key, hash, &l); err != nil {
+	if err := s.write(key, hash, &line); err != nil {
 		if earlier != nil { // then the earlier call did happen
 			return actors.Outcome{Verdict: payment.VerdictUnknown}, 0
 		}
 		return actors.Outcome{Verdict: payment.VerdictNotSent, Failure: failures[reasonUnwritable]}, 0
 	}
-	return s.withAction(&l, l.callOutcome(&l.charge, now)), s.log.size
+	return s.withAction(&line, line.callOutcome(&line.charge, now)), s.log.size
 }
 
 // write adds the line, which becomes the newest of its charge. The caller holds the charge's turn and
 // mu.
-func (s *Simulator) write(key []byte, hash uint64, l *record) error {
-	s.text = appendLine(append(s.text[:0], key...), l)
+func (s *Simulator) write(key []byte, hash uint64, line *record) error {
+	s.text = appendLine(append(s.text[:0], key...), line)
 	assert.That(len(s.text) <= maxLine, "simulator: a line is too long to be read")
 	offset, err := s.log.append(s.text)
 	if err != nil {
 		return err
 	}
 	s.index.put(hash, offset)
-	s.chargebacks.update(l)
+	s.chargebacks.update(line)
 	return nil
 }
 
 // withAction adds the payer's action to the outcome of the line's call.
-func (s *Simulator) withAction(l *record, o actors.Outcome) actors.Outcome {
-	if o.Verdict == payment.VerdictAction && openers[l.call.operation] != 0 {
-		o.Action = s.action(l)
+func (s *Simulator) withAction(line *record, o actors.Outcome) actors.Outcome {
+	if o.Verdict == payment.VerdictAction && openers[line.call.operation] != 0 {
+		o.Action = s.action(line)
 	}
 	return o
 }
@@ -371,11 +371,11 @@ func (s *Simulator) writeReissue(ctx context.Context, q *actors.Question) (end i
 	if c := &newest.charge; c.payerAction != asksSignature || !c.awaitsPayer() || !now.After(c.expires) {
 		return newest.offset + 1, nil
 	}
-	l := *newest
-	l.charge.publish(now)
-	l.call = callFields{operation: reissueOperation, outcome: payment.VerdictAction.String()}
-	l.before = newest.offset
-	if err := s.write(key, hash, &l); err != nil {
+	line := *newest
+	line.charge.publish(now)
+	line.call = callFields{operation: reissueOperation, outcome: payment.VerdictAction.String()}
+	line.before = newest.offset
+	if err := s.write(key, hash, &line); err != nil {
 		return 0, err
 	}
 	return s.log.size, nil
@@ -409,22 +409,22 @@ func (s *Simulator) newest(ctx context.Context, key []byte, hash uint64) (*recor
 
 // findCall returns the newest line of the given operation and request, from the charge's newest line
 // backwards; nil if the operation was never made.
-func (s *Simulator) findCall(key []byte, newest *record, asked *callFields) (*record, error) {
-	for l := newest; l != nil; {
-		if l.call.operation == asked.operation && l.call.request == asked.request {
-			return l, nil
+func (s *Simulator) findCall(key []byte, newest *record, requestedCall *callFields) (*record, error) {
+	for line := newest; line != nil; {
+		if line.call.operation == requestedCall.operation && line.call.request == requestedCall.request {
+			return line, nil
 		}
-		if l.before == noLine {
+		if line.before == noLine {
 			break
 		}
-		text, err := s.log.record(l.before, l.offset)
+		text, err := s.log.record(line.before, line.offset)
 		if err != nil {
 			return nil, err
 		}
 		if !bytes.HasPrefix(text, key) {
 			return nil, errDamaged
 		}
-		if l, err = parse(text, l.before); err != nil {
+		if line, err = parse(text, line.before); err != nil {
 			return nil, err
 		}
 	}

@@ -121,13 +121,13 @@ func (b *bench) logLines() []map[string]string {
 // countLines returns how many lines of the log are about an operation of a charge.
 func (b *bench) countLines(n uint64, operation string) int {
 	b.t.Helper()
-	many := 0
+	count := 0
 	for _, record := range b.logLines() {
 		if record["reference"] == id(n).String() && record["operation"] == operation {
-			many++
+			count++
 		}
 	}
-	return many
+	return count
 }
 
 // inquire inquires about a payment itself, not about an operation on it.
@@ -250,12 +250,12 @@ func TestEveryReasonMapsToAFailure(t *testing.T) {
 	if !maps.Equal(failures, failureOf) {
 		t.Errorf("the rail's reasons are %v, want %v", failures, failureOf)
 	}
-	whole := make(map[payment.Failure]string)
+	reasonOf := make(map[payment.Failure]string)
 	for reason, f := range failureOf {
-		if other, twice := whole[f]; twice {
+		if other, twice := reasonOf[f]; twice {
 			t.Errorf("%s and %s can't be told apart", reason, other)
 		}
-		whole[f] = reason
+		reasonOf[f] = reason
 	}
 }
 
@@ -374,29 +374,29 @@ func TestALaterLineHasTheWholeCharge(t *testing.T) {
 	b.submit(followUpCall(1, actors.Refund, 12, 400)) // repeated
 	b.submit(followUpCall(2, actors.Void, 15, 0))
 	const (
-		charge   = `"charge":"payment","status":"charged"`
-		request  = `"request":"00000000-0000-0000-0000-00000000000`
-		captured = `"then":"reversed","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
-		kept     = `"then":"kept","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+		charge     = `"charge":"payment","status":"charged"`
+		request    = `"request":"00000000-0000-0000-0000-00000000000`
+		captured   = `"then":"reversed","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
+		keptFields = `"then":"kept","at":"2026-11-21T10:16:31.123456Z","amount":"1000`
 	)
-	var at []int // where each line begins
+	var lineStarts []int // where each line begins
 	for i, c := range b.content() {
 		if c == '{' {
-			at = append(at, i)
+			lineStarts = append(lineStarts, i)
 		}
 	}
-	before := func(i int) string { return fmt.Sprintf(`","before":"%d`, at[i]) }
+	before := func(i int) string { return fmt.Sprintf(`","before":"%d`, lineStarts[i]) }
 	b.expectLog(
 		`1`+lineMiddle+`payment","outcome":"held","then":"reversed","at":"2026-11-21T10:15:30.123456Z","amount":"1000`,
 		`1`+lineMiddle+`capture",`+request+`b","outcome":"charged",`+charge+`,"captured":"900",`+captured+before(0),
 		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"400",`+captured+before(1),
 		`1`+lineMiddle+`refund",`+request+`d","outcome":"refused","reason":"amount_above_charge",`+charge+`,"captured":"900","refunded":"400",`+captured+before(2),
-		`1`+lineMiddle+`refund",`+request+`e","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+kept+before(3),
-		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+kept+before(4),
+		`1`+lineMiddle+`refund",`+request+`e","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+keptFields+before(3),
+		`1`+lineMiddle+`refund",`+request+`c","outcome":"charged",`+charge+`,"captured":"900","refunded":"900",`+keptFields+before(4),
 		`2`+lineMiddle+`void",`+request+`f","outcome":"unknown_reference`,
 	)
-	if at[1] != length {
-		t.Errorf("the second line begins at %d, want %d", at[1], length)
+	if lineStarts[1] != length {
+		t.Errorf("the second line begins at %d, want %d", lineStarts[1], length)
 	}
 }
 

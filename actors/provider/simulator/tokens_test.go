@@ -47,12 +47,12 @@ func TestTokenIsChargedLikeItsCard(t *testing.T) {
 		if got := b.submit(tokenCall(2, token)); got.Verdict != want.Verdict || got.Again != want.Again {
 			t.Errorf("the token of %s: %v again after %v, want %v after %v", number, got.Verdict, got.Again, want.Verdict, want.Again)
 		}
-		first, again := cards[actors.Pay][number], tokenDecision(token)
-		if first.verdict == 0 {
-			first = charged
+		byCard, byToken := cards[actors.Pay][number], tokenDecision(token)
+		if byCard.verdict == 0 {
+			byCard = charged
 		}
-		if again != first {
-			t.Errorf("the token of %s is charged as %+v, the card as %+v", number, again, first)
+		if byToken != byCard {
+			t.Errorf("the token of %s is charged as %+v, the card as %+v", number, byToken, byCard)
 		}
 	}
 }

@@ -187,23 +187,23 @@ func createBody(call *actors.Call) []byte {
 
 // appendMember writes one of a card's texts, in UTF-8, as a member of a JSON object. It writes nothing for an
 // empty text.
-func appendMember(to []byte, name string, value []byte) []byte {
+func appendMember(dst []byte, name string, value []byte) []byte {
 	const hex = "0123456789abcdef"
 	if len(value) == 0 {
-		return to
+		return dst
 	}
-	to = append(append(append(to, `,"`...), name...), `":"`...)
+	dst = append(append(append(dst, `,"`...), name...), `":"`...)
 	for _, b := range value {
 		switch {
 		case b == '"' || b == '\\':
-			to = append(to, '\\', b)
+			dst = append(dst, '\\', b)
 		case b < ' ':
-			to = append(to, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
+			dst = append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&15])
 		default:
-			to = append(to, b)
+			dst = append(dst, b)
 		}
 	}
-	return append(to, '"')
+	return append(dst, '"')
 }
 
 // account identifies us at a platform, in one environment. Several terminals may share one.

@@ -28,12 +28,12 @@ func page(next string, rows ...string) string {
 
 // otherTransaction returns a transaction of the other platform with another txid.
 func otherTransaction(status string, members ...string) string {
-	return strings.Replace(theirs(status, members...), reference.String(), uuid.NewString(), 1)
+	return strings.Replace(theirBody(status, members...), reference.String(), uuid.NewString(), 1)
 }
 
-func pages(all ...string) func(http.ResponseWriter, received, int) {
+func pages(bodies ...string) func(http.ResponseWriter, received, int) {
 	return func(w http.ResponseWriter, _ received, n int) {
-		_, _ = io.WriteString(w, all[min(n, len(all))-1])
+		_, _ = io.WriteString(w, bodies[min(n, len(bodies))-1])
 	}
 }
 
@@ -46,7 +46,7 @@ func (r *fakePlatform) questionWithoutID(operation actors.Operation) *actors.Que
 }
 
 func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
-	r := open(t, pages(page("c1", otherTransaction("charged"), otherTransaction("failed")), page("c2"), page("c3", otherTransaction("rejected"), theirs("charged"), otherTransaction("failed"))))
+	r := open(t, pages(page("c1", otherTransaction("charged"), otherTransaction("failed")), page("c2"), page("c3", otherTransaction("rejected"), theirBody("charged"), otherTransaction("failed"))))
 	o := r.inquire(r.questionWithoutID(actors.Pay))
 	r.expectVerdict(o, payment.VerdictCharged, false)
 	if string(o.Meta) != `{"utp_id":"their-id"}` {
@@ -73,17 +73,17 @@ func TestChargeWhoseResponseWasLostIsFoundByItsTxid(t *testing.T) {
 }
 
 func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
-	r := open(t, pages(page("c1", otherTransaction("charged")), page("")))
-	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
+	platform := open(t, pages(page("c1", otherTransaction("charged")), page("")))
+	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictNotFound, false)
 
-	r = open(t, func(w http.ResponseWriter, got received, n int) {
+	platform = open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 2 {
 			respond(503, `{"error":"unavailable"}`)(w, got, n)
 			return
 		}
 		pages(page("c1", otherTransaction("charged")))(w, got, n)
 	})
-	r.expectVerdict(r.inquire(r.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
+	platform.expectVerdict(platform.inquire(platform.questionWithoutID(actors.Pay)), payment.VerdictUnknown, true)
 
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
 		"a page that can't be read": pages(page("c1"), `{"data":"none"}`),
@@ -92,11 +92,11 @@ func TestChargeIsNotFoundOnlyAfterAllPagesWereRead(t *testing.T) {
 		"a list without an end":     func(w http.ResponseWriter, got received, n int) { pages(page(fmt.Sprint("c", n)))(w, got, 1) },
 		"a row that can't be read":  pages(page("", `{"id":7}`)),
 	} {
-		r = open(t, answer)
-		if o := r.inquire(r.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
+		platform = open(t, answer)
+		if o := platform.inquire(platform.questionWithoutID(actors.Pay)); o.Verdict != payment.VerdictUnknown {
 			t.Errorf("%s: %v", name, o.Verdict)
 		}
-		if n := len(r.requests()); n > 200 {
+		if n := len(platform.requests()); n > 200 {
 			t.Errorf("%s: %d pages were asked for", name, n)
 		}
 	}
@@ -117,10 +117,10 @@ func TestAnInquiryNeverCreates(t *testing.T) {
 func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 	r := open(t, func(w http.ResponseWriter, got received, n int) {
 		if n == 1 {
-			pages(page("", theirs("charging")))(w, got, n)
+			pages(page("", theirBody("charging")))(w, got, n)
 			return
 		}
-		respond(200, theirs("failed"))(w, got, n)
+		respond(200, theirBody("failed"))(w, got, n)
 	})
 	call := r.follow(actors.Void, 0)
 	call.Meta = nil
@@ -133,7 +133,7 @@ func TestAnOperationOnAChargeWhoseIDIsLostFindsItFirst(t *testing.T) {
 // A response to a request by id must have our txid, whatever id it has.
 func TestResponseAboutAnotherTransactionDoesNotCount(t *testing.T) {
 	for name, body := range map[string]string{
-		"another txid": otherTransaction("charged"), "another id": strings.Replace(theirs("charged"), "their-id", "other-id", 1),
+		"another txid": otherTransaction("charged"), "another id": strings.Replace(theirBody("charged"), "their-id", "other-id", 1),
 	} {
 		r := open(t, respond(200, body))
 		for _, o := range []actors.Outcome{
@@ -157,10 +157,10 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 		switch query.Get("status") {
 		case "reversed":
 			first, second := merchantMetaOf(r.terminals[0]), merchantMetaOf(r.terminals[1])
-			pages(page("", theirs("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
-				otherTransaction("reversed", second), theirs("reversed"), strings.Replace(theirs("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
+			pages(page("", theirBody("reversed", first, `"error_description":"chargeback"`, `"finished":"2026-09-03 10:14:00.250000 Etc/UTC"`),
+				otherTransaction("reversed", second), theirBody("reversed"), strings.Replace(theirBody("reversed", first), reference.String(), "not-ours", 1)))(w, got, 1)
 		case "failed":
-			pages(page("", theirs("failed", merchantMetaOf(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
+			pages(page("", theirBody("failed", merchantMetaOf(r.terminals[1]), `"finished":"2026-09-03T13:14:00.5+03:00"`)))(w, got, 1)
 		}
 	})
 	second := *r.terminals[0] // of the same account
@@ -187,24 +187,24 @@ func TestReversalsAndCorrectionsAreReported(t *testing.T) {
 }
 
 func TestFailedPollIsRepeatedAndDelaysNoOtherPlatform(t *testing.T) {
-	down := true
+	unreachable := true
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
-		if down {
+		if unreachable {
 			respond(503, `{}`)(w, got, n)
 			return
 		}
-		pages(page("", theirs("reversed", merchantMetaOf(r.terminals[0]))))(w, got, 1)
+		pages(page("", theirBody("reversed", merchantMetaOf(r.terminals[0]))))(w, got, 1)
 	})
 	other := open(t, pages(page("")))
-	other.answer = pages(page("", theirs("reversed", merchantMetaOf(other.terminals[0]))))
+	other.answer = pages(page("", theirBody("reversed", merchantMetaOf(other.terminals[0]))))
 	r.terminals = append(r.terminals, other.terminals[0])
 	since, until := start.Add(-time.Hour), start
 	found, err := r.Reports(t.Context(), since, until)
 	if err != nil || len(found) != 2 || found[0].Terminal != other.terminals[0].ID {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
-	down = false
+	unreachable = false
 	if found, err = r.Reports(t.Context(), until, until.Add(time.Hour)); err != nil || len(found) != 4 {
 		t.Fatalf("reports are %+v, %v", found, err)
 	}
@@ -227,14 +227,14 @@ func TestPlatformsArePolledEveryFiveMinutes(t *testing.T) {
 
 func TestAClosedChargeIsExamined(t *testing.T) {
 	for status, want := range map[string]actors.Reported{"reversed": actors.TakenBack, "failed": actors.Corrected, "charged": actors.Settled} {
-		r := open(t, respond(200, theirs(status)))
+		r := open(t, respond(200, theirBody(status)))
 		report, found := r.Examine(t.Context(), r.question(actors.Pay, 0))
 		if !found || report.What != want || report.Reference != reference || report.Terminal != r.terminals[0].ID || report.Org != r.terminals[0].Org {
 			t.Errorf("%s: %+v, %v", status, report, found)
 		}
 	}
 	for name, answer := range map[string]func(http.ResponseWriter, received, int){
-		"nothing new": respond(200, theirs("rejected")), "no answer": respond(503, ``), "not found": respond(404, ``),
+		"nothing new": respond(200, theirBody("rejected")), "no answer": respond(503, ``), "not found": respond(404, ``),
 	} {
 		r := open(t, answer)
 		if report, found := r.Examine(context.Background(), r.question(actors.Pay, 0)); found {
@@ -248,7 +248,7 @@ func TestReportsAreBounded(t *testing.T) {
 	const bound = 5
 	var r *fakePlatform
 	r = open(t, func(w http.ResponseWriter, got received, n int) {
-		pages(page(fmt.Sprint("c", n), strings.Replace(theirs("reversed", merchantMetaOf(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
+		pages(page(fmt.Sprint("c", n), strings.Replace(theirBody("reversed", merchantMetaOf(r.terminals[0])), reference.String(), uuid.NewString(), 1)))(w, got, 1)
 	})
 	r.BoundReports(bound)
 	found, err := r.Reports(t.Context(), time.Time{}, start)

@@ -180,8 +180,8 @@ func (r *fakePlatform) question(operation actors.Operation, amount uint64) *acto
 	}
 }
 
-// theirs returns the other platform's transaction for our charge, in a status and with more members.
-func theirs(status string, members ...string) string {
+// theirBody returns the other platform's transaction for our charge, in a status and with more members.
+func theirBody(status string, members ...string) string {
 	return fmt.Sprintf(`{"id":"their-id","txid":%q,"type":"payment","status":%q,"amount":"1000","currency":"USD","scale":2,"new_field":{"a":[1]}%s}`,
 		reference.String(), status, strings.Join(append([]string{""}, members...), ","))
 }

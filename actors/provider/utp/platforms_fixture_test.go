@@ -28,7 +28,7 @@ type platforms struct {
 	t            *testing.T
 	ours, theirs *testkit.Server
 	terminals    []string // our terminals that are connected to the other platform, of both partners
-	via          *proxy   // between the two; nil: no proxy
+	proxy        *proxy   // between the two; nil: no proxy
 }
 
 // side is a partner of ours, and the other platform's partner to which its payments are routed.
@@ -74,18 +74,18 @@ func (p *platforms) side(second, weHold, theyHold bool) *side {
 		p.t.Fatal(err)
 	}
 	address := p.theirs.BaseURL
-	if p.via != nil {
-		address, ca = p.via.address()
+	if p.proxy != nil {
+		address, ca = p.proxy.address()
 	}
 	for _, kind := range []string{"payment", "payout"} {
-		made := p.want(201)(admin.Post(v1+"/terminal", map[string]any{
+		terminal := p.want(201)(admin.Post(v1+"/terminal", map[string]any{
 			"partner_id": s.partner, "name": "another platform", "provider": "utp", "type": kind, "env": "prod",
 			"provider_params": map[string]any{
 				"base_url": address, "organization_id": theirOrg, "api_key": theirKey, "ca_pem": string(ca), "webhook_secret": hookSecret,
 				"two_phase": weHold,
 			},
 		}))
-		p.terminals = append(p.terminals, made.text("data.id"))
+		p.terminals = append(p.terminals, terminal.text("data.id"))
 	}
 	s.opening = s.available()
 	return s
@@ -130,7 +130,7 @@ func (o object) text(path string) string {
 	return text
 }
 
-// has checks pairs of a path and the text that must be there.
+// has checks pairs of a path and the text that the object must have at that path.
 func (o object) has(pairs ...string) object {
 	o.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -212,11 +212,11 @@ func (s *side) theirTransaction(id string) object {
 // change requests a refund or a cancellation.
 func (s *side) change(id, kind, amount string) object {
 	s.t.Helper()
-	asked := map[string]any{"type": kind}
+	body := map[string]any{"type": kind}
 	if amount != "" {
-		asked["amount"] = amount
+		body["amount"] = amount
 	}
-	return s.want(200)(s.ourClient().Put(transactions+"/"+id, map[string]any{"params": asked}))
+	return s.want(200)(s.ourClient().Put(transactions+"/"+id, map[string]any{"params": body}))
 }
 
 // advance moves both clocks.
@@ -235,18 +235,18 @@ func (p *platforms) advanceOne(s *testkit.Server, seconds int) {
 func (s *side) settleAll() {
 	s.t.Helper()
 	for range 60 {
-		open := 0
+		unsettled := 0
 		for _, row := range s.list(s.ourClient(), transactions+"?limit=100") {
 			switch row.text("status") {
 			case "charged", "rejected", "failed", "reversed", "refunded":
 				if row.text("refund_id") != "" && row.text("refund_msg") == "" {
-					open++ // the refund is not decided
+					unsettled++ // the refund is not decided
 				}
 			default:
-				open++
+				unsettled++
 			}
 		}
-		if open == 0 {
+		if unsettled == 0 {
 			return
 		}
 		s.advance(10)
@@ -295,42 +295,42 @@ func (s *side) wantAgreement() {
 	compared := 0
 	for asset, now := range s.available() {
 		moved := new(big.Int).Sub(now, s.opening[asset])
-		ours := owed[asset]
-		if ours == nil {
-			ours = new(big.Int)
+		ourBalance := owed[asset]
+		if ourBalance == nil {
+			ourBalance = new(big.Int)
 		}
 		compared += moved.BitLen()
-		if moved.Cmp(ours) != 0 {
-			s.t.Errorf("%s: our books say that they owe us %v, theirs that it is %v", asset, ours, moved)
+		if moved.Cmp(ourBalance) != 0 {
+			s.t.Errorf("%s: our books say that they owe us %v, theirs that it is %v", asset, ourBalance, moved)
 		}
 	}
 	if compared == 0 {
 		s.t.Error("nothing has moved: there is nothing that could agree")
 	}
-	theirs := make(map[string][]object)
+	theirTransactions := make(map[string][]object)
 	for _, row := range s.list(s.theirClient(), transactions+"?limit=100") {
 		if row.text("merchant_meta.reversal_of") == "" {
-			theirs[row.text("txid")] = append(theirs[row.text("txid")], row)
+			theirTransactions[row.text("txid")] = append(theirTransactions[row.text("txid")], row)
 		}
 	}
-	for _, our := range s.list(s.ourClient(), transactions+"?limit=100") {
-		if our.text("merchant_meta.reversal_of") != "" {
+	for _, ourTransaction := range s.list(s.ourClient(), transactions+"?limit=100") {
+		if ourTransaction.text("merchant_meta.reversal_of") != "" {
 			continue
 		}
-		their := theirs[our.text("id")]
-		delete(theirs, our.text("id"))
-		ended := our.text("status") == "rejected" || our.text("status") == "failed"
+		their := theirTransactions[ourTransaction.text("id")]
+		delete(theirTransactions, ourTransaction.text("id"))
+		ended := ourTransaction.text("status") == "rejected" || ourTransaction.text("status") == "failed"
 		if len(their) > 1 || len(their) == 0 && !ended {
-			s.t.Errorf("%s of ours, %s %s, is %d of theirs", our.text("id"), our.text("type"), our.text("status"), len(their))
+			s.t.Errorf("%s of ours, %s %s, is %d of theirs", ourTransaction.text("id"), ourTransaction.text("type"), ourTransaction.text("status"), len(their))
 			continue
 		}
 		for _, t := range their {
-			t.has("type", our.text("type"), "status", our.text("status"), "amount", our.text("amount"), "currency", our.text("currency"),
-				"captured_amount", our.text("captured_amount"), "refunded_amount", our.text("refunded_amount"))
-			our.has("merchant_meta.utp_id", t.text("id"))
+			t.has("type", ourTransaction.text("type"), "status", ourTransaction.text("status"), "amount", ourTransaction.text("amount"), "currency", ourTransaction.text("currency"),
+				"captured_amount", ourTransaction.text("captured_amount"), "refunded_amount", ourTransaction.text("refunded_amount"))
+			ourTransaction.has("merchant_meta.utp_id", t.text("id"))
 		}
 	}
-	for txid := range theirs {
+	for txid := range theirTransactions {
 		s.t.Errorf("they have a transaction %s that is none of ours", txid)
 	}
 }

@@ -33,8 +33,8 @@ const (
 // In TestAnotherPlatformIsAProvider the service is a merchant of another platform, which carries out everything
 // that our own merchant requests. The books of the two platforms agree.
 func TestAnotherPlatformIsAProvider(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(false, false, false)
+	platforms := startBoth(t)
+	s := platforms.side(false, false, false)
 	t.Run("payments and payouts", s.paymentsAndPayouts)
 	t.Run("refunds", s.refunds)
 	t.Run("the payer acts", s.payerActs)
@@ -44,7 +44,7 @@ func TestAnotherPlatformIsAProvider(t *testing.T) {
 	s.t = t
 	s.settleAll()
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // useTest makes failures appear under the name of a subtest.
@@ -53,8 +53,8 @@ func (s *side) useTest(t *testing.T) { s.t = t; s.platforms.t = t }
 func (s *side) paymentsAndPayouts(t *testing.T) {
 	s.useTest(t)
 	paid := s.create("payment", good, "1000").has("status", "charged", "route", "utp", "amount", "1000")
-	theirs := s.theirTransaction(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
-	paid.has("rrn", theirs.text("rrn"), "merchant_meta.utp_id", theirs.text("id"))
+	theirTransaction := s.theirTransaction(paid.text("id")).has("status", "charged", "amount", "1000", "type", "payment")
+	paid.has("rrn", theirTransaction.text("rrn"), "merchant_meta.utp_id", theirTransaction.text("id"))
 	s.create("payment", declined, "1001").has("status", "rejected", "error_code", "card_declined")
 	s.create("payment", processing, "1002").has("status", "failed", "error_code", "processing_error")
 	s.create("payout", good, "300").has("status", "charged")
@@ -67,9 +67,9 @@ func (s *side) paymentsAndPayouts(t *testing.T) {
 
 func (s *side) refunds(t *testing.T) {
 	s.useTest(t)
-	whole := s.create("payment", good, "2000").text("id")
-	s.change(whole, "refund", "").has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
-	s.theirTransaction(whole).has("status", "refunded", "refunded_amount", "2000")
+	fullyRefunded := s.create("payment", good, "2000").text("id")
+	s.change(fullyRefunded, "refund", "").has("status", "refunded", "refund_msg", "The money was returned.", "refunded_amount", "2000")
+	s.theirTransaction(fullyRefunded).has("status", "refunded", "refunded_amount", "2000")
 
 	parts := s.create("payment", good, "2001").text("id")
 	s.change(parts, "refund", "700").has("status", "refunded", "refunded_amount", "700")
@@ -90,19 +90,19 @@ func (s *side) refunds(t *testing.T) {
 func (s *side) payerActs(t *testing.T) {
 	s.useTest(t)
 	for button, want := range map[string]string{"approve": "charged", "refuse": "rejected"} {
-		made := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
-		theirs := s.theirTransaction(made.text("id")).has("auth_params.url", made.text("auth_params.url"))
-		s.leadsToTheirs(made, theirs.text("id"))
+		created := s.create("payment", redirected, "3000").has("status", "action_required", "auth_params.type", "redirect")
+		theirTransaction := s.theirTransaction(created.text("id")).has("auth_params.url", created.text("auth_params.url"))
+		s.leadsToTheirs(created, theirTransaction.text("id"))
 		if button == "approve" {
 			s.advance(16 * 60) // the addresses of the other platform's page and of ours have expired
-			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
+			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))
 			s.advance(5 * 60)
-			s.leadsToTheirs(s.read(made.text("id")), theirs.text("id"))
+			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))
 		}
-		where := s.browse(made.text("auth_params.url"), url.Values{button: {"1"}})
-		s.read(made.text("id")).has("status", want)
-		if back := map[string]string{"approve": shop + "/ok", "refuse": shop + "/no"}[button]; where != back {
-			t.Errorf("a payer who clicks %s is sent to %s, want %s", button, where, back)
+		landedAt := s.browse(created.text("auth_params.url"), url.Values{button: {"1"}})
+		s.read(created.text("id")).has("status", want)
+		if back := map[string]string{"approve": shop + "/ok", "refuse": shop + "/no"}[button]; landedAt != back {
+			t.Errorf("a payer who clicks %s is sent to %s, want %s", button, landedAt, back)
 		}
 	}
 	for otp, want := range map[string]string{"123456": "charged", "000000": "rejected"} {
@@ -114,15 +114,15 @@ func (s *side) payerActs(t *testing.T) {
 			"additional_params_for_auth": map[string]string{"otp": otp},
 		})).has("status", want)
 	}
-	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
+	created := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payout", "amount": "3002", "currency": "EUR", "money_storage": map[string]string{"type": "sepa"},
 	}})).has("status", "action_required")
-	offered, _ := made.at("availble_destinations").([]any)
+	offered, _ := created.at("availble_destinations").([]any)
 	if len(offered) == 0 {
 		t.Fatal("no destinations are offered")
 	}
 	bank := object{t, offered[1]}.text("target_bank_id")
-	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+made.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
+	s.want(200)(s.ourClient().Post(transactions+"/choose_target_destination/"+created.text("id"), map[string]string{"target_bank_id": bank})).has("status", "charged")
 
 	s.payerSigns(t)
 	cancelled := s.create("payment", redirected, "3003").text("id")
@@ -132,10 +132,10 @@ func (s *side) payerActs(t *testing.T) {
 
 // leadsToTheirs checks that our payer page sends the payer to the other platform's page, and that this page is
 // still valid.
-func (s *side) leadsToTheirs(ours object, id string) {
+func (s *side) leadsToTheirs(ourTransaction object, id string) {
 	s.t.Helper()
 	browser := s.browser()
-	page := s.redirectTarget(browser.Get(ours.text("simple_auth_redirect_url")))
+	page := s.redirectTarget(browser.Get(ourTransaction.text("simple_auth_redirect_url")))
 	if !strings.HasPrefix(page, s.theirs.BaseURL+"/pay/"+id+"?token=") {
 		s.t.Errorf("our page sends the payer to %s, want theirs", page)
 	}
@@ -152,12 +152,12 @@ func (s *side) leadsToTheirs(ours object, id string) {
 // payerSigns tests a payment that the payer signs: the other platform determines the payload to be signed, and its
 // expiry.
 func (s *side) payerSigns(t *testing.T) {
-	made := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
+	created := s.want(201)(s.ourClient().Post(transactions, map[string]any{"params": map[string]any{
 		"type": "payment", "amount": "3004", "currency": "USD", "returnUrl": shop, "failUrl": shop, "money_storage": map[string]string{"type": "native_gas"},
 	}})).has("status", "action_required")
-	const payload, ends = "additional_params_for_auth.payload", "additional_params_for_auth.expires_at"
-	id := made.text("id")
-	s.theirTransaction(id).has(payload, made.text(payload), ends, made.text(ends))
+	const payloadPath, expiryPath = "additional_params_for_auth.payload", "additional_params_for_auth.expires_at"
+	id := created.text("id")
+	s.theirTransaction(id).has(payloadPath, created.text(payloadPath), expiryPath, created.text(expiryPath))
 	submit := func(status int, signature string) object {
 		return s.want(status)(s.ourClient().Post(transactions+"/additional_params_for_auth/"+id, map[string]any{
 			"additional_params_for_auth": map[string]string{"signature": signature},
@@ -165,13 +165,13 @@ func (s *side) payerSigns(t *testing.T) {
 	}
 	submit(422, "")
 	s.advance(61)
-	submit(422, signatureOf(made.text(payload))).has("error", "expired")
+	submit(422, signatureOf(created.text(payloadPath))).has("error", "expired")
 	fresh := s.read(id).has("status", "action_required")
-	if fresh.text(payload) == made.text(payload) || fresh.text(ends) == made.text(ends) {
-		t.Errorf("after expires_at ours is %s until %s", fresh.text(payload), fresh.text(ends))
+	if fresh.text(payloadPath) == created.text(payloadPath) || fresh.text(expiryPath) == created.text(expiryPath) {
+		t.Errorf("after expires_at ours is %s until %s", fresh.text(payloadPath), fresh.text(expiryPath))
 	}
-	s.theirTransaction(id).has(payload, fresh.text(payload), ends, fresh.text(ends))
-	submit(200, signatureOf(fresh.text(payload))).has("status", "charged")
+	s.theirTransaction(id).has(payloadPath, fresh.text(payloadPath), expiryPath, fresh.text(expiryPath))
+	submit(200, signatureOf(fresh.text(payloadPath))).has("status", "charged")
 	s.theirTransaction(id).has("status", "charged")
 }
 
@@ -183,11 +183,11 @@ func signatureOf(payload string) string {
 
 func (s *side) delays(t *testing.T) {
 	s.useTest(t)
-	late := s.create("payment", delayed, "4000").has("status", "charging").text("id")
+	lateID := s.create("payment", delayed, "4000").has("status", "charging").text("id")
 	unknown := s.create("payment", silent, "4001").has("status", "charging").text("id")
 	paidOut := s.create("payout", delayed, "4002").has("status", "charging").text("id")
 	s.advance(30)
-	for _, id := range []string{late, unknown, paidOut} {
+	for _, id := range []string{lateID, unknown, paidOut} {
 		s.read(id).has("status", "charged")
 	}
 	cancelled := s.create("payment", delayed, "4003").text("id")
@@ -207,16 +207,16 @@ func (s *side) reversals(t *testing.T) {
 // A notification makes us inquire at once; without it our clock decides when.
 func (s *side) notifications(t *testing.T) {
 	s.useTest(t)
-	late := s.create("payment", delayed, "6000").has("status", "charging").text("id")
-	back := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")
+	lateID := s.create("payment", delayed, "6000").has("status", "charging").text("id")
+	chargedBackID := s.create("payment", chargedBack, "6001").has("status", "charged").text("id")
 	s.advanceOne(s.theirs, 60)
-	s.read(late).has("status", "charging")
-	s.read(back).has("status", "charged")
-	wrong := s.notify(late, "charged", "another secret")
+	s.read(lateID).has("status", "charging")
+	s.read(chargedBackID).has("status", "charged")
+	wrong := s.notify(lateID, "charged", "another secret")
 	if wrong.Status != 401 {
 		t.Errorf("a notification that is not signed by them answers %d %s", wrong.Status, wrong.Body)
 	}
-	for id, status := range map[string]string{late: "charged", back: "reversed"} {
+	for id, status := range map[string]string{lateID: "charged", chargedBackID: "reversed"} {
 		if a := s.notify(id, status, hookSecret); a.Status != 200 {
 			t.Fatalf("a notification answers %d %s", a.Status, a.Body)
 		}
@@ -248,10 +248,10 @@ func (s *side) notify(id, status, secret string) *testkit.Answer {
 // TestTheOtherPlatformHoldsFirst tests two-phase charges with the terminals of both platforms set to
 // hold first.
 func TestTheOtherPlatformHoldsFirst(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(true, true, true)
-	whole := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+whole, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
+	platforms := startBoth(t)
+	s := platforms.side(true, true, true)
+	committedID := s.create("payment", good, "1000").has("status", "payment_suspended").text("id")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{}})).has("status", "charged", "captured_amount", "1000")
 	part := s.create("payment", good, "1000").text("id")
 	s.want(200)(s.ourClient().Post(transactions+"/commit/"+part, map[string]any{"params": map[string]any{"amount": "400"}})).has("status", "charged", "captured_amount", "400")
 	s.theirTransaction(part).has("status", "charged", "captured_amount", "400")
@@ -261,24 +261,24 @@ func TestTheOtherPlatformHoldsFirst(t *testing.T) {
 	s.theirTransaction(voided).has("status", "failed")
 	paidOut := s.create("payout", good, "100").has("status", "payout_suspended").text("id")
 	s.want(200)(s.ourClient().Post(transactions+"/commit/"+paidOut, "")).has("status", "charged")
-	kept := s.create("payout", good, "101").text("id")
-	s.change(kept, "cancel", "").has("status", "failed")
+	cancelledID := s.create("payout", good, "101").text("id")
+	s.change(cancelledID, "cancel", "").has("status", "failed")
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }
 
 // TestOtherPlatformDecidesWhetherMoneyIsHeld tests terminals with different settings.
 func TestOtherPlatformDecidesWhetherMoneyIsHeld(t *testing.T) {
-	p := startBoth(t)
-	s := p.side(false, true, false)
+	platforms := startBoth(t)
+	s := platforms.side(false, true, false)
 	s.create("payment", good, "1000").has("status", "charged")
 	s.create("payout", good, "100").has("status", "charged")
 	s.wantAgreement()
-	s = p.side(true, false, true)
-	kept := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
-	s.want(200)(s.ourClient().Post(transactions+"/commit/"+kept, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
-	left := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
-	s.change(left, "cancel", "").has("status", "failed")
+	s = platforms.side(true, false, true)
+	committedID := s.create("payment", good, "1001").has("status", "payment_suspended").text("id")
+	s.want(200)(s.ourClient().Post(transactions+"/commit/"+committedID, map[string]any{"params": map[string]any{"amount": "1"}})).has("status", "charged", "captured_amount", "1")
+	cancelledID := s.create("payout", good, "101").has("status", "payout_suspended").text("id")
+	s.change(cancelledID, "cancel", "").has("status", "failed")
 	s.wantAgreement()
-	p.verify()
+	platforms.verify()
 }

@@ -58,7 +58,7 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 		terminals[a][t.ID.String()] = t
 	}
 	p.forgetAccounts(terminals)
-	var all []actors.Report
+	var reports []actors.Report
 	for a, ofAccount := range terminals {
 		from := p.beginPoll(a, since)
 		found, err := p.reportsOf(ctx, a, ofAccount, from, until)
@@ -67,10 +67,10 @@ func (p *Provider) Reports(ctx context.Context, since, until time.Time) ([]actor
 			continue // the start of the platform's period stays
 		}
 		p.caughtUp(a)
-		all = append(all, found...)
+		reports = append(reports, found...)
 	}
-	slices.SortStableFunc(all, func(a, b actors.Report) int { return a.At.Compare(b.At) })
-	return all, ctx.Err()
+	slices.SortStableFunc(reports, func(a, b actors.Report) int { return a.At.Compare(b.At) })
+	return reports, ctx.Err()
 }
 
 // beginPoll returns the start of the period for which a platform is polled, and records that the platform
@@ -102,31 +102,31 @@ func (p *Provider) forgetAccounts(present map[account]map[string]*directory.Term
 	}
 }
 
-// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which
-// of its terminals a transaction belongs to.
+// reportsOf returns the reports of one account. The merchant_meta that the create sent tells which of the
+// account's terminals a transaction belongs to.
 func (p *Provider) reportsOf(ctx context.Context, a account, terminals map[string]*directory.Terminal, from, until time.Time) ([]actors.Report, error) {
-	var all []actors.Report
+	var reports []actors.Report
 	for _, r := range reportedStatuses {
 		query := url.Values{"status": {r.status}, "updated_from": {moment(from.Add(-skew))}, "order_by": {"updated"}}
-		refused, err := p.walk(ctx, a, query, p.reportPages, func(tx *transaction) bool {
+		refusal, err := p.walk(ctx, a, query, p.reportPages, func(tx *transaction) bool {
 			if t := terminals[tx.terminal]; t != nil {
 				if id, ours := tx.referenceOf(); ours {
-					all = append(all, tx.report(t, id, r.what, until))
+					reports = append(reports, tx.report(t, id, r.what, until))
 				}
 			}
 			return true
 		})
 		switch {
 		case errors.Is(err, errTooLong): // another poll would end at the same page
-			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(all))
+			p.log.Error("a platform has more to report than is asked for: what is older is not heard of", "status", r.status, "found", len(reports))
 		case err != nil:
 			return nil, err
 		}
-		if refused != nil {
-			return nil, refused.problem()
+		if refusal != nil {
+			return nil, refusal.problem()
 		}
 	}
-	return all, nil
+	return reports, nil
 }
 
 // report makes a report about our transaction. The report's time is when the transaction finished, or observed
@@ -136,11 +136,11 @@ func (tx *transaction) report(t *directory.Terminal, reference ledger.ID, what a
 	if at.IsZero() || at.After(observed) {
 		at = observed
 	}
-	why := tx.failure(payment.ProcessingError, reasonFailed)
+	failure := tx.failure(payment.ProcessingError, reasonFailed)
 	if what == actors.TakenBack {
-		why = payment.Failure{Detail: cmp.Or(tx.reason, reasonTakenBack)}
+		failure = payment.Failure{Detail: cmp.Or(tx.reason, reasonTakenBack)}
 	}
-	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: why}
+	return actors.Report{Org: t.Org, Reference: reference, Terminal: t.ID, At: at, What: what, Failure: failure}
 }
 
 // Examine implements Examiner of actors/payment: it inquires about a charge that is closed here. If no response

@@ -274,7 +274,7 @@ func (tx *transaction) idsToStore(refund string) []byte {
 }
 
 // referenceOf returns the id of our transaction; false if the transaction is not ours.
-func (tx *transaction) referenceOf() (id ledger.ID, ours bool) {
+func (tx *transaction) referenceOf() (id ledger.ID, isOurs bool) {
 	if len(tx.txid) != len(id.String()) || id.UnmarshalText([]byte(tx.txid)) != nil {
 		return ledger.ID{}, false
 	}

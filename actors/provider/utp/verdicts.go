@@ -21,20 +21,20 @@ const askPayer = time.Minute
 const pageLife = 10 * time.Minute
 
 // chargeOutcome returns the transaction's verdict on the charge, with the expiry of its page.
-func (p *Provider) chargeOutcome(tx *transaction, asked *actors.ChargeState) actors.Outcome {
-	o := tx.chargeOutcome(asked)
+func (p *Provider) chargeOutcome(tx *transaction, state *actors.ChargeState) actors.Outcome {
+	o := tx.chargeOutcome(state)
 	if o.Action != nil && o.Action.Page != "" {
 		o.Action.PageUntil = ledger.MicrosOf(p.clock.Now().Add(pageLife))
 	}
 	return o
 }
 
-// chargeOutcome returns the transaction's verdict on the charge. asked is the stored state that an inquiry
-// passes on; nil for a call, which always gets the payer's action.
-func (tx *transaction) chargeOutcome(asked *actors.ChargeState) actors.Outcome {
+// chargeOutcome returns the transaction's verdict on the charge. An inquiry passes the charge's stored state; for
+// a call the state is nil, and the outcome always has the payer's action.
+func (tx *transaction) chargeOutcome(state *actors.ChargeState) actors.Outcome {
 	refund := ""
-	if asked != nil {
-		_, refund = storedIDs(asked.Meta)
+	if state != nil {
+		_, refund = storedIDs(state.Meta)
 	}
 	o := actors.Outcome{Meta: tx.idsToStore(refund)}
 	switch {
@@ -48,7 +48,7 @@ func (tx *transaction) chargeOutcome(asked *actors.ChargeState) actors.Outcome {
 		o.Verdict, o.Failure = payment.VerdictFailed, tx.failure(payment.ProcessingError, reasonFailed)
 	case tx.status == statusAction:
 		o.Verdict, o.Again = payment.VerdictAction, askPayer
-		if asked == nil || !asked.ActionKnown {
+		if state == nil || !state.ActionKnown {
 			o.Action = tx.action()
 		}
 	default:
@@ -68,18 +68,18 @@ var aboutPayer = []payment.Code{
 // is passed on, with the catalogue's sentence in the merchant's language; for other codes the other
 // platform's words are passed on. Platforms without error_code may have such a code in
 // error_description.
-func (tx *transaction) failure(otherwise payment.Code, words string) payment.Failure {
+func (tx *transaction) failure(otherwise payment.Code, detail string) payment.Failure {
 	for _, code := range []payment.Code{payment.Code(tx.code), payment.Code(tx.reason)} {
 		if slices.Contains(aboutPayer, code) {
 			return payment.Failure{Code: code}
 		}
 	}
-	return payment.Failure{Code: otherwise, Detail: cmp.Or(tx.reason, words)}
+	return payment.Failure{Code: otherwise, Detail: cmp.Or(tx.reason, detail)}
 }
 
 // processing returns a processing error with our own words.
-func processing(words string) payment.Failure {
-	return payment.Failure{Code: payment.ProcessingError, Detail: words}
+func processing(detail string) payment.Failure {
+	return payment.Failure{Code: payment.ProcessingError, Detail: detail}
 }
 
 // action returns what our payer has to do, as the other platform publishes it. The other platform's
@@ -141,15 +141,15 @@ func (p *Provider) refundOutcome(tx *transaction, s *subject, before string, o *
 	if tx.refundID == "" || tx.refundID == before {
 		return // it is an earlier refund; ours is not known there
 	}
-	whole, err := s.Returned.Add(s.amount)
-	shown := tx.refunded != nil && err == nil
+	refundedAfter, err := s.Returned.Add(s.amount)
+	isShown := tx.refunded != nil && err == nil
 	switch {
 	case tx.status == statusRefunding:
 		o.Verdict, o.Status = payment.VerdictPending, statusRefunding
 		return
-	case shown && !tx.refunded.Less(whole), !shown && tx.status == statusRefunded:
+	case isShown && !tx.refunded.Less(refundedAfter), !isShown && tx.status == statusRefunded:
 		o.Verdict = payment.VerdictCharged
-		if shown && *tx.refunded != whole {
+		if isShown && *tx.refunded != refundedAfter {
 			p.logDifference(tx, s)
 		}
 	case tx.refundMsg != "":

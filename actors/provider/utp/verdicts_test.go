@@ -21,26 +21,26 @@ func TestEachStatusHasItsVerdict(t *testing.T) {
 		"pre_authorized_3ds": payment.VerdictPending, "auth_required": payment.VerdictPending, "unknown": payment.VerdictPending,
 		"cancelled": payment.VerdictPending, "a_status_of_tomorrow": payment.VerdictPending,
 	} {
-		r := open(t, respond(201, theirs(status)))
-		called, asked := r.submit(r.pay()), r.inquire(r.question(actors.Pay, 0))
-		if called.Verdict != want || asked.Verdict != want {
-			t.Errorf("%s is %v when called and %v when asked, want %v", status, called.Verdict, asked.Verdict, want)
+		r := open(t, respond(201, theirBody(status)))
+		submitted, inquired := r.submit(r.pay()), r.inquire(r.question(actors.Pay, 0))
+		if submitted.Verdict != want || inquired.Verdict != want {
+			t.Errorf("%s is %v when called and %v when asked, want %v", status, submitted.Verdict, inquired.Verdict, want)
 		}
-		if want == payment.VerdictPending && string(called.Status) != status {
-			t.Errorf("%s is passed on as %q", status, called.Status)
+		if want == payment.VerdictPending && string(submitted.Status) != status {
+			t.Errorf("%s is passed on as %q", status, submitted.Status)
 		}
 	}
 }
 
 func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 	for body, want := range map[string]payment.Failure{
-		theirs("rejected", `"error_description":"card_declined"`):                                            {Code: "card_declined"},
-		theirs("rejected", `"error_description":""`):                                                         {Code: "card_declined", Detail: "The platform rejected the transaction."},
-		theirs("rejected", `"error_description":"Trop peu","error_code":"insufficient_funds"`):               {Code: "insufficient_funds"},
-		theirs("rejected", `"error_description":"insufficient balance","error_code":"insufficient_balance"`): {Code: "card_declined", Detail: "insufficient balance"},
-		theirs("failed", `"error_description":"Lost","error_code":7`):                                        {Code: "processing_error", Detail: "Lost"},
-		theirs("failed", `"error_description":"processing_error"`):                                           {Code: "processing_error"},
-		theirs("failed", `"error_description":null,"error_code":null`):                                       {Code: "processing_error", Detail: "The transaction failed at the platform."},
+		theirBody("rejected", `"error_description":"card_declined"`):                                            {Code: "card_declined"},
+		theirBody("rejected", `"error_description":""`):                                                         {Code: "card_declined", Detail: "The platform rejected the transaction."},
+		theirBody("rejected", `"error_description":"Trop peu","error_code":"insufficient_funds"`):               {Code: "insufficient_funds"},
+		theirBody("rejected", `"error_description":"insufficient balance","error_code":"insufficient_balance"`): {Code: "card_declined", Detail: "insufficient balance"},
+		theirBody("failed", `"error_description":"Lost","error_code":7`):                                        {Code: "processing_error", Detail: "Lost"},
+		theirBody("failed", `"error_description":"processing_error"`):                                           {Code: "processing_error"},
+		theirBody("failed", `"error_description":null,"error_code":null`):                                       {Code: "processing_error", Detail: "The transaction failed at the platform."},
 	} {
 		r := open(t, respond(201, body))
 		if o := r.submit(r.pay()); o.Failure != want {
@@ -51,22 +51,22 @@ func TestFailureHasTheOtherPlatformsReason(t *testing.T) {
 
 func TestPayerActionIsPassedOn(t *testing.T) {
 	const page = `"simple_auth_redirect_url":"https://theirs.example/pay/1"`
-	r := open(t, respond(201, theirs("action_required", page,
+	platform := open(t, respond(201, theirBody("action_required", page,
 		`"auth_params":{"type":"auth_3ds_form","version":"1.0","method":"post","url":"https://acs.example/","params":{"creq":"abc","n":7}}`)))
-	a := r.submit(r.pay()).Action
+	a := platform.submit(platform.pay()).Action
 	if a == nil || a.Type != "auth_3ds_form" || a.Method != "post" || a.URL != "https://acs.example/" || a.Page != "https://theirs.example/pay/1" ||
 		string(a.Params) != `{"creq":"abc"}` || a.Material != nil || a.Destinations != nil {
 		t.Errorf("a 3-D Secure form is %+v", a)
 	}
-	r = open(t, respond(201, theirs("action_required", page, `"auth_params":null`,
+	platform = open(t, respond(201, theirBody("action_required", page, `"auth_params":null`,
 		`"additional_params_for_auth":{"type":"signature","expires_at":"2026-09-03 10:20:30.123456 Etc/UTC"}`)))
-	a = r.submit(r.pay()).Action
+	a = platform.submit(platform.pay()).Action
 	if a == nil || a.Type != "" || !strings.Contains(string(a.Material), `"signature"`) || a.ExpiresAt != ledger.MicrosOf(time.Date(2026, 9, 3, 10, 20, 30, 123456000, time.UTC)) {
 		t.Errorf("material is %+v", a)
 	}
-	r = open(t, respond(201, theirs("action_required", page, `"additional_params_for_auth":{}`,
+	platform = open(t, respond(201, theirBody("action_required", page, `"additional_params_for_auth":{}`,
 		`"availble_destinations":[{"target_bank_id":"b1","name":"First"},{"name":"none"},{"target_bank_id":"b2","name":"Second"}]`)))
-	a = r.submit(r.pay()).Action
+	a = platform.submit(platform.pay()).Action
 	if a == nil || a.Material != nil || len(a.Destinations) != 2 || a.Destinations[1] != (payment.Destination{ID: "b2", Name: "Second"}) {
 		t.Errorf("destinations are %+v", a)
 	}
@@ -79,7 +79,7 @@ func TestRequiredMembersOfMaterial(t *testing.T) {
 		`{"type":"otp","digits":6}`: "otp", `{"payload":"p","sequence":7,"expires_at":"2026-09-03T10:20:30+00:00"}`: "signature", `{"type":"otp","payload":"p"}`: "otp",
 		`{"type":"eip712"}`: "", `{"type":7}`: "", `{"payload":{"a":1}}`: "", `{"payload":""}`: "",
 	} {
-		r := open(t, respond(201, theirs("action_required", `"additional_params_for_auth":`+material)))
+		r := open(t, respond(201, theirBody("action_required", `"additional_params_for_auth":`+material)))
 		if a := r.submit(r.pay()).Action; a == nil || strings.Join(a.Requires, " ") != want {
 			t.Errorf("%s: %+v, want %q", material, a, want)
 		}
@@ -88,7 +88,7 @@ func TestRequiredMembersOfMaterial(t *testing.T) {
 
 // A browser is never sent to an address that would run code.
 func TestOnlyWebAddressesArePassedOn(t *testing.T) {
-	r := open(t, respond(201, theirs("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
+	r := open(t, respond(201, theirBody("action_required", `"simple_auth_redirect_url":"javascript:alert(1)"`,
 		`"auth_params":{"type":"redirect","method":"get","url":"data:text/html,x"}`)))
 	if a := r.submit(r.pay()).Action; a == nil || a.Page != "" || a.URL != "" || a.Type != "" {
 		t.Errorf("the action is %+v", a)
@@ -97,7 +97,7 @@ func TestOnlyWebAddressesArePassedOn(t *testing.T) {
 
 // An inquiry returns the payer's action only to a caller to whom it is not known.
 func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
-	r := open(t, respond(200, theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
+	r := open(t, respond(200, theirBody("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/1"`)))
 	q := r.question(actors.Pay, 0)
 	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/1" {
 		t.Errorf("a caller that lost the answer gets %+v", o.Action)
@@ -112,30 +112,30 @@ func TestInquiryDoesNotRepeatAKnownAction(t *testing.T) {
 // signed. The address and the payload are read again, even if the response with the other platform's id was
 // lost.
 func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
-	fresh := theirs("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
-	r := open(t, respond(200, fresh))
-	first := r.submit(r.pay()).Action
-	q := r.question(actors.Pay, 0)
+	freshBody := theirBody("action_required", `"simple_auth_redirect_url":"https://theirs.example/pay/2"`, `"additional_params_for_auth":{"payload":"p2"}`)
+	platform := open(t, respond(200, freshBody))
+	first := platform.submit(platform.pay()).Action
+	q := platform.question(actors.Pay, 0)
 	q.ActionKnown = true
-	o := r.Reissue(t.Context(), q)
-	if now := r.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
+	o := platform.Reissue(t.Context(), q)
+	if now := platform.clock.Now(); o.Verdict != payment.VerdictAction || o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" ||
 		o.Action.PageUntil != ledger.MicrosOf(now.Add(10*time.Minute)) || first.PageUntil != o.Action.PageUntil || string(o.Action.Material) != `{"payload":"p2"}` || !q.ActionKnown {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
-	listed := `{"data":[` + strings.Replace(fresh, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
-	r = open(t, func(w http.ResponseWriter, asked received, n int) {
+	listedBody := `{"data":[` + strings.Replace(freshBody, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
+	platform = open(t, func(w http.ResponseWriter, asked received, n int) {
 		if strings.Contains(asked.query, "limit=") {
-			respond(200, listed)(w, asked, n)
+			respond(200, listedBody)(w, asked, n)
 			return
 		}
-		respond(200, fresh)(w, asked, n)
+		respond(200, freshBody)(w, asked, n)
 	})
-	q = r.question(actors.Pay, 0)
+	q = platform.question(actors.Pay, 0)
 	q.Meta = nil
-	if o := r.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
+	if o := platform.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
 		t.Errorf("found in a list: %+v with %+v", o, o.Action)
 	}
-	if asked := r.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
+	if asked := platform.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
 		t.Errorf("%+v", asked)
 	}
 }
@@ -146,7 +146,7 @@ func TestEachOperationHasItsOwnRequest(t *testing.T) {
 		actors.Void:    {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"type":"cancel"}}`},
 		actors.Refund:  {method: "PUT", path: "/api/v1/transactions/their-id", body: `{"params":{"amount":"400","type":"refund"}}`},
 	} {
-		r := open(t, respond(200, theirs("charging")))
+		r := open(t, respond(200, theirBody("charging")))
 		r.submit(r.follow(operation, 400))
 		got := r.requests()[0]
 		if got.method != want.method || got.path != want.path || got.body != want.body || got.header.Get("idempotency-key") != request.String() {
@@ -158,48 +158,48 @@ func TestEachOperationHasItsOwnRequest(t *testing.T) {
 func TestOutcomeOfAnOperationFollowsFromTheTransaction(t *testing.T) {
 	const refundID = `"refund_id":"r2"`
 	for name, c := range map[string]struct {
-		operation       actors.Operation
-		before          uint64 // total of earlier refunds
-		meta            string // stored in addition to the id
-		theirs          string
-		answered, asked payment.Verdict
+		operation                   actors.Operation
+		before                      uint64 // total of earlier refunds
+		meta                        string // stored in addition to the id
+		theirs                      string
+		wantSubmitted, wantInquired payment.Verdict
 	}{
-		"captured":                      {actors.Capture, 0, "", theirs("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"still held":                    {actors.Capture, 0, "", theirs("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
-		"capture refused":               {actors.Capture, 0, "", theirs("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
-		"the hold is gone":              {actors.Capture, 0, "", theirs("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
-		"voided":                        {actors.Void, 0, "", theirs("failed"), payment.VerdictCharged, payment.VerdictCharged},
-		"rejected already":              {actors.Void, 0, "", theirs("rejected"), payment.VerdictCharged, payment.VerdictCharged},
-		"settled before the void":       {actors.Void, 0, "", theirs("charged"), payment.VerdictRefused, payment.VerdictRefused},
-		"not voided yet":                {actors.Void, 0, "", theirs("action_required"), payment.VerdictPending, payment.VerdictNotFound},
-		"refunded":                      {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
-		"refunded, no amount shown":     {actors.Refund, 0, "", theirs("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
-		"refund in progress":            {actors.Refund, 0, "", theirs("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
-		"refund refused":                {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
-		"refund not decided":            {actors.Refund, 0, "", theirs("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
-		"refund never arrived":          {actors.Refund, 0, "", theirs("charged"), payment.VerdictPending, payment.VerdictNotFound},
-		"only the earlier refund":       {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
-		"another refund":                {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
-		"another refund is refused":     {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
-		"another refund is not decided": {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirs("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
-		"more than requested":           {actors.Refund, 0, "", theirs("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
+		"captured":                      {actors.Capture, 0, "", theirBody("charged", `"captured_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"still held":                    {actors.Capture, 0, "", theirBody("payment_suspended"), payment.VerdictPending, payment.VerdictNotFound},
+		"capture refused":               {actors.Capture, 0, "", theirBody("payment_suspended", `"error_description":"no"`), payment.VerdictRefused, payment.VerdictNotFound},
+		"the hold is gone":              {actors.Capture, 0, "", theirBody("failed", `"error_description":"hold expired"`), payment.VerdictFailed, payment.VerdictFailed},
+		"voided":                        {actors.Void, 0, "", theirBody("failed"), payment.VerdictCharged, payment.VerdictCharged},
+		"rejected already":              {actors.Void, 0, "", theirBody("rejected"), payment.VerdictCharged, payment.VerdictCharged},
+		"settled before the void":       {actors.Void, 0, "", theirBody("charged"), payment.VerdictRefused, payment.VerdictRefused},
+		"not voided yet":                {actors.Void, 0, "", theirBody("action_required"), payment.VerdictPending, payment.VerdictNotFound},
+		"refunded":                      {actors.Refund, 0, "", theirBody("refunded", refundID, `"refunded_amount":"400"`), payment.VerdictCharged, payment.VerdictCharged},
+		"refunded, no amount shown":     {actors.Refund, 0, "", theirBody("refunded", refundID), payment.VerdictCharged, payment.VerdictCharged},
+		"refund in progress":            {actors.Refund, 0, "", theirBody("refunding", refundID), payment.VerdictPending, payment.VerdictPending},
+		"refund refused":                {actors.Refund, 0, "", theirBody("charged", refundID, `"refund_msg":"refund_refused"`), payment.VerdictRefused, payment.VerdictRefused},
+		"refund not decided":            {actors.Refund, 0, "", theirBody("charged", refundID, `"refund_msg":""`), payment.VerdictPending, payment.VerdictPending},
+		"refund never arrived":          {actors.Refund, 0, "", theirBody("charged"), payment.VerdictPending, payment.VerdictNotFound},
+		"only the earlier refund":       {actors.Refund, 300, `,"utp_refund_id":"r2"`, theirBody("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictNotFound},
+		"another refund":                {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirBody("refunded", refundID, `"refunded_amount":"700"`), payment.VerdictCharged, payment.VerdictCharged},
+		"another refund is refused":     {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirBody("refunded", refundID, `"refunded_amount":"300"`, `"refund_msg":"no"`), payment.VerdictRefused, payment.VerdictRefused},
+		"another refund is not decided": {actors.Refund, 300, `,"utp_refund_id":"r1"`, theirBody("refunded", refundID, `"refunded_amount":"300"`), payment.VerdictPending, payment.VerdictPending},
+		"more than requested":           {actors.Refund, 0, "", theirBody("refunded", refundID, `"refunded_amount":"1000"`), payment.VerdictCharged, payment.VerdictCharged},
 	} {
-		r := open(t, respond(200, c.theirs))
-		call, q := r.follow(c.operation, 400), r.question(c.operation, 400)
+		platform := open(t, respond(200, c.theirs))
+		call, q := platform.follow(c.operation, 400), platform.question(c.operation, 400)
 		call.Meta = []byte(`{"utp_id":"their-id"` + c.meta + `}`)
 		call.Returned = money.FromUint64(c.before)
 		q.ChargeState = call.ChargeState
-		answered, asked := r.submit(call), r.inquire(q)
-		if answered.Verdict != c.answered || asked.Verdict != c.asked {
-			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, answered.Verdict, asked.Verdict, c.answered, c.asked)
+		submitted, inquired := platform.submit(call), platform.inquire(q)
+		if submitted.Verdict != c.wantSubmitted || inquired.Verdict != c.wantInquired {
+			t.Errorf("%s: %v when answered and %v when asked, want %v and %v", name, submitted.Verdict, inquired.Verdict, c.wantSubmitted, c.wantInquired)
 		}
-		decided := c.answered == payment.VerdictCharged || c.answered == payment.VerdictRefused
+		decided := c.wantSubmitted == payment.VerdictCharged || c.wantSubmitted == payment.VerdictRefused
 		stored := c.operation == actors.Refund && (decided || strings.Contains(c.meta, "r2"))
-		if strings.Contains(string(answered.Meta), `"utp_refund_id":"r2"`) != stored {
-			t.Errorf("%s: kept %s", name, answered.Meta)
+		if strings.Contains(string(submitted.Meta), `"utp_refund_id":"r2"`) != stored {
+			t.Errorf("%s: kept %s", name, submitted.Meta)
 		}
-		if loud := strings.Contains(r.log.String(), "has moved another amount"); loud != (name == "more than requested") {
-			t.Errorf("%s: the operator reads %q", name, r.log)
+		if loud := strings.Contains(platform.log.String(), "has moved another amount"); loud != (name == "more than requested") {
+			t.Errorf("%s: the operator reads %q", name, platform.log)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 	for name, first := range map[string]func(http.ResponseWriter, received, int){
 		"the first answer again": func(w http.ResponseWriter, r received, n int) {
 			w.Header().Set("x-idempotent-replay", "true")
-			respond(200, theirs("refunding", `"refund_id":"r1"`))(w, r, n)
+			respond(200, theirBody("refunding", `"refund_id":"r1"`))(w, r, n)
 		},
 		"refused, because it was done already": respond(422, `{"error":"invalid_refund_amount","message":"0 is left to refund"}`),
 		"a conflict with the same request":     respond(409, `{"error":"conflict"}`),
@@ -221,7 +221,7 @@ func TestARepeatedOperationIsReadAgain(t *testing.T) {
 				first(w, r, n)
 				return
 			}
-			respond(200, theirs("refunded", now))(w, r, n)
+			respond(200, theirBody("refunded", now))(w, r, n)
 		})
 		r.expectVerdict(r.submit(r.follow(actors.Refund, 400)), payment.VerdictCharged, false)
 		if got := r.requests(); len(got) != 2 || got[1].method != "GET" {
@@ -236,7 +236,7 @@ func TestRefusedOperationHasAReason(t *testing.T) {
 			respond(422, `{"error":"not_reversible","message":"no"}`)(w, r, n)
 			return
 		}
-		respond(200, theirs("charged"))(w, r, n)
+		respond(200, theirBody("charged"))(w, r, n)
 	})
 	o := r.submit(r.follow(actors.Refund, 400))
 	if o.Verdict != payment.VerdictRefused || o.Failure.Detail != "The platform did not do it: not_reversible." {
@@ -245,23 +245,23 @@ func TestRefusedOperationHasAReason(t *testing.T) {
 }
 
 func TestMaterialAndChoicesArePassedOn(t *testing.T) {
-	r := open(t, respond(200, theirs("charged")))
-	call := r.follow(actors.Complete, 0)
+	platform := open(t, respond(200, theirBody("charged")))
+	call := platform.follow(actors.Complete, 0)
 	call.Material = []byte(`{"otp":"123456"}`)
-	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
-	got := r.requests()[0]
+	platform.expectVerdict(platform.submit(call), payment.VerdictCharged, false)
+	got := platform.requests()[0]
 	if got.path != "/api/v1/transactions/additional_params_for_auth/their-id" || got.body != `{"additional_params_for_auth":{"otp":"123456"}}` {
 		t.Errorf("material goes to %s as %s", got.path, got.body)
 	}
-	call = r.follow(actors.Complete, 0)
+	call = platform.follow(actors.Complete, 0)
 	call.Choice = `b"1`
-	r.expectVerdict(r.submit(call), payment.VerdictCharged, false)
-	got = r.requests()[1]
+	platform.expectVerdict(platform.submit(call), payment.VerdictCharged, false)
+	got = platform.requests()[1]
 	if got.path != "/api/v1/transactions/choose_target_destination/their-id" || got.body != `{"target_bank_id":"b\"1"}` {
 		t.Errorf("a choice goes to %s as %s", got.path, got.body)
 	}
-	r.expectVerdict(r.submit(r.follow(actors.Complete, 0)), payment.VerdictCharged, false)
-	if got = r.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
+	platform.expectVerdict(platform.submit(platform.follow(actors.Complete, 0)), payment.VerdictCharged, false)
+	if got = platform.requests()[2]; got.method != "GET" || got.path != "/api/v1/transactions/their-id" {
 		t.Errorf("a payer who came back makes us ask %s %s", got.method, got.path)
 	}
 }

@@ -14,12 +14,12 @@ import (
 )
 
 func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
-	r := open(t, respond(201, theirs("charged", `"rrn":"123456789012"`)))
-	o := r.submit(r.pay())
+	platform := open(t, respond(201, theirBody("charged", `"rrn":"123456789012"`)))
+	o := platform.submit(platform.pay())
 	if o.Verdict != payment.VerdictCharged || o.RRN != "123456789012" || string(o.Meta) != `{"utp_id":"their-id"}` {
 		t.Errorf("the outcome is %v %q %s", o.Verdict, o.RRN, o.Meta)
 	}
-	got := r.requests()[0]
+	got := platform.requests()[0]
 	if got.method != "POST" || got.path != "/api/v1/transactions" || got.query != "" {
 		t.Errorf("asked %s %s?%s", got.method, got.path, got.query)
 	}
@@ -42,7 +42,7 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 	}
 	p := &sent.Params
 	if p.Type != "payment" || p.Amount != "1000" || p.Currency != "USD" || p.Env != "test" || p.Txid != reference.String() ||
-		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != r.terminals[0].ID.String() {
+		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != platform.terminals[0].ID.String() {
 		t.Errorf("params are %+v", p)
 	}
 	s := p.Storage
@@ -52,21 +52,21 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 }
 
 func TestCallWithoutAConnectionIsNotSent(t *testing.T) {
-	r := open(t, respond(201, theirs("charged")))
-	address := r.server.URL
+	platform := open(t, respond(201, theirBody("charged")))
+	address := platform.server.URL
 	for name, base := range map[string]string{
 		"a certificate that is not trusted": address,
 		"a port that nobody listens at":     closedPort(t),
 		"a name without an address":         "https://no-such-platform.invalid",
 	} {
-		call := r.pay()
+		call := platform.pay()
 		call.Terminal = terminal(t, base, "")
-		o := r.submit(call)
+		o := platform.submit(call)
 		if o.Verdict != payment.VerdictNotSent || !o.Unreachable || o.Failure.Detail != "The platform could not be reached." {
 			t.Errorf("%s: %v %q, unreachable %v", name, o.Verdict, o.Failure, o.Unreachable)
 		}
 	}
-	if got := r.requests(); len(got) != 0 {
+	if got := platform.requests(); len(got) != 0 {
 		t.Errorf("%d requests arrived", len(got))
 	}
 }
@@ -94,17 +94,17 @@ func TestBrokenExchangeIsUnknown(t *testing.T) {
 		"no JSON":                         {respond(201, `<html>welcome</html>`), false},
 		"an empty answer":                 {respond(201, ``), false},
 		"a list":                          {respond(201, `[]`), false},
-		"a status twice":                  {respond(201, theirs("charged", `"status":"rejected"`)), false},
-		"a status in another case only":   {respond(201, strings.Replace(theirs("charged"), `"status"`, `"Status"`, 1)), false},
-		"a status that is a number":       {respond(201, strings.Replace(theirs("charged"), `"charged"`, `7`, 1)), false},
-		"invalid UTF-8":                   {respond(201, theirs("charged", "\"x\":\"\xff\"")), false},
-		"another transaction":             {respond(201, strings.Replace(theirs("charged"), reference.String(), request.String(), 1)), false},
-		"another amount":                  {respond(201, strings.Replace(theirs("charged"), `"1000"`, `"1001"`, 1)), false},
-		"an amount as a number":           {respond(201, strings.Replace(theirs("charged"), `"1000"`, `1000`, 1)), false},
-		"another currency":                {respond(201, strings.Replace(theirs("charged"), `"USD"`, `"EUR"`, 1)), false},
-		"another type":                    {respond(201, strings.Replace(theirs("charged"), `"payment"`, `"payout"`, 1)), false},
-		"an id that is a path":            {respond(201, strings.Replace(theirs("charged"), `"their-id"`, `"../partners"`, 1)), false},
-		"a body beyond its bound":         {respond(201, theirs("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
+		"a status twice":                  {respond(201, theirBody("charged", `"status":"rejected"`)), false},
+		"a status in another case only":   {respond(201, strings.Replace(theirBody("charged"), `"status"`, `"Status"`, 1)), false},
+		"a status that is a number":       {respond(201, strings.Replace(theirBody("charged"), `"charged"`, `7`, 1)), false},
+		"invalid UTF-8":                   {respond(201, theirBody("charged", "\"x\":\"\xff\"")), false},
+		"another transaction":             {respond(201, strings.Replace(theirBody("charged"), reference.String(), request.String(), 1)), false},
+		"another amount":                  {respond(201, strings.Replace(theirBody("charged"), `"1000"`, `"1001"`, 1)), false},
+		"an amount as a number":           {respond(201, strings.Replace(theirBody("charged"), `"1000"`, `1000`, 1)), false},
+		"another currency":                {respond(201, strings.Replace(theirBody("charged"), `"USD"`, `"EUR"`, 1)), false},
+		"another type":                    {respond(201, strings.Replace(theirBody("charged"), `"payment"`, `"payout"`, 1)), false},
+		"an id that is a path":            {respond(201, strings.Replace(theirBody("charged"), `"their-id"`, `"../partners"`, 1)), false},
+		"a body beyond its bound":         {respond(201, theirBody("charged", `"x":"`+strings.Repeat("x", 1<<20)+`"`)), true},
 		"a redirect":                      {redirects, false},
 		"headers beyond their bound":      {bigHeaders, true},
 		"a body that ends before its end": {shortBody, true},
@@ -185,33 +185,33 @@ func TestRefusedInquiryIsUnknown(t *testing.T) {
 }
 
 func TestConnectionsAreKeptAndBounded(t *testing.T) {
-	const many, bound = 200, 64
-	r := open(t, respond(201, theirs("charged")))
-	done := make(chan actors.Outcome, many)
-	for range many {
-		go func() { done <- r.Submit(t.Context(), r.pay()) }()
+	const calls, bound = 200, 64
+	platform := open(t, respond(201, theirBody("charged")))
+	done := make(chan actors.Outcome, calls)
+	for range calls {
+		go func() { done <- platform.Submit(t.Context(), platform.pay()) }()
 	}
-	for range many {
-		r.expectVerdict(<-done, payment.VerdictCharged, false)
+	for range calls {
+		platform.expectVerdict(<-done, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
-	for _, got := range r.requests() {
+	for _, got := range platform.requests() {
 		connections[got.from] = true
 	}
 	if len(connections) > bound {
-		t.Errorf("%d calls at once went over %d connections, at most %d", many, len(connections), bound)
+		t.Errorf("%d calls at once went over %d connections, at most %d", calls, len(connections), bound)
 	}
 	// A call may come just before the previous call's connection is returned to the pool and then open
 	// another. But if no connection were reused, each call would have its own.
-	const later = 50
+	const laterCalls = 50
 	addresses := make(map[string]bool)
-	for range later {
-		r.expectVerdict(r.submit(r.pay()), payment.VerdictCharged, false)
+	for range laterCalls {
+		platform.expectVerdict(platform.submit(platform.pay()), payment.VerdictCharged, false)
 	}
-	for _, got := range r.requests()[many:] {
+	for _, got := range platform.requests()[calls:] {
 		addresses[got.from] = true
 	}
-	if len(addresses) == later {
+	if len(addresses) == laterCalls {
 		t.Error("every call opens a connection of its own")
 	}
 }
