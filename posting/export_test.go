@@ -26,7 +26,7 @@ func (d *Due) Waiting() int {
 const MaxDueRemovals = maxDueRemovals
 
 // LowestBuffered returns the oldest group whose page-buffer rows readers search.
-func (j *Journal) LowestBuffered() uint64 { return j.low.Load() }
+func (j *Journal) LowestBuffered() uint64 { return j.oldestBuffered.Load() }
 
 // Bounds of the page buffer.
 const (
