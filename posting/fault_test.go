@@ -23,10 +23,10 @@ var errDisk = errors.New("the disk failed")
 // disk is a Log between the committer and the store.
 type disk struct {
 	posting.Log
-	gate       chan struct{} // if not nil, each group waits until gate is closed
-	unblocked  sync.Once
-	failBefore atomic.Bool // Apply fails without storing the group
-	failAfter  atomic.Bool // Apply stores the group and then fails
+	gate        chan struct{} // if not nil, each group waits until gate is closed
+	unblockOnce sync.Once
+	failBefore  atomic.Bool // Apply fails without storing the group
+	failAfter   atomic.Bool // Apply stores the group and then fails
 }
 
 func (d *disk) Apply(g *store.Group) error {
@@ -49,7 +49,7 @@ func blockedDisk() *disk { return &disk{gate: make(chan struct{})} }
 
 // unblock lets all groups pass, from now on.
 func (d *disk) unblock() {
-	d.unblocked.Do(func() {
+	d.unblockOnce.Do(func() {
 		if d.gate != nil {
 			close(d.gate)
 		}
@@ -100,15 +100,15 @@ func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
 
 func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 	for name, c := range map[string]struct {
-		after bool
-		want  uint64
+		isStored bool
+		want     uint64
 	}{"not persisted": {false, 5}, "failed but persisted": {true, 10}} {
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
 			f := openOn(t, d)
 			f.must(deposit())
-			d.failBefore.Store(!c.after)
-			d.failAfter.Store(c.after)
+			d.failBefore.Store(!c.isStored)
+			d.failAfter.Store(c.isStored)
 			acknowledged := make(chan posting.Receipt, 2)
 			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {

@@ -65,7 +65,7 @@ func TestListIsBoundedExactly(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
-	together := func(changes ...*posting.Change) {
+	submitAll := func(changes ...*posting.Change) {
 		for i, receipt := range f.submitTogether(d, changes) {
 			if receipt.Err != nil {
 				t.Fatal(receipt.Err)
@@ -79,9 +79,9 @@ func TestListIsBoundedExactly(t *testing.T) {
 		s, events := newTransaction(), 1+i%3
 		many = append(many, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
 	}
-	together(many...)
+	submitAll(many...)
 	for range 3 { // each in a group of its own, and so in a chunk of its own
-		together(changeOfListed(newTransaction(), 0, 3))
+		submitAll(changeOfListed(newTransaction(), 0, 3))
 	}
 	borders := f.borders()
 	if len(borders) < 2*6 {
@@ -119,19 +119,19 @@ func (f *fixture) borders() (times []ledger.Micros) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	note := func(page []byte) error {
+	addBorders := func(page []byte) error {
 		rows, err := store.DecodeListed(page)
 		if err == nil {
 			times = append(times, rows[0].Booked, rows[len(rows)-1].Booked)
 		}
 		return err
 	}
-	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, note(page) })
+	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, addBorders(page) })
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	err = v.Rows(org, posting.PageBuffers, func(_, row []byte) (bool, error) {
-		return true, store.EachChunk(row, func(_, rows []byte) error { return note(rows) })
+		return true, store.EachChunk(row, func(_, rows []byte) error { return addBorders(rows) })
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -238,7 +238,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	for range 100 {
 		c.move()
 	}
-	there, moved, seen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
+	initialIDs, moved, seen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
 	last := ledger.Micros(math.MaxInt64)
 	for w := (posting.Walk{}); ; {
 		page := c.newestRows(w, 7)
@@ -259,7 +259,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	if len(moved) == 0 {
 		t.Fatal("no record moved between two walks")
 	}
-	for _, id := range there {
+	for _, id := range initialIDs {
 		if n := seen[id]; n > 1 || n == 0 && !moved[id] {
 			t.Errorf("a record was seen %d times, moved: %v", n, moved[id])
 		}

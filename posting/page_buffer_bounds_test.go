@@ -44,8 +44,8 @@ func (d *bufferFixture) insertDisk() *blockableDisk {
 	return disk
 }
 
-// until waits for a condition that becomes true without further action of the test.
-func until(t *testing.T, what string, happened func() bool) {
+// waitUntil waits for a condition that becomes true without further action of the test.
+func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
 		if time.Now().After(end) {
@@ -187,26 +187,26 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		d := newBufferFixture(t, maxGroups, 1)
 		disk := d.insertDisk()
 		d.restart()
-		listed := listOf(7, 1)
+		list := listOf(7, 1)
 		d.group(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
-		d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
-		other := func() posting.Step {
+		d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+		unrelatedStep := func() posting.Step {
 			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
 		for n := 1; n < maxGroups; n++ {
-			d.group(other())
+			d.group(unrelatedStep())
 		}
 		disk.blocked.Lock()
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
-		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{busy1, quiet1})} {
+		for n, s := range []posting.Step{unrelatedStep(), d.step(org, list, [2]ledger.Path{busy1, quiet1})} {
 			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
-				until(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
+				waitUntil(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
 			}
-			until(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
+			waitUntil(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
 		}
 		disk.blocked.Unlock()
 		for _, drafted := range drafts {
@@ -294,9 +294,9 @@ func (h *heavy) book(changes ...*posting.Change) {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 		switch n { // the others arrive when a group is at the disk and a second is prepared: they share the third
 		case 0:
-			until(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
+			waitUntil(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
 		case 1:
-			until(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
+			waitUntil(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
 	}
 	h.disk.blocked.Unlock()
@@ -382,20 +382,20 @@ const hot = ledger.Path("L:hot")
 // of them long enough, but has room to flush only some. overfillHotPage tells whether more than a row is
 // buffered with the given number of changes of the hot account.
 func (h *heavy) overfillHotPage(changes int) (overfilled bool) {
-	var touch []ledger.Path
+	var touched []ledger.Path
 	for n := range 80 {
-		touch = append(touch, accountOf(n))
+		touched = append(touched, accountOf(n))
 	}
-	touch = append(touch, "A:bank", hot)
+	touched = append(touched, "A:bank", hot)
 	for waits, last := 0, 0; waits+last < posting.FlushFrom; { // just below the bound for flushing
-		h.book(h.change(touch...))
+		h.book(h.change(touched...))
 		waits, last = h.bufferedBytes(hot), h.bufferedBytes(hot)-waits
 	}
-	full := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
+	changeList := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touched...), h.change(touched...)}
 	for range changes {
-		full = append(full, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
+		changeList = append(changeList, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
 	}
-	h.book(full...)
+	h.book(changeList...)
 	last, _ := h.LastGroup()
 	return len(h.chunkLengths(hot)[last]) > 1
 }
@@ -454,20 +454,20 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		}
 		d.must(c)
 		v := d.View()
-		held, last := 0, d.nextGroup()-1
+		buffered, last := 0, d.nextGroup()-1
 		err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
 			if k, _ := store.ParseBufferKey(key); k.Group == last {
 				sum += len(row)
 			}
-			held += len(row)
+			buffered += len(row)
 			return true, nil
 		})
 		v.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
-			t.Fatalf("page buffers hold %d bytes", held)
+		if buffered > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
+			t.Fatalf("page buffers hold %d bytes", buffered)
 		}
 	}
 }
