@@ -57,8 +57,8 @@ func (q *AsOf) keys() keys {
 	return k
 }
 
-// only returns the range that contains one account.
-func only(a ledger.Account) keys {
+// keysOf returns the range that contains one account.
+func keysOf(a ledger.Account) keys {
 	key := string(store.AccountKey(nil, a))
 	return keys{from: key, until: key + "\x00"}
 }

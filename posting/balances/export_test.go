@@ -33,7 +33,7 @@ func collect(fn func(ledger.Account, *ledger.Totals)) each {
 }
 
 // HasKeptTurnover tells whether the reader keeps a turnover for the next page.
-func (r *Reader) HasKeptTurnover() bool { return r.kept.Load() != nil }
+func (r *Reader) HasKeptTurnover() bool { return r.cached.Load() != nil }
 
 // CheckpointEvents is the least number of events from one checkpoint to the next within a day.
 const CheckpointEvents = checkpointEvents

@@ -21,7 +21,7 @@ const (
 // Reader reads trial balances. It caches the sums of events for the next page of the same trial
 // balance. The zero value is ready to use. It is safe for concurrent use.
 type Reader struct {
-	kept atomic.Pointer[turnover]
+	cached atomic.Pointer[turnover]
 }
 
 // each is called with an account's key in checkpoints and the account's totals. The key is valid until
@@ -40,11 +40,11 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		q.After = &a
 		return fn(a, t)
 	}
-	few, err := hasFew(view, org, &q)
+	isFew, err := hasFew(view, org, &q)
 	if err != nil {
 		return err
 	}
-	if !few {
+	if !isFew {
 		c, upToSeq, err := start(view, org, &q)
 		if err != nil {
 			return err
@@ -125,7 +125,7 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	if err != nil || q.On == 0 {
 		return t, found, err
 	}
-	for x, err := range crossings(view, org, only(a), q) {
+	for x, err := range crossings(view, org, keysOf(a), q) {
 		if err == nil {
 			err = x.crossing.apply(&t, true)
 		}

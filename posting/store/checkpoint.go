@@ -110,15 +110,15 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 // account has its key without the prefix that it shares with the previous key of the part, and
 // its totals.
 type CheckpointWriter struct {
-	Head  CheckpointHead
-	named int // upper bound of the bytes in the head's row that name parts
-	row   []byte
-	last  []byte
+	Head       CheckpointHead
+	namedBytes int // upper bound of the bytes in the head's row that name parts
+	row        []byte
+	last       []byte
 }
 
 // Full tells whether the head would exceed the largest KV, because there are too many accounts.
 func (w *CheckpointWriter) Full() bool {
-	return 1+3*binary.MaxVarintLen64+w.named > MaxKVValue
+	return 1+3*binary.MaxVarintLen64+w.namedBytes > MaxKVValue
 }
 
 // Add adds an account. If that completes a part, it returns the part's row, which the caller owns;
@@ -129,7 +129,7 @@ func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	}
 	if len(w.row) == 0 {
 		w.Head.Parts = append(w.Head.Parts, CheckpointPart{First: bytes.Clone(key)})
-		w.named += binary.MaxVarintLen16 + len(key) + sha256.Size
+		w.namedBytes += binary.MaxVarintLen16 + len(key) + sha256.Size
 		w.last = w.last[:0]
 	}
 	shared := 0

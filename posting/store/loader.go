@@ -174,13 +174,13 @@ func (l *Loader) settle() error {
 	}
 	buf := make([]byte, 2*slotSize)
 	id := identity{first: l.check.first}
-	slot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
+	writeSlot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
 	end := l.check.end
-	slot(mark{})
+	writeSlot(mark{})
 	fillSlot(buf[slotSize:], mark{}, id)
 	if end.n > 0 {
-		slot(mark{end.n - 1, l.check.before})
-		slot(end)
+		writeSlot(mark{end.n - 1, l.check.previousHash})
+		writeSlot(end)
 	}
 	if err := durable.Replace(filepath.Join(s.options.Dir, headName), fileMode, buf); err != nil {
 		return err

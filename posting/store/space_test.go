@@ -86,7 +86,7 @@ func remove(t *testing.T, path string) {
 // wantNoSpace waits until a child has ended by itself, and checks that it reported too little free space.
 func (p *process) wantNoSpace(t *testing.T) {
 	t.Helper()
-	p.until(t, "")
+	p.readUntil(t, "")
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
@@ -126,16 +126,16 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
-	if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+	if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
 		t.Errorf("creating it: %v", err)
 	}
 	remove(t, ballast)
 	p := startChild(t, data, st, 150)
-	p.until(t, "done")
+	p.readUntil(t, "done")
 	acked := p.kill(t)
 	for _, leave := range []int64{0, 1 << 20, 2 << 20} {
 		ballast = occupy(t, dir, leave)
-		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
 			t.Errorf("with %d bytes left: %v", leave, err)
 		}
 		remove(t, ballast)
@@ -156,7 +156,7 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 	for round := range rounds {
 		data, ballast := filepath.Join(dir, fmt.Sprint("data", round)), filepath.Join(dir, "ballast")
 		p := startChild(t, data, st, 1<<40)
-		p.until(t, "opened")
+		p.readUntil(t, "opened")
 		for before := tables(data); tables(data) == before; { // until a flush has begun
 			select {
 			case line := <-p.lines:
@@ -165,7 +165,7 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 			}
 		}
 		occupyAll(t, ballast)
-		p.until(t, "")
+		p.readUntil(t, "")
 		err := p.cmd.Wait()
 		var exit *exec.ExitError
 		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failed, "space") {

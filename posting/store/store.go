@@ -135,7 +135,7 @@ func (s *Store) apply(g *Group) error {
 	if err := s.commit(g); err != nil {
 		return err
 	}
-	if err := s.rotated(); err != nil {
+	if err := s.checkNewLog(); err != nil {
 		return err
 	}
 	next := mark{g.n, g.Seal()}

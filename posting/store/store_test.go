@@ -256,7 +256,7 @@ func TestLargestValueIsStoredInTables(t *testing.T) {
 func TestOnlyOneProcessOpensTheStore(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
-	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+	if _, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
 	closeStore(t, s)
@@ -274,7 +274,7 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := filesOf(t, dir)
-	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+	if _, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
 	if after := filesOf(t, dir); !slices.Equal(after, before) {
@@ -319,7 +319,7 @@ func TestErrorNamesDirectoryThatCannotBeCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "under")} {
-		if _, err := Open(Options{Dir: dir, Log: quiet}); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := Open(Options{Dir: dir, Log: discardLog}); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("Open(%s) = %v", dir, err)
 		}
 	}
