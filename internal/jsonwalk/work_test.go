@@ -57,8 +57,8 @@ func wantLinear(t *testing.T, document []byte) {
 	t.Helper()
 	before := steps.Total()
 	walk(document)
-	if took := steps.Total() - before; took > mostSteps*int64(len(document)) {
-		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), took)
+	if stepsTaken := steps.Total() - before; stepsTaken > mostSteps*int64(len(document)) {
+		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), stepsTaken)
 	}
 }
 

@@ -42,11 +42,11 @@ func TestHashCoversThePaddedText(t *testing.T) {
 // recordingHash is a hash that records what is written to it.
 type recordingHash struct {
 	lengths []int
-	kept    [][]byte // slices as they were passed: a hash may read them only during Write
+	passed  [][]byte // slices as they were passed: a hash may read them only during Write
 }
 
 func (r *recordingHash) Write(p []byte) (int, error) {
-	r.lengths, r.kept = append(r.lengths, len(p)), append(r.kept, p)
+	r.lengths, r.passed = append(r.lengths, len(p)), append(r.passed, p)
 	return len(p), nil
 }
 func (r *recordingHash) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
@@ -68,7 +68,7 @@ func TestHashKeepsNoPlaintext(t *testing.T) {
 			if n%sha256.BlockSize != 0 {
 				t.Errorf("%v: %d bytes are written", pieces, n)
 			}
-			if p := r.kept[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
+			if p := r.passed[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
 				t.Errorf("%v: the rest is still there", pieces)
 			}
 		}

@@ -78,11 +78,11 @@ func (r *Report) words(root, name string) error {
 	for _, word := range refused(name) {
 		r.breach("words", name, "%q in the path: say %s", word, refusedWords[word])
 	}
-	full := filepath.Join(root, filepath.FromSlash(name))
-	if stat, err := os.Stat(full); err != nil || stat.Size() > maxText {
+	fullPath := filepath.Join(root, filepath.FromSlash(name))
+	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxText {
 		return err
 	}
-	content, err := os.ReadFile(full)
+	content, err := os.ReadFile(fullPath)
 	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayContain(content) {
 		return err
 	}

@@ -130,10 +130,10 @@ func configurations(t *testing.T) map[string]*tls.Config {
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
-			d := newRandom(t)
-			c, s, client := connectTLS(t, d, config)
+			random := newRandom(t)
+			c, s, client := connectTLS(t, random, config)
 			for range 60 {
-				sent := bytes.Repeat(mark, 1+d.IntN(1<<d.IntN(12)))
+				sent := bytes.Repeat(mark, 1+random.IntN(1<<random.IntN(12)))
 				written := make(chan error, 1)
 				go func() {
 					_, err := client.Write(sent)

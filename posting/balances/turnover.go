@@ -12,7 +12,7 @@ import (
 // Bounds of turnovers.
 const (
 	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
-	maxHolds    = 65_536 // cached pending entries that a capture may close; others are read from the journal
+	maxHolds    = 65_536 // maximum number of cached pending entries, which captures may close; others are read from the journal
 	maxKept     = 16_384 // maximum number of accounts in the cached turnover: about 8 MB
 	minKept     = 1_024  // minimum number of events in a cached turnover; one with fewer is computed again
 )
@@ -21,7 +21,7 @@ const (
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, upToSeq uint64 // the seqs between which its events are: exclusive, inclusive
+	after, upToSeq uint64 // its events are those after the seq after, up to and including upToSeq
 	keys           keys   // keys.until is lowered when there are too many accounts
 	moved          map[string]*movement
 	order          []string // the sorted keys of moved

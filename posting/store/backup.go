@@ -77,7 +77,7 @@ func (sn *Snapshot) visitRows(prefix, from []byte, after uint64, fn func(StoredR
 			continue
 		}
 		err := item.Value(func(stored []byte) error {
-			if _, err := checked(key, stored); err != nil {
+			if _, err := verifiedValue(key, stored); err != nil {
 				return err
 			}
 			more, err = fn(StoredRow{Key: key, Stored: stored, Group: item.Version() - version(0)})
@@ -109,7 +109,7 @@ func (c *RowCheck) Add(r StoredRow) error {
 	case bytes.Compare(r.Key, c.last) <= 0:
 		return fmt.Errorf("store: the row %.64x does not follow %.64x", r.Key, c.last)
 	}
-	value, err := checked(r.Key, r.Stored)
+	value, err := verifiedValue(r.Key, r.Stored)
 	if err != nil {
 		return err
 	}

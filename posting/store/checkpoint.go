@@ -18,13 +18,13 @@ const (
 	kvCheckpointParts = "tp"
 )
 
-// maxCheckpointPart is the most bytes of a part's row, without its last account.
+// maxCheckpointPart is the maximum length of a part's row in bytes, without its last account.
 const maxCheckpointPart = 32 << 10
 
 // CheckpointHead describes a checkpoint: an organization's accounts with their totals after one
 // event.
 type CheckpointHead struct {
-	Seq      uint64        // of the event
+	Seq      uint64        // seq of the event
 	Booked   ledger.Micros // the event's booked time, which is in the key
 	Previous uint64        // seq of the previous checkpoint; 0: there is none
 	Accounts uint64

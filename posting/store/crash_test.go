@@ -230,7 +230,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	sd := seed(t)
 	r := rand.New(rand.NewPCG(sd, 2))
 	st, m, dir := childHistory(sd, fewKeys), make(model), t.TempDir()
-	var checked, acked uint64
+	var checkedUpTo, acked uint64
 	for round := range 12 {
 		p := startChild(t, dir, st, 1<<40)
 		if round%3 == 0 { // kill it while it opens the directory of the last kill
@@ -240,7 +240,7 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 		}
 		acked = max(acked, p.kill(t))
 		if round%4 == 3 { // in the other rounds, only the next child opens the directory
-			checked = wantHistory(t, dir, st, m, checked, acked)
+			checkedUpTo = wantHistory(t, dir, st, m, checkedUpTo, acked)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 
 // readable returns an error if the store is closed or is known to have lost rows.
 func (sn *Snapshot) readable() error {
-	if sn.late {
+	if sn.openedLate {
 		return ErrClosed
 	}
 	if err := sn.store.failure(); err != nil && isDamage(err) {

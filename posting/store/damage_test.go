@@ -65,8 +65,8 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store, applies a group and opens it again. refused is the error with which the
-// store is refused. wrong says what is wrong: the error is not one clear line, or the store has other content
+// tryOpening opens a damaged store, applies a group and opens it again. refusal is the error with which the
+// store is refused. fault says what is wrong: the error is not one clear line, or the store has other content
 // than expected.
 func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {

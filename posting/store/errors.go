@@ -67,7 +67,7 @@ func (s *Store) checkVerdict() error {
 }
 
 // UnfinishedName is the file that marks a data directory whose restore has begun and is not
-// accepted yet. A restore creates this file first and removes it last.
+// accepted yet. A restore creates this file as its first step and removes it as its last.
 const UnfinishedName = "RESTORING"
 
 // checkFinished returns an error for a directory whose restore is not finished, unless the restore itself

@@ -51,7 +51,7 @@ func NewLoader(o Options, size uint64) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, path: filepath.Join(o.Dir, buildName), log: o.Log, lock: lock, dead: make(chan struct{})}
+	s := &Store{options: o, path: filepath.Join(o.Dir, buildName), log: o.Log, lock: lock, failed: make(chan struct{})}
 	l := &Loader{store: s}
 	if err := l.begin(size); err != nil {
 		l.Abandon()

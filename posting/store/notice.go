@@ -12,10 +12,10 @@ const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
 const (
-	MaxKVKey   = 256      // the key
-	MaxKVValue = 96 << 10 // the value
-	MaxNotice  = 16 << 10 // of a notice's body
-	MaxNotices = 48 << 10 // of a page of notices; more notices begin a new page
+	MaxKVKey   = 256      // longest key of a KV
+	MaxKVValue = 96 << 10 // longest value of a KV
+	MaxNotice  = 16 << 10 // longest body of a notice
+	MaxNotices = 48 << 10 // longest page of notices; further notices begin a new page
 )
 
 // Notice is the stored form of a notice.

@@ -51,7 +51,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), dead: make(chan struct{}),
+		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}),
 	}
 	if err := s.open(); err != nil {
 		s.abandon()

@@ -14,7 +14,7 @@ import (
 )
 
 // writtenBy returns the directory of a store whose schema version is replaced by the given one.
-func writtenBy(t *testing.T, version byte) (dir string) {
+func storeWithSchema(t *testing.T, version byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -38,7 +38,7 @@ var schemaVersion = version(0)
 // because Open writes nothing that would mix two versions.
 func TestOtherSchemaIsRefused(t *testing.T) {
 	for written, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
-		dir := writtenBy(t, written)
+		dir := storeWithSchema(t, written)
 		for range 2 {
 			s, err := Open(Options{Dir: dir, Log: discardLog})
 			if err == nil {
@@ -49,7 +49,7 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 			}
 		}
 	}
-	closeStore(t, open(t, Options{Dir: writtenBy(t, schema)}))
+	closeStore(t, open(t, Options{Dir: storeWithSchema(t, schema)}))
 }
 
 func TestStoreWithoutASchemaIsDamaged(t *testing.T) {

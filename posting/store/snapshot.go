@@ -16,11 +16,11 @@ import (
 // time may use it, and it must be closed exactly once. It should live for one query only, because while
 // it is open compaction can't drop any row that the snapshot sees.
 type Snapshot struct {
-	store  *Store
-	txn    *badger.Txn
-	n      uint64
-	late   bool // opened after the store was closed: every read fails
-	closed bool
+	store      *Store
+	txn        *badger.Txn
+	n          uint64
+	openedLate bool // opened after the store was closed: every read fails
+	closed     bool
 }
 
 // Snapshot opens a view of the last durable group. It never waits for a sync.
@@ -33,7 +33,7 @@ func (s *Store) Snapshot() *Snapshot {
 	} else {
 		s.live = append(s.live, liveReads{n: n, count: 1})
 	}
-	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, late: s.shut}
+	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedLate: s.isShut}
 }
 
 // Group returns the number of the snapshot's group.
@@ -72,7 +72,7 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	value, err = checked(key, stored)
+	value, err = verifiedValue(key, stored)
 	return value, err == nil, err
 }
 
@@ -108,7 +108,7 @@ func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo 
 // with the last).
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
-		value, err := checked(key, stored)
+		value, err := verifiedValue(key, stored)
 		if err != nil {
 			return false, err
 		}
@@ -118,7 +118,7 @@ func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (mor
 
 func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (more bool, err error) {
 	err = item.Value(func(stored []byte) error {
-		value, err := checked(item.Key(), stored)
+		value, err := verifiedValue(item.Key(), stored)
 		if err == nil {
 			more, err = fn(item.Key(), value)
 		}
@@ -128,7 +128,7 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 }
 
 // checked returns a stored value without its checksum, after verifying it.
-func checked(key, stored []byte) ([]byte, error) {
+func verifiedValue(key, stored []byte) ([]byte, error) {
 	value, ok := openValue(key, stored)
 	if !ok {
 		return nil, damage.New("", "the row %.64x does not match its checksum", key)

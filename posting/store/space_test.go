@@ -100,7 +100,7 @@ func (p *process) wantNoSpace(t *testing.T) {
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	sd := seed(t)
 	st, m := childHistory(sd, manyKeys), make(model)
-	var audited uint64
+	var checkedUpTo uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
 		if testing.Short() && i > 0 {
@@ -109,15 +109,15 @@ func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 		enlarge(t, dir, mib)
 		p := startChild(t, filepath.Join(dir, "data"), st, 1<<40)
 		p.wantNoSpace(t)
-		again := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
-		again.wantNoSpace(t)
+		secondChild := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
+		secondChild.wantNoSpace(t)
 		enlarge(t, dir, 4*mib)
-		last := wantHistory(t, filepath.Join(dir, "data"), st, m, audited, max(audited, p.acked, again.acked))
-		t.Logf("%d MiB: groups %d to %d", mib, audited+1, last)
-		if last == audited {
+		last := wantHistory(t, filepath.Join(dir, "data"), st, m, checkedUpTo, max(checkedUpTo, p.acked, secondChild.acked))
+		t.Logf("%d MiB: groups %d to %d", mib, checkedUpTo+1, last)
+		if last == checkedUpTo {
 			t.Errorf("with %d MiB not one group was written", mib)
 		}
-		audited = last
+		checkedUpTo = last
 	}
 }
 
@@ -264,18 +264,18 @@ func TestCompactionWaitsForRoom(t *testing.T) {
 	defer closeStore(t, s)
 	s.gate() // which is open
 	owed := s.debt.Swap(math.MaxUint64 / 2)
-	passed := make(chan struct{})
-	go func() { s.gate(); close(passed) }()
+	gatePassed := make(chan struct{})
+	go func() { s.gate(); close(gatePassed) }()
 	for s.gated.Load() == 0 {
 		runtime.Gosched()
 	}
 	select {
-	case <-passed:
+	case <-gatePassed:
 		t.Error("it did not wait")
 	default:
 	}
 	s.debt.Store(owed)
-	<-passed
+	<-gatePassed
 	if s.failure() != nil || s.gated.Load() != 0 {
 		t.Errorf("after it: %v, %d waiting", s.failure(), s.gated.Load())
 	}
@@ -284,25 +284,25 @@ func TestCompactionWaitsForRoom(t *testing.T) {
 func TestCompactionWaitsForFileHandles(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	open, err := os.Open(s.options.Dir) // its number is the lowest free one
+	lowest, err := os.Open(s.options.Dir) // its number is the lowest free one
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer open.Close()
-	few := syscall.Rlimit{Cur: uint64(open.Fd()) + minHandles, Max: was.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+	defer lowest.Close()
+	lowered := syscall.Rlimit{Cur: uint64(lowest.Fd()) + minHandles, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &lowered); err != nil {
 		t.Fatal(err)
 	}
-	closed := s.gateClosed()
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+	gateErr := s.gateClosed()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(closed, syscall.EMFILE) {
-		t.Errorf("with %d handles free: %v", minHandles-1, closed)
+	if !errors.Is(gateErr, syscall.EMFILE) {
+		t.Errorf("with %d handles free: %v", minHandles-1, gateErr)
 	}
 	if err := s.gateClosed(); err != nil {
 		t.Errorf("with handles enough: %v", err)
