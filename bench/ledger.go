@@ -140,9 +140,9 @@ func (g *groupSizes) groups(s *posting.Stats) Groups {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	count := s.Groups.Load()
-	each := func(n uint64) float64 { return float64(n) / float64(max(count, 1)) }
+	perGroup := func(n uint64) float64 { return float64(n) / float64(max(count, 1)) }
 	return Groups{
-		Count: count, Mean: each(s.Changes.Load()), Rows: each(s.Rows.Load()),
+		Count: count, Mean: perGroup(s.Changes.Load()), Rows: perGroup(s.Rows.Load()),
 		P50: g.sizes.ValueAtQuantile(50), Max: int64(g.largest),
 		Prepare: time.Duration(s.Prepare.Load()).Seconds(), Apply: time.Duration(s.Apply.Load()).Seconds(),
 	}

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// handWatch is a stopwatch that the fake server moves.
-type handWatch struct{ now atomic.Int64 }
+// manualWatch is a stopwatch that the fake server moves.
+type manualWatch struct{ now atomic.Int64 }
 
-func (w *handWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
+func (w *manualWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
 
-func (w *handWatch) await(_ context.Context, due time.Duration) {
+func (w *manualWatch) await(_ context.Context, due time.Duration) {
 	w.now.Store(max(w.now.Load(), int64(due)))
 }
 
@@ -33,12 +33,12 @@ func (*getJob) check(_ uint64, a *response) string {
 
 func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server. took gets the number of a request, from 0 on, and
+// runAgainst runs a load of one connection against a server. serverTime gets the number of a request, from 0 on, and
 // returns the time by the stopwatch that the server takes for it. If the time is negative, the server closes
 // the connection instead of responding.
-func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
+func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
-	watch, j := new(handWatch), new(getJob)
+	watch, j := new(manualWatch), new(getJob)
 	var requests atomic.Int64
 	base := serve(t, nil, func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -46,7 +46,7 @@ func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*g
 			if _, err := readRequest(r); err != nil {
 				return
 			}
-			d := took(int(requests.Add(1)) - 1)
+			d := serverTime(int(requests.Add(1)) - 1)
 			if d < 0 {
 				return
 			}

@@ -15,8 +15,8 @@ import (
 	"mizan/posting/store"
 )
 
-// The data of the read benchmarks: records of one partner. Every second record was changed once after its
-// creation.
+// recordCount is the number of records in the data of the read benchmarks. All belong to one partner. Every second
+// record was changed once after its creation.
 const recordCount = 200_000
 
 // openWithRecords returns a journal with these records in tables on the disk.

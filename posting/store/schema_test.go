@@ -13,7 +13,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// writtenBy returns the directory of a store whose schema version is replaced by the given one.
+// storeWithSchema returns the directory of a store whose schema version is replaced by the given one.
 func storeWithSchema(t *testing.T, version byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

@@ -127,7 +127,7 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 	return more, err
 }
 
-// checked returns a stored value without its checksum, after verifying it.
+// verifiedValue returns a stored value without its checksum, after verifying it.
 func verifiedValue(key, stored []byte) ([]byte, error) {
 	value, ok := openValue(key, stored)
 	if !ok {
