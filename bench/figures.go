@@ -27,7 +27,7 @@ func newHistogram() *hdrhistogram.Histogram {
 // connections would not fit into the CPU cache.
 type figures struct {
 	mu       sync.Mutex
-	latency  *hdrhistogram.Histogram // µs, of good responses and of requests that were never sent
+	latency  *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
 	lateness *hdrhistogram.Histogram // µs from the due time of a request until it was sent
 	sent     *hdrhistogram.Histogram // µs from sending a request to its good response
 	good     uint64

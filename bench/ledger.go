@@ -71,12 +71,12 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := report.measure(ctx, &cfg, t, dir, out); err != nil {
 		return err
 	}
-	wrong := t.verify(dir)
-	if report.Ledger = "ok"; wrong != nil {
-		report.Ledger = wrong.Error()
+	ledgerErr := t.verify(dir)
+	if report.Ledger = "ok"; ledgerErr != nil {
+		report.Ledger = ledgerErr.Error()
 	}
 	report.print(out)
-	return errors.Join(wrong, writeReport(cfg.Report, &report))
+	return errors.Join(ledgerErr, writeReport(cfg.Report, &report))
 }
 
 // openJournal opens the journal as the server does. If the store fails the process ends,

@@ -71,19 +71,19 @@ func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duratio
 
 func steady(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
-// near allows for the histogram's precision.
-func near(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
+// almostEqual allows for the histogram's precision.
+func almostEqual(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
 
 func TestClosedLoopMeasuresEachExchange(t *testing.T) {
 	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
-	if o.Good != 10 || o.failedRequests() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
+	if o.Good != 10 || o.failedRequests() != 0 || !almostEqual(o.Latency.Max, 100) || !almostEqual(o.Latency.P50, 100) || !almostEqual(o.PerSecond, 10) {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 	_, o := runAgainst(t, &load{limit: 7}, steady(time.Millisecond))
-	if o.Good != 7 || !near(o.Seconds, 0.007) {
+	if o.Good != 7 || !almostEqual(o.Seconds, 0.007) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -112,7 +112,7 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 			sum++
 		}
 	}
-	if want := sum / 20; !near(o.Latency.Mean, want) || !near(o.Latency.Max, 1000) || !near(o.Latency.P50, 10) {
+	if want := sum / 20; !almostEqual(o.Latency.Mean, want) || !almostEqual(o.Latency.Max, 1000) || !almostEqual(o.Latency.P50, 10) {
 		t.Errorf("mean %v, want %v; %+v", o.Latency.Mean, want, o.Latency)
 	}
 	if o.LateP99 < 800 {
@@ -128,7 +128,7 @@ func TestOpenLoopCountsUnsentRequests(t *testing.T) {
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
 		t.Fatalf("%+v", o)
 	}
-	if o.Latency.P50 < 1000 || !near(o.Latency.Max, 2100-20) {
+	if o.Latency.P50 < 1000 || !almostEqual(o.Latency.Max, 2100-20) {
 		t.Errorf("p50 %v ms, max %v ms: what was not sent has to count", o.Latency.P50, o.Latency.Max)
 	}
 }

@@ -59,7 +59,7 @@ func TestCropKeepsValuesAtTheBound(t *testing.T) {
 
 func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	var report AccessReport
-	report.compare([]string{"one", "two", "three"}, [][]float64{repeated(sampleA, 100), repeated(sampleA, 100), repeated(sampleB, 100)})
+	report.compare([]string{"one", "two", "three"}, [][]float64{repeat(sampleA, 100), repeat(sampleA, 100), repeat(sampleB, 100)})
 	if report.Largest < 20 || report.Pair != [2]string{"one", "three"} && report.Pair != [2]string{"two", "three"} {
 		t.Errorf("%v at %v", report.Largest, report.Pair)
 	}
@@ -69,13 +69,13 @@ func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	if err := report.err(); err == nil {
 		t.Error("taken for equal")
 	}
-	report.compare([]string{"one", "two"}, [][]float64{repeated(sampleA, 100), repeated(sampleA, 100)})
+	report.compare([]string{"one", "two"}, [][]float64{repeat(sampleA, 100), repeat(sampleA, 100)})
 	if err := report.err(); err != nil || report.Largest != 0 {
 		t.Errorf("%v, %v", err, report.Largest)
 	}
 }
 
-func repeated(sample []float64, times int) (values []float64) {
+func repeat(sample []float64, times int) (values []float64) {
 	for range times {
 		values = append(values, sample...)
 	}

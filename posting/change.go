@@ -161,7 +161,7 @@ func (c *Change) checkSources() error {
 }
 
 func (s *Step) check() error {
-	if len(s.Record) > MaxRecord || s.Record == nil && !s.bare() {
+	if len(s.Record) > MaxRecord || s.Record == nil && !s.isOnlyEvents() {
 		return fmt.Errorf("record %v of %d bytes", s.Source.ID, len(s.Record))
 	}
 	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
@@ -188,9 +188,9 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// bare tells whether the step's record consists only of its event. Neither a later change nor a timer
+// isOnlyEvents tells whether the step's record consists only of its event. Neither a later change nor a timer
 // reads such a record.
-func (s *Step) bare() bool {
+func (s *Step) isOnlyEvents() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
 }
 

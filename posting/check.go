@@ -67,7 +67,7 @@ func (w *writer) stamp(s *Step) Stamp {
 		return Stamp{} // of such a record only the event is stored
 	}
 	k := dueKey{s.Org, s.Source}
-	if stamp, ok := w.stamps.get(k); ok || s.fresh() {
+	if stamp, ok := w.stamps.get(k); ok || s.isCertainlyNew() {
 		return stamp
 	}
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
@@ -86,9 +86,9 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// fresh tells whether the record certainly is not in the store, because its random id was generated for
+// isCertainlyNew tells whether the record certainly is not in the store, because its random id was generated for
 // this change. Records of changes that are not durable yet are found in the cache.
-func (s *Step) fresh() bool {
+func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
@@ -207,7 +207,7 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 			for n := range entry.Postings {
 				p := &entry.Postings[n]
 				var err error
-				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.small(s.Org, p) {
+				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.isSmall(s.Org, p) {
 					return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 				}
 			}
@@ -223,13 +223,13 @@ var quarter = func() money.Amount {
 	return a
 }()
 
-// small tells whether all totals of the accounts that a posting may change are in the lowest quarter of their range.
-func (w *writer) small(org ledger.ID, p *ledger.Posting) bool {
-	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).small() &&
-		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).small())
+// isSmall tells whether all totals of the accounts that a posting may change are in the lowest quarter of their range.
+func (w *writer) isSmall(org ledger.ID, p *ledger.Posting) bool {
+	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).isSmall() &&
+		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).isSmall())
 }
 
-func (b *balance) small() bool {
+func (b *balance) isSmall() bool {
 	t := &b.totals
 	return t.DebitsPosted.Less(quarter) && t.CreditsPosted.Less(quarter) && t.DebitsPending.Less(quarter) && t.CreditsPending.Less(quarter)
 }

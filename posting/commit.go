@@ -47,7 +47,7 @@ func (j *Journal) order(w *writer) {
 			spare = batch
 		}
 		select {
-		case <-j.dead:
+		case <-j.failed:
 			j.countGrouped(len(batch))
 			batch = nil // the orderer's state will never become durable
 			continue

@@ -74,16 +74,16 @@ func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 // counter guards.
 func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
-	refused := depositWithGuards(increment("a", 100), increment("b", 101))
-	refused.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
-	refused.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
-	f.wantRefusedBy(1, refused)
-	refused.Counters = refused.Counters[:1]
-	receipt := f.submit(refused)
+	change := depositWithGuards(increment("a", 100), increment("b", 101))
+	change.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
+	change.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
+	f.wantRefusedBy(1, change)
+	change.Counters = change.Counters[:1]
+	receipt := f.submit(change)
 	wantCode(t, receipt.Err, ledger.InsufficientFunds)
-	stale := depositWithGuards(increment("a", 101))
-	stale.Steps[0].Expect = 3
-	wantCode(t, f.submit(stale).Err, ledger.StaleVersion)
+	staleChange := depositWithGuards(increment("a", 101))
+	staleChange.Steps[0].Expect = 3
+	wantCode(t, f.submit(staleChange).Err, ledger.StaleVersion)
 	outcome := depositWithGuards(increment("a", 101))
 	outcome.MustRecord = true
 	f.must(outcome)

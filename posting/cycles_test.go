@@ -373,13 +373,13 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
 		dr(receivable, 20), cr(terminalX, 20), inEUR(dr(receivable, 50)), inEUR(cr(terminalX, 50)))}}
 	entry := []ledger.Posting{dr(terminalX, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(maySpill(ledger.Credit, 90))}
-	booked := map[string]string{
+	wantTotals := map[string]string{
 		"A:provider:x": "100/20", "I:fees": "0/3", "Q:fx_position": "0/97", "Q:fx_position EUR": "90/0",
 		"L:partner:1:available": "0/0", "A:partner:1:receivable": "20/0",
 		"L:partner:1:available EUR": "0/40", "A:partner:1:receivable EUR": "50/50",
 	}
 	t.Run("at once", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1}})
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1}})
 	})
 	t.Run("held first", func(t *testing.T) {
 		heldPostings := slices.Clone(entry)
@@ -388,11 +388,11 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 			{name: "hold", record: "payment", events: []entryOf{holds(heldPostings...)}, held: 1, want: map[string]string{
 				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",
 			}},
-			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: booked, settled: 2},
+			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: wantTotals, settled: 2},
 		})
 	})
 	t.Run("reversed, more than is available", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1},
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1},
 			{name: "return", record: "return", settled: 1, events: []entryOf{posts(
 				inEUR(maySpill(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(terminalX, 100))},
 				want: map[string]string{

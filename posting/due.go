@@ -18,8 +18,8 @@ type Due struct {
 
 	mu         sync.Mutex
 	heap       []heapItem               // ordered by At; stale items stay until they reach the top
-	live       map[dueKey]currentDue    // the due instant of each record, if before horizon
-	dispatched map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
+	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
+	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
 	horizon    ledger.Micros            // all items due before it are in memory
 	ticket     uint64                   // the last ticket given
 
@@ -53,7 +53,7 @@ type dueChange struct {
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
-	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros)}
+	return &Due{journal: j, wake: make(chan struct{}, 1), current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros)}
 }
 
 // Wake returns a channel that receives a value when the earliest due instant may have become earlier.
@@ -84,7 +84,7 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 		}
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
-		d.live[k] = currentDue{at: item.At}
+		d.current[k] = currentDue{at: item.At}
 		d.dispatched[k] = item.At
 		dispatched = append(dispatched, item)
 	}
@@ -95,7 +95,7 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if k := (dueKey{item.Org, item.Source}); d.live[k] == (currentDue{at: item.At}) {
+	if k := (dueKey{item.Org, item.Source}); d.current[k] == (currentDue{at: item.At}) {
 		d.setDue(k, item.At)
 	}
 }
@@ -116,7 +116,7 @@ func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 
 // isCurrent tells whether an item still has its record's current due instant.
 func (d *Due) isCurrent(item *heapItem) bool {
-	return d.live[dueKey{item.Org, item.Source}].ticket == item.ticket
+	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
 func (d *Due) dropStale() {
@@ -128,17 +128,17 @@ func (d *Due) dropStale() {
 // setDue sets the record's due instant. An item that is already in the heap stays; if it was handed out,
 // the record becomes due once more.
 func (d *Due) setDue(k dueKey, at ledger.Micros) {
-	if w := d.live[k]; w.at == at && w.ticket != 0 {
+	if w := d.current[k]; w.at == at && w.ticket != 0 {
 		return
 	}
 	d.ticket++
-	d.live[k] = currentDue{at, d.ticket}
+	d.current[k] = currentDue{at, d.ticket}
 	delete(d.dispatched, k)
 	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
 func (d *Due) forget(k dueKey) {
-	delete(d.live, k)
+	delete(d.current, k)
 	delete(d.dispatched, k)
 }
 
@@ -176,7 +176,7 @@ const minCompact = 4_096
 // compact bounds the heap by the number of waiting records. Without it, records whose due instant moves
 // often and lies far in the future would fill the heap with stale items.
 func (d *Due) compact() {
-	if len(d.heap) < max(minCompact, 2*len(d.live)) {
+	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
 	}
 	d.heap = slices.DeleteFunc(d.heap, func(item heapItem) bool { return !d.isCurrent(&item) })
@@ -288,7 +288,7 @@ func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 		}
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}
-			if _, known := d.live[k]; !known {
+			if _, known := d.current[k]; !known {
 				d.setDue(k, item.At)
 			}
 		}

@@ -19,7 +19,7 @@ func (d *Due) Items() int {
 func (d *Due) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.live)
+	return len(d.current)
 }
 
 // MaxDueRemovals is the maximum number of passed due rows that one group removes.

@@ -135,7 +135,7 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	refused, accepted := 0, 0
+	refusedCount, acceptedCount := 0, 0
 	refusals := make(chan error, 3*posting.MaxQueue)
 	done := func(receipt posting.Receipt) { refusals <- receipt.Err }
 	for range posting.MaxQueue + 3*posting.MaxGroup {
@@ -144,23 +144,23 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	outcome := deposit()
 	outcome.MustRecord = true
 	f.Submit(outcome, done)
-	refused = len(refusals)
-	if refused == 0 {
+	refusedCount = len(refusals)
+	if refusedCount == 0 {
 		t.Fatal("a full queue refused nothing")
 	}
-	for range refused {
+	for range refusedCount {
 		wantCode(t, <-refusals, ledger.Unavailable)
 	}
 	d.unblock()
-	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refused
+	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refusedCount
 	for range want {
 		if err := <-refusals; err != nil {
 			t.Fatal(err)
 		}
-		accepted++
+		acceptedCount++
 	}
-	if got := f.totals("A:bank").DebitsPosted; got != amount(uint64(5*accepted)) {
-		t.Errorf("%d accepted, the bank has %v", accepted, got)
+	if got := f.totals("A:bank").DebitsPosted; got != amount(uint64(5*acceptedCount)) {
+		t.Errorf("%d accepted, the bank has %v", acceptedCount, got)
 	}
 }
 

@@ -71,7 +71,7 @@ type Journal struct {
 
 	fatal    func(error) // called by fail
 	failOnce sync.Once
-	dead     chan struct{} // closed after a failure
+	failed   chan struct{} // closed after a failure
 	ended    chan struct{} // closed when the journal is closed
 
 	mu       sync.Mutex
@@ -112,7 +112,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
-		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *prepared), free: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -228,7 +228,7 @@ func (j *Journal) Close() error {
 // fail ends the process: nothing more is written or acknowledged.
 func (j *Journal) fail(err error) {
 	j.failOnce.Do(func() {
-		close(j.dead)
+		close(j.failed)
 		j.fatal(err)
 	})
 }

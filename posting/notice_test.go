@@ -81,10 +81,10 @@ func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
 // wantNotices compares notices in the fields that are stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
-	same := func(a, b posting.Notice) bool {
+	equal := func(a, b posting.Notice) bool {
 		return a.Booked == b.Booked && a.Page == b.Page && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 	}
-	if !slices.EqualFunc(got, want, same) {
+	if !slices.EqualFunc(got, want, equal) {
 		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), head(got), head(want))
 	}
 }
@@ -265,9 +265,9 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 		c.Steps = append(c.Steps, s)
 	}
 	f.must(c)
-	all := f.storedNotices(org)
-	if len(all) != 60 {
-		t.Fatalf("%d notices, want 60", len(all))
+	stored := f.storedNotices(org)
+	if len(stored) != 60 {
+		t.Fatalf("%d notices, want 60", len(stored))
 	}
 	v := f.View()
 	defer v.Close()
@@ -282,7 +282,7 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	if err != nil || rows < 5 || rows > 10 {
 		t.Errorf("%d pages for 245 KiB (%v)", rows, err)
 	}
-	var again []posting.Notice
+	var readAgain []posting.Notice
 	err = v.NoticePages(org, 0, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if notices[0].Booked != page {
 			t.Errorf("page %d begins with %d", page, notices[0].Booked)
@@ -290,13 +290,13 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 		for i := range notices {
 			notices[i].Body = slices.Clone(notices[i].Body)
 		}
-		again = append(notices, again...)
+		readAgain = append(notices, readAgain...)
 		return true, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNotices(t, "by pages, the newest first", again, all)
+	wantNotices(t, "by pages, the newest first", readAgain, stored)
 }
 
 // A reader that asks for the notices from an instant on begins with the page that covers the instant.

@@ -139,8 +139,8 @@ func accountsInShard(shard byte, n int) (paths []ledger.Path) {
 }
 
 func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
-	few, many := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
-	for name, paths := range map[string][]ledger.Path{"unsharded": few, "sharded": many} {
+	fewAccounts, manyAccounts := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
+	for name, paths := range map[string][]ledger.Path{"unsharded": fewAccounts, "sharded": manyAccounts} {
 		t.Run(name, func(t *testing.T) {
 			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
@@ -269,14 +269,14 @@ func newHeavy(t *testing.T, maxGroups int) *heavy {
 	return h
 }
 
-var huge = money.MustParse("1" + strings.Repeat("0", 60))
+var hugeAmount = money.MustParse("1" + strings.Repeat("0", 60))
 
 // change returns a change with one line on each of the accounts. The number of accounts must be even.
 func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for n, path := range accounts {
 		p := line(path, ledger.Debit+ledger.Side(n%2), 0)
-		p.Amount = huge
+		p.Amount = hugeAmount
 		entry.Postings = append(entry.Postings, p)
 		h.lines[path]++
 	}
@@ -375,7 +375,7 @@ func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 	h.wantLines()
 }
 
-const hot = ledger.Path("L:hot")
+const hotAccount = ledger.Path("L:hot")
 
 // overfillHotPage books a group after which the hot account's page has more buffered bytes than fit into a
 // row. Before that group, every page that it touches is nearly long enough to be flushed; the group makes all
@@ -386,18 +386,18 @@ func (h *heavy) overfillHotPage(changes int) (overfilled bool) {
 	for n := range 80 {
 		touched = append(touched, accountOf(n))
 	}
-	touched = append(touched, "A:bank", hot)
-	for waits, last := 0, 0; waits+last < posting.FlushFrom; { // just below the bound for flushing
+	touched = append(touched, "A:bank", hotAccount)
+	for buffered, last := 0, 0; buffered+last < posting.FlushFrom; { // just below the bound for flushing
 		h.book(h.change(touched...))
-		waits, last = h.bufferedBytes(hot), h.bufferedBytes(hot)-waits
+		buffered, last = h.bufferedBytes(hotAccount), h.bufferedBytes(hotAccount)-buffered
 	}
 	changeList := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touched...), h.change(touched...)}
 	for range changes {
-		changeList = append(changeList, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
+		changeList = append(changeList, h.change(slices.Repeat([]ledger.Path{hotAccount}, 32)...))
 	}
 	h.book(changeList...)
 	last, _ := h.LastGroup()
-	return len(h.chunkLengths(hot)[last]) > 1
+	return len(h.chunkLengths(hotAccount)[last]) > 1
 }
 
 func TestBufferedLinesMayExceedARow(t *testing.T) {
@@ -409,21 +409,21 @@ func TestBufferedLinesMayExceedARow(t *testing.T) {
 		_ = h.Close()
 		h = newHeavy(t, 50)
 	}
-	waited := h.bufferedBytes(hot)
-	if waited <= store.MaxPage {
-		t.Fatalf("%d bytes wait", waited)
+	bufferedBefore := h.bufferedBytes(hotAccount)
+	if bufferedBefore <= store.MaxPage {
+		t.Fatalf("%d bytes wait", bufferedBefore)
 	}
 	for range 2 {
 		h.wantLines()
 		h.wantInvariant()
 		h.restart()
 	}
-	h.book(h.change(hot, hot))
-	if n := len(h.pages(hot)) - 1; n < 2 || n > waited/store.MaxPage+2 || h.bufferedBytes(hot) != 0 {
-		t.Errorf("%d bytes are flushed as %d pages, and %d wait", waited, n, h.bufferedBytes(hot))
+	h.book(h.change(hotAccount, hotAccount))
+	if n := len(h.pages(hotAccount)) - 1; n < 2 || n > bufferedBefore/store.MaxPage+2 || h.bufferedBytes(hotAccount) != 0 {
+		t.Errorf("%d bytes are flushed as %d pages, and %d wait", bufferedBefore, n, h.bufferedBytes(hotAccount))
 	}
-	for _, length := range h.pages(hot) {
-		if most := store.MaxPage + 32*100; length > most { // the lines of one event are never divided
+	for _, length := range h.pages(hotAccount) {
+		if maxLength := store.MaxPage + 32*100; length > maxLength { // the lines of one event are never divided
 			t.Errorf("a page has %d bytes", length)
 		}
 	}
@@ -478,17 +478,17 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 		h := newHeavy(t, maxGroups)
 		h.memTable = 4 << 20
 		h.restart()
-		hold := h.change(hot, hot) // after it the pending totals of the account are long too
+		hold := h.change(hotAccount, hotAccount) // after it the pending totals of the account are long too
 		hold.Steps[0].Source.Kind, hold.Steps[0].Record = ledger.Settlement, []byte{}
 		hold.Steps[0].Events[0].Entry.Phase = ledger.Pending
 		h.book(hold)
 		for range 3 {
-			h.book(h.change(slices.Repeat([]ledger.Path{hot}, ledger.MaxPostings)...))
+			h.book(h.change(slices.Repeat([]ledger.Path{hotAccount}, ledger.MaxPostings)...))
 			if maxGroups > 0 {
-				h.book(h.change(hot, hot)) // so there are lines before and after those of the next event
+				h.book(h.change(hotAccount, hotAccount)) // so there are lines before and after those of the next event
 			}
 		}
-		longest := slices.Max(h.pages(hot))
+		longest := slices.Max(h.pages(hotAccount))
 		if longest <= store.MaxPage {
 			t.Errorf("the lines of an event take %d bytes, which is not more than a page", longest)
 		}

@@ -118,32 +118,32 @@ func (d *bufferFixture) hold() *heldView {
 	if d.random.IntN(2) == 0 {
 		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // loads the page buffer into the view
 	}
-	h.shownAtFirst = h.show(d)
+	h.shownAtFirst = h.readAll(d)
 	return h
 }
 
-func (h *heldView) show(d *bufferFixture) (shown []string) {
+func (h *heldView) readAll(d *bufferFixture) (texts []string) {
 	d.t.Helper()
 	must := func(err error) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
 	}
-	show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
+	add := func(what any) { texts = append(texts, fmt.Sprintf("%+v", what)) }
 	for _, a := range h.accounts {
 		totals, err := h.Totals(org, a)
 		must(err)
-		show(totals)
-		must(h.Lines(org, a, 0, func(l posting.Line) (bool, error) { show(l); return true, nil }))
+		add(totals)
+		must(h.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
 	}
-	must(h.List(org, h.list, posting.Walk{}, func(row posting.Listed) (bool, error) { show(row); return true, nil }))
-	return shown
+	must(h.List(org, h.list, posting.Walk{}, func(row posting.Listed) (bool, error) { add(row); return true, nil }))
+	return texts
 }
 
 func (h *heldView) wantSame(d *bufferFixture) {
 	d.t.Helper()
 	defer h.Close()
-	if got := h.show(d); !slices.Equal(got, h.shownAtFirst) {
+	if got := h.readAll(d); !slices.Equal(got, h.shownAtFirst) {
 		d.t.Errorf("an old view shows %d things now, and %d when it was opened:\n%.2000v\nwas\n%.2000v", len(got), len(h.shownAtFirst), got, h.shownAtFirst)
 	}
 }

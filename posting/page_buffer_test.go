@@ -321,8 +321,8 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
 	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
 	d.group(d.step(org, list, [2]ledger.Path{busy1, quiet1}))
-	read := func(v *posting.View) (shown []string) {
-		show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
+	read := func(v *posting.View) (texts []string) {
+		add := func(what any) { texts = append(texts, fmt.Sprintf("%+v", what)) }
 		must := func(err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -332,18 +332,18 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 			a := ledger.Account{Path: path, Asset: usd}
 			totals, err := v.Totals(org, a)
 			must(err)
-			show(totals)
-			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { show(l); return true, nil }))
-			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { show(*l); return true, nil }))
+			add(totals)
+			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
+			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { add(*l); return true, nil }))
 		}
-		must(v.List(org, list, posting.Walk{}, func(row posting.Listed) (bool, error) { show(row); return true, nil }))
-		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { show(a); return true, nil }))
-		return shown
+		must(v.List(org, list, posting.Walk{}, func(row posting.Listed) (bool, error) { add(row); return true, nil }))
+		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { add(a); return true, nil }))
+		return texts
 	}
-	early, late := d.View(), d.View() // early is read before and after the flush, late only after it
-	defer early.Close()
-	defer late.Close()
-	want := read(early)
+	earlyView, lateView := d.View(), d.View() // early is read before and after the flush, late only after it
+	defer earlyView.Close()
+	defer lateView.Close()
+	want := read(earlyView)
 	if len(want) < 20 {
 		t.Fatalf("only %d things are shown", len(want))
 	}
@@ -351,7 +351,7 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 		d.group(d.step(org, list, [2]ledger.Path{quiet2, busy1}))
 	}
 	d.wantGroupsInBuffer(6, 7)
-	for name, v := range map[string]*posting.View{"before and after": early, "only after": late} {
+	for name, v := range map[string]*posting.View{"before and after": earlyView, "only after": lateView} {
 		if got := read(v); !slices.Equal(got, want) {
 			t.Errorf("the view that is asked %s shows\n%v, want\n%v", name, got, want)
 		}

@@ -133,7 +133,7 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
-		if fencedMonth := w.journal.fences.of(g.Org); fencedMonth != 0 && g.On <= fencedMonth.Last() {
+		if fencedMonth := w.journal.fences.monthOf(g.Org); fencedMonth != 0 && g.On <= fencedMonth.Last() {
 			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fencedMonth, g.Field)
 		}
 		if closedMonth := w.loadOrg(g.Org).dates.closed; closedMonth != 0 && g.On <= closedMonth.Last() {
@@ -209,7 +209,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for k, w := range d.live {
+	for k, w := range d.current {
 		if k.org == org && (w.at < before || w.at <= now && k.source.Kind == ledger.Contract) {
 			n++
 		}
@@ -224,7 +224,7 @@ type fences struct {
 	months map[ledger.ID]period.Month // guarded by mu
 }
 
-func (f *fences) of(org ledger.ID) period.Month {
+func (f *fences) monthOf(org ledger.ID) period.Month {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.months[org]

@@ -145,7 +145,7 @@ func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 		}
 		return tlog.Hash{}, damaged("organization %v: no hash of subtree %d of level %d", b.org, n, level)
 	}
-	if err := b.open(part); err != nil {
+	if err := b.loadEvents(part); err != nil {
 		return tlog.Hash{}, err
 	}
 	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
@@ -166,7 +166,7 @@ func (b *branches) leaf(index int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.open(part); err != nil {
+	if err := b.loadEvents(part); err != nil {
 		return nil, err
 	}
 	return part.leaves[uint64(index)-part.first], nil
@@ -216,8 +216,8 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 	return part, nil
 }
 
-// open reads the events of a branch's block.
-func (b *branches) open(part *branch) error {
+// loadEvents reads the events of a branch's block.
+func (b *branches) loadEvents(part *branch) error {
 	if part.leaves != nil {
 		return nil
 	}

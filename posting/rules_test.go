@@ -58,7 +58,7 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 	answer := strings.Repeat("answer", posting.MaxClaim/6)
 	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
 	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(answer)}
-	free := func(i int) ledger.Claim {
+	freeClaim := func(i int) ledger.Claim {
 		return ledger.Claim{Org: org, Kind: ledger.ClaimSettlement, Key: strconv.Itoa(i), Owner: []byte("free")}
 	}
 	for _, claim := range []ledger.Claim{txid, key} {
@@ -78,10 +78,10 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 			{[]ledger.Claim{txid}, 0, "transaction"},
 			{[]ledger.Claim{txid, key}, 0, "transaction"},
 			{[]ledger.Claim{key, txid}, 0, answer},
-			{[]ledger.Claim{free(1), key}, 1, answer},
-			{[]ledger.Claim{free(1), txid, key}, 1, "transaction"},
-			{[]ledger.Claim{free(1), free(2), key}, 2, answer},
-			{[]ledger.Claim{free(1), free(2), free(1)}, 2, "free"},
+			{[]ledger.Claim{freeClaim(1), key}, 1, answer},
+			{[]ledger.Claim{freeClaim(1), txid, key}, 1, "transaction"},
+			{[]ledger.Claim{freeClaim(1), freeClaim(2), key}, 2, answer},
+			{[]ledger.Claim{freeClaim(1), freeClaim(2), freeClaim(1)}, 2, "free"},
 		} {
 			change := deposit()
 			change.Claims = c.claims
@@ -93,7 +93,7 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 		}
 	}
 	c := deposit()
-	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken no claim
+	c.Claims = []ledger.Claim{freeClaim(1), freeClaim(2)} // the refused changes have taken no claim
 	f.must(c)
 }
 

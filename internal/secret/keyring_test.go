@@ -221,13 +221,13 @@ func TestFingerprintIsATruncatedHMAC(t *testing.T) {
 }
 
 func TestDamagedKeyringIsRefused(t *testing.T) {
-	good, other := create(t), create(t)
+	intact, other := create(t), create(t)
 	otherVerifier := field(t, other, fieldVerifierKey)
 	namedSigner, namedVerifier, err := note.GenerateKey(rand.Reader, "elsewhere")
 	if err != nil {
 		t.Fatal(err)
 	}
-	skey := field(t, good, fieldSigningKey)
+	skey := field(t, intact, fieldSigningKey)
 	for name, change := range map[string]func(fields map[string]any){
 		"no version":            func(f map[string]any) { delete(f, fieldVersion) },
 		"version 2":             func(f map[string]any) { f[fieldVersion] = 2 },
@@ -252,7 +252,7 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fields map[string]any
-			if err := json.Unmarshal(good.encode(), &fields); err != nil {
+			if err := json.Unmarshal(intact.encode(), &fields); err != nil {
 				t.Fatal(err)
 			}
 			change(fields)
@@ -265,8 +265,8 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{
 		"empty": nil, "null": []byte("null"), "a list": []byte("[]"), "text": []byte(skey),
-		"cut":      good.encode()[:200],
-		"too long": append(good.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
+		"cut":      intact.encode()[:200],
+		"too long": append(intact.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
 	} {
 		t.Run(name, func(t *testing.T) { wantRefused(t, content, skey) })
 	}

@@ -137,14 +137,14 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 
 func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
 	k := create(t)
-	good := encodeCard(cardOfJane())
+	intact := encodeCard(cardOfJane())
 	damaged := map[string][]byte{
-		"empty": {}, "another version": append([]byte{2}, good[1:]...), "more": append(slices.Clone(good), 0),
+		"empty": {}, "another version": append([]byte{2}, intact[1:]...), "more": append(slices.Clone(intact), 0),
 		"endless length": append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...),
 		"huge length":    append([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, canary...),
 	}
-	for n := 1; n < len(good); n++ {
-		damaged["cut to "+string(good[:n])] = good[:n]
+	for n := 1; n < len(intact); n++ {
+		damaged["cut to "+string(intact[:n])] = intact[:n]
 	}
 	for name, plaintext := range damaged {
 		card, err := k.OpenCard(sealText(t, k, string(plaintext)), sealingContext)

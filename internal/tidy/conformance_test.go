@@ -77,7 +77,7 @@ func textsIn(f *ast.FuncDecl) map[string]bool {
 // conformanceFaults lists the page's faults: rows without a test, tests that do not exist, repeated
 // numbers, and tests of conformanceFolder that no row names.
 func conformanceFaults(page string, tests testNames) (faults []string) {
-	named, numbers := make(map[string]bool), make(map[string]bool)
+	namedTests, numbers := make(map[string]bool), make(map[string]bool)
 	rows := 0
 	for i, line := range strings.Split(page, "\n") {
 		if !strings.HasPrefix(line, "|") || line == conformanceHeader || strings.HasPrefix(line, "|-") {
@@ -95,13 +95,13 @@ func conformanceFaults(page string, tests testNames) (faults []string) {
 			faults = append(faults, at+": "+number+" is no number of its own")
 		}
 		numbers[number] = true
-		faults = append(faults, rowFaults(at, strings.TrimSpace(cells[2]), tests, named)...)
+		faults = append(faults, rowFaults(at, strings.TrimSpace(cells[2]), tests, namedTests)...)
 	}
 	if rows == 0 {
 		faults = append(faults, conformancePage+": there are no rows")
 	}
 	for name := range tests {
-		if strings.HasPrefix(name, conformanceFolder+".") && !named[name] {
+		if strings.HasPrefix(name, conformanceFolder+".") && !namedTests[name] {
 			faults = append(faults, conformancePage+": no row names "+name)
 		}
 	}
@@ -110,7 +110,7 @@ func conformanceFaults(page string, tests testNames) (faults []string) {
 }
 
 // rowFaults lists the faults of a row's tests, and adds the tests that exist to named.
-func rowFaults(at, cell string, tests testNames, named map[string]bool) (faults []string) {
+func rowFaults(at, cell string, tests testNames, namedTests map[string]bool) (faults []string) {
 	if cell == boundClients {
 		return nil
 	}
@@ -133,7 +133,7 @@ func rowFaults(at, cell string, tests testNames, named map[string]bool) (faults 
 			faults = append(faults, at+": there is no "+m[1])
 			continue
 		}
-		named[folder+"."+function] = true
+		namedTests[folder+"."+function] = true
 	}
 	return faults
 }

@@ -16,7 +16,7 @@ import (
 // the order of the accounts' keys. If there are more accounts than a turnover can have, it reads the events
 // again for the next accounts. If a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not
 // been called for any account of that part.
-func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, maxAccounts int, fn each) error {
+func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToSeq uint64, k keys, maxAccounts int, fn accountFunc) error {
 	for {
 		t, err := r.turnover(view, org, k, c.Seq, upToSeq, maxAccounts)
 		if err != nil {
@@ -35,7 +35,7 @@ func (r *Reader) advance(view *posting.View, org ledger.ID, c *Checkpoint, upToS
 }
 
 // merge adds a turnover to the totals of a checkpoint, for the accounts in the range k.
-func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (more bool, err error) {
+func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn accountFunc) (more bool, err error) {
 	start, _ := slices.BinarySearch(t.order, k.from)
 	movedKeys := t.order[start:]
 	if k.until != "" {
@@ -78,7 +78,7 @@ func merge(view *posting.View, c *Checkpoint, t *turnover, k keys, fn each) (mor
 }
 
 func (t *turnover) add(key string, totals *ledger.Totals) error {
-	if err := t.moved[key].apply(totals, false); err != nil {
+	if err := t.movements[key].apply(totals, false); err != nil {
 		return damaged("organization %v: account with key %x: %v", t.org, key, err)
 	}
 	return nil
@@ -87,7 +87,7 @@ func (t *turnover) add(key string, totals *ledger.Totals) error {
 // totalsOf calls fn with the accounts of a checkpoint that are in the range k, in the order of their keys. If
 // a part of the checkpoint is wrong, the error is ErrNotWhole, and fn has not been called for any account of
 // that part.
-func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn each) error {
+func totalsOf(view *posting.View, org ledger.ID, c *Checkpoint, k keys, fn accountFunc) error {
 	start := sort.Search(len(c.Parts), func(i int) bool { return string(c.Parts[i].First) > k.from }) - 1
 	more := true
 	for place := max(start, 0); more && place < len(c.Parts); place++ {

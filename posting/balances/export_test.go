@@ -21,7 +21,7 @@ func FromPages(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account
 	return fromPages(view, org, &q, collect(fn))
 }
 
-func collect(fn func(ledger.Account, *ledger.Totals)) each {
+func collect(fn func(ledger.Account, *ledger.Totals)) accountFunc {
 	return func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
 		if !ok {

@@ -12,7 +12,7 @@ import (
 // shift calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals by
 // the lines that cross the end of the day (booked and effective on different sides of it), and adds the
 // accounts that have only such lines.
-func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) error) error {
+func shift(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
 	}

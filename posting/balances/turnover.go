@@ -23,8 +23,8 @@ type turnover struct {
 	org            ledger.ID
 	after, upToSeq uint64 // its events are those after the seq after, up to and including upToSeq
 	keys           keys   // keys.until is lowered when there are too many accounts
-	moved          map[string]*movement
-	order          []string // the sorted keys of moved
+	movements      map[string]*movement
+	order          []string // the sorted keys of movements
 }
 
 // turnoverBuilder builds a turnover.
@@ -63,7 +63,7 @@ func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, afterSeq, u
 
 // computeTurnover sums the events after afterSeq and up to upToSeq.
 func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	result := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
+	result := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, movements: make(map[string]*movement)}
 	if afterSeq >= upToSeq {
 		return result, nil
 	}
@@ -76,7 +76,7 @@ func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSe
 	if err == nil && last != upToSeq {
 		err = damaged("organization %v: event %d is missing", org, upToSeq)
 	}
-	result.order = slices.Sorted(maps.Keys(result.moved))
+	result.order = slices.Sorted(maps.Keys(result.movements))
 	return result, err
 }
 
@@ -116,7 +116,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	if e.Entry.Phase == ledger.Void {
 		delete(t.holds, e.Entry.Closes)
 	}
-	if len(t.moved) > 2*t.maxAccounts {
+	if len(t.movements) > 2*t.maxAccounts {
 		t.shrink()
 	}
 	return nil
@@ -149,7 +149,7 @@ func (t *turnoverBuilder) release(closes uint64) error {
 // movementOf returns the movement of a posting's account; nil if the account is outside the keys.
 func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
-	if m := t.moved[string(t.key)]; m != nil {
+	if m := t.movements[string(t.key)]; m != nil {
 		return m
 	}
 	key := string(t.key)
@@ -157,15 +157,15 @@ func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
 		return nil
 	}
 	m := new(movement)
-	t.moved[key] = m
+	t.movements[key] = m
 	return m
 }
 
 // shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
-	keys := slices.Sorted(maps.Keys(t.moved))
+	keys := slices.Sorted(maps.Keys(t.movements))
 	t.keys.until = keys[t.maxAccounts]
 	for _, key := range keys[t.maxAccounts:] {
-		delete(t.moved, key)
+		delete(t.movements, key)
 	}
 }

@@ -190,23 +190,23 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 // A checkpoint is used if the moment is at most eight distances after it. If checkpoints are being made, the
 // last one is never further back.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
-	const long = 8 * balances.CheckpointEvents
+	const maxDistance = 8 * balances.CheckpointEvents
 	for _, c := range []struct {
 		checkpoint balances.Checkpoint
 		upToSeq    uint64
-		near       bool
+		isNear     bool
 	}{
 		{balances.Checkpoint{}, 0, true},
-		{balances.Checkpoint{}, long, true},
-		{balances.Checkpoint{}, long + 1, false},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 100 + long, true},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + long, false},
+		{balances.Checkpoint{}, maxDistance, true},
+		{balances.Checkpoint{}, maxDistance + 1, false},
+		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 100 + maxDistance, true},
+		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + maxDistance, false},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 100 + 8*4*10_000, true},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 101 + 8*4*10_000, false},
 		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the moment
 	} {
-		if near := balances.IsNear(&c.checkpoint, c.upToSeq); near != c.near {
-			t.Errorf("from event %d with %d accounts to %d: %v", c.checkpoint.Seq, c.checkpoint.Accounts, c.upToSeq, near)
+		if isNear := balances.IsNear(&c.checkpoint, c.upToSeq); isNear != c.isNear {
+			t.Errorf("from event %d with %d accounts to %d: %v", c.checkpoint.Seq, c.checkpoint.Accounts, c.upToSeq, isNear)
 		}
 	}
 }

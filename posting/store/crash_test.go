@@ -102,8 +102,8 @@ type process struct {
 	lines chan string // lines of its output; closed when the output ends
 	acked uint64      // the last group that it reported as applied
 
-	failed string   // why it ended by itself
-	output []string // all lines that are not reports of its progress, for example those of a crash
+	failure string   // why it ended by itself
+	output  []string // all lines that are not reports of its progress, for example those of a crash
 }
 
 func startChild(t testing.TB, dir string, st history, last uint64) *process {
@@ -147,8 +147,8 @@ func (p *process) readUntil(t testing.TB, text string) {
 
 func (p *process) take(t testing.TB, line string) {
 	t.Helper()
-	if reason, failed := strings.CutPrefix(line, "failed "); failed {
-		p.failed = reason
+	if reason, isFailure := strings.CutPrefix(line, "failed "); isFailure {
+		p.failure = reason
 	}
 	if _, err := fmt.Sscanf(line, "applied %d", &p.acked); err != nil && line != "opened" && line != "done" {
 		p.output = append(p.output, line)
@@ -196,8 +196,8 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	}
 	p.readUntil(t, "") // its output before the kill
 	_ = p.cmd.Wait()   // it was killed
-	if p.failed != "" {
-		t.Fatal("the child failed: ", p.failed)
+	if p.failure != "" {
+		t.Fatal("the child failed: ", p.failure)
 	}
 	if len(p.output) > 0 {
 		t.Fatalf("the child said %.4000q", p.output)

@@ -306,10 +306,10 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 		if fault != nil {
 			t.Errorf("%s: %v", name, fault)
 		}
-		id, table := badgerfile.TableID(filepath.Base(name))
-		_, listed := survey.Tables[id]
-		needed := table && listed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
-		if needed && refusal == nil {
+		id, isTable := badgerfile.TableID(filepath.Base(name))
+		_, isListed := survey.Tables[id]
+		isNeeded := isTable && isListed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
+		if isNeeded && refusal == nil {
 			t.Errorf("%s is gone, and the store opened", name)
 		}
 		dropTree(t, dir)

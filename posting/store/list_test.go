@@ -36,7 +36,7 @@ func failSyncsOf(order string) error {
 	if order == "" {
 		return nil
 	}
-	var first, seen int
+	var first, count int
 	var syncKind, often string
 	if _, err := fmt.Sscan(order, &first, &syncKind, &often); err != nil {
 		return err
@@ -47,7 +47,7 @@ func failSyncsOf(order string) error {
 		if err != nil || syncKind == "compaction" && !replaces(records[len(records)-1]) {
 			return errors.Join(err, realSync(f))
 		}
-		if seen++; seen == first || seen > first && often == "on" {
+		if count++; count == first || count > first && often == "on" {
 			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
 		}
 		return realSync(f)
@@ -73,8 +73,8 @@ func wantNoLoss(t *testing.T, p *process, dir string, st history) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
-	if strings.ContainsAny(p.failed, "\n") || !strings.Contains(p.failed, "input/output error") && !strings.Contains(p.failed, "no space left") {
-		t.Errorf("the child failed: %q", p.failed)
+	if strings.ContainsAny(p.failure, "\n") || !strings.Contains(p.failure, "input/output error") && !strings.Contains(p.failure, "no space left") {
+		t.Errorf("the child failed: %q", p.failure)
 	}
 	if p.acked > 0 {
 		wantHistory(t, dir, st, make(model), 0, p.acked)
@@ -101,8 +101,8 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			p := startFaulty(t, dir, st, 1<<40)
 			wantNoLoss(t, p, dir, st)
-			if strings.Contains(fault, "compaction") && !strings.Contains(p.failed, "compacting tables") {
-				t.Errorf("it failed in something else: %s", p.failed)
+			if strings.Contains(fault, "compaction") && !strings.Contains(p.failure, "compacting tables") {
+				t.Errorf("it failed in something else: %s", p.failure)
 			}
 		})
 	}

@@ -75,10 +75,10 @@ func (p *NoticePage) Add(n *Notice) {
 		p.First, p.last = n.Booked, Notice{Booked: n.Booked}
 		p.row = append(p.row, 1)
 	}
-	same := len(p.row) > 1 && n.Channel == p.last.Channel && n.To == p.last.To
+	sameDestination := len(p.row) > 1 && n.Channel == p.last.Channel && n.To == p.last.To
 	p.row = binary.AppendUvarint(p.row, uint64(n.Booked-p.last.Booked))
 	p.row = append(append(p.row, byte(n.Source.Kind)), n.Source.ID[:]...)
-	if same {
+	if sameDestination {
 		p.row = append(p.row, n.Channel|sameTo)
 	} else {
 		p.row = append(append(p.row, n.Channel), n.To[:]...)

@@ -100,9 +100,9 @@ func (r *reader) take(n int) []byte {
 		r.bad = true
 		return nil
 	}
-	taken := r.src[:n:n]
+	part := r.src[:n:n]
 	r.src = r.src[n:]
-	return taken
+	return part
 }
 
 func (r *reader) byte() byte {

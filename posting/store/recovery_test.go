@@ -138,8 +138,8 @@ func TestTornRowIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
-	if _, err := f.WriteAt(torn, int64(at+len(digits)+4)); err != nil {
+	tornRow := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
+	if _, err := f.WriteAt(tornRow, int64(at+len(digits)+4)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -28,10 +28,10 @@ func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.last.n
-	if k := len(s.live); k > 0 && s.live[k-1].n == n {
-		s.live[k-1].count++
+	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
+		s.openSnapshots[k-1].count++
 	} else {
-		s.live = append(s.live, liveReads{n: n, count: 1})
+		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
 	}
 	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedLate: s.isShut}
 }
@@ -47,9 +47,9 @@ func (sn *Snapshot) Close() {
 	s := sn.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := sort.Search(len(s.live), func(i int) bool { return s.live[i].n >= sn.n })
-	if s.live[i].count--; s.live[i].count == 0 {
-		s.live = slices.Delete(s.live, i, i+1)
+	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.n })
+	if s.openSnapshots[i].count--; s.openSnapshots[i].count == 0 {
+		s.openSnapshots = slices.Delete(s.openSnapshots, i, i+1)
 		if i == 0 {
 			s.discard()
 		}

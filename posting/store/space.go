@@ -157,7 +157,7 @@ func (s *Store) gate() {
 	s.log.Warn("compaction waits", "reason", reason)
 	s.gated.Add(1)
 	defer s.gated.Add(-1)
-	for reason != nil && !s.closing.Load() {
+	for reason != nil && !s.mayClose.Load() {
 		if errors.Is(reason, ErrNoSpace) && s.stalled() {
 			s.fail(reason) // a group may already wait for this compaction
 		}

@@ -92,8 +92,8 @@ func (p *process) wantNoSpace(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
-	if !strings.Contains(p.failed, ErrNoSpace.Error()) {
-		t.Errorf("the child failed: %s", p.failed)
+	if !strings.Contains(p.failure, ErrNoSpace.Error()) {
+		t.Errorf("the child failed: %s", p.failure)
 	}
 }
 
@@ -168,10 +168,10 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 		p.readUntil(t, "")
 		err := p.cmd.Wait()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failed, "space") {
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failure, "space") {
 			t.Fatalf("the child ended with %v, and said %.2000q", err, p.output)
 		}
-		if strings.Contains(p.failed, mapFault) {
+		if strings.Contains(p.failure, mapFault) {
 			faults++
 		}
 		remove(t, ballast)

@@ -59,7 +59,7 @@ type Store struct {
 	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs      atomic.Int64  // number of logs
 	gated     atomic.Int32  // number of compactions that wait at the gate
-	closing   atomic.Bool   // Close has checked that there is room for everything
+	mayClose  atomic.Bool   // Close has checked that there is room for everything
 	throttled struct {      // spreads compaction over time
 		mu   sync.Mutex
 		last time.Time
@@ -67,10 +67,10 @@ type Store struct {
 	broken atomic.Pointer[error] // set once: no write is possible any more
 	failed chan struct{}         // closed when broken is set
 
-	mu     sync.Mutex // guards the following fields
-	last   mark
-	live   []liveReads // open snapshots by group, ascending
-	isShut bool        // no snapshot can be opened any more
+	mu            sync.Mutex // guards the following fields
+	last          mark
+	openSnapshots []liveReads // open snapshots by group, ascending
+	isShut        bool        // no snapshot can be opened any more
 
 	space spaceCache
 }
@@ -191,8 +191,8 @@ func (s *Store) publish(m mark) {
 // no snapshot of an older version begins meanwhile.
 func (s *Store) discard() {
 	oldest := s.last.n
-	if len(s.live) > 0 {
-		oldest = s.live[0].n
+	if len(s.openSnapshots) > 0 {
+		oldest = s.openSnapshots[0].n
 	}
 	s.db.SetDiscardTs(version(oldest))
 }
@@ -225,14 +225,14 @@ func (s *Store) failure() error {
 // about to end.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	open, isShut := len(s.live), s.isShut
-	s.isShut = open == 0
+	openCount, isShut := len(s.openSnapshots), s.isShut
+	s.isShut = openCount == 0
 	s.mu.Unlock()
 	switch {
 	case isShut:
 		return nil
-	case open > 0:
-		return fmt.Errorf("store: snapshots are open at %d groups", open)
+	case openCount > 0:
+		return fmt.Errorf("store: snapshots are open at %d groups", openCount)
 	}
 	if err := s.failure(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
-	s.closing.Store(true)
+	s.mayClose.Store(true)
 	return s.closeFiles()
 }
 

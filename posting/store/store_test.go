@@ -145,8 +145,8 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 		{sameAsFirst, nil},
 	} {
 		step.close.Close()
-		if len(s.live) != len(step.want) || len(s.live) > 0 && s.live[0] != step.want[0] {
-			t.Errorf("live = %v, want %v", s.live, step.want)
+		if len(s.openSnapshots) != len(step.want) || len(s.openSnapshots) > 0 && s.openSnapshots[0] != step.want[0] {
+			t.Errorf("openSnapshots = %v, want %v", s.openSnapshots, step.want)
 		}
 	}
 }
