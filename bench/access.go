@@ -127,8 +127,8 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 	requests := make([][]byte, len(cases))
 	samples = make([][]float64, len(cases))
 	for i := range cases {
-		as := server.Sandbox{APIKey: cases[i].key, OrganizationID: cases[i].organization}
-		requests[i] = requestHead("GET", "/api/v1/balances", d.host, &as, 0)
+		credentials := server.Sandbox{APIKey: cases[i].key, OrganizationID: cases[i].organization}
+		requests[i] = requestHead("GET", "/api/v1/balances", d.host, &credentials, 0)
 		samples[i] = make([]float64, 0, times)
 		names = append(names, cases[i].name)
 	}
@@ -139,7 +139,7 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 		}
 		began := time.Now()
 		a, err := c.exchange(requests[i])
-		took := time.Since(began)
+		duration := time.Since(began)
 		if err != nil {
 			return nil, nil, fmt.Errorf("bench: %s: %w", cases[i].name, err)
 		}
@@ -147,7 +147,7 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 			return nil, nil, fmt.Errorf("bench: %s: HTTP %d: %s", cases[i].name, a.status, a.body)
 		}
 		if n >= 0 {
-			samples[i] = append(samples[i], float64(took)/float64(time.Microsecond))
+			samples[i] = append(samples[i], float64(duration)/float64(time.Microsecond))
 		}
 	}
 	return names, samples, nil
@@ -155,16 +155,16 @@ func sample(ctx context.Context, d *dialer, s *server.Sandbox, cases []deniedCas
 
 // compare computes t for each pair of cases.
 func (r *AccessReport) compare(names []string, samples [][]float64) {
-	all := make([]moments, len(samples))
+	stats := make([]moments, len(samples))
 	r.Cases, r.T, r.Largest, r.Pair = nil, nil, 0, [2]string{}
 	for i := range samples {
-		all[i] = momentsOf(samples[i])
-		r.Cases = append(r.Cases, Timing{names[i], all[i].n, all[i].mean, math.Sqrt(all[i].variance)})
+		stats[i] = momentsOf(samples[i])
+		r.Cases = append(r.Cases, Timing{names[i], stats[i].n, stats[i].mean, math.Sqrt(stats[i].variance)})
 	}
-	for i := range all {
-		row := make([]float64, len(all))
-		for k := range all {
-			row[k] = welch(all[i], all[k])
+	for i := range stats {
+		row := make([]float64, len(stats))
+		for k := range stats {
+			row[k] = welch(stats[i], stats[k])
 			if t := math.Abs(row[k]); t > r.Largest {
 				r.Largest, r.Pair = t, [2]string{names[min(i, k)], names[max(i, k)]}
 			}

@@ -42,9 +42,9 @@ func (c *PaymentsConfig) merchants() merchantCounts {
 
 // check returns an error for numbers that the server's directory does not accept.
 func (w merchantCounts) check() error {
-	each := 0
+	keysPerPartner := 0
 	if w.partners > 0 {
-		each = (w.keys + w.partners - 1) / w.partners
+		keysPerPartner = (w.keys + w.partners - 1) / w.partners
 	}
 	switch {
 	case w.partners < 0 || w.partners > maxPartners:
@@ -55,7 +55,7 @@ func (w merchantCounts) check() error {
 		return fmt.Errorf("--terminals has to be 1 to %d", directory.MaxTerminals)
 	case w.keys < w.partners:
 		return fmt.Errorf("--keys has to be at least one for each of --partners")
-	case w.terminals+each > directoryactor.MaxMerchantRecords:
+	case w.terminals+keysPerPartner > directoryactor.MaxMerchantRecords:
 		return fmt.Errorf("--terminals and --keys have to be at most %d for each of --partners", directoryactor.MaxMerchantRecords)
 	}
 	return nil

@@ -55,8 +55,8 @@ func newDialer(base string, config *tls.Config) (*dialer, error) {
 // deadlines.
 type conn struct {
 	net.Conn
-	raw  syscall.RawConn // nil with TLS
-	step func(fd uintptr) bool
+	raw  syscall.RawConn       // nil with TLS
+	step func(fd uintptr) bool // onPoll, as the poller calls it
 
 	out      []byte // bytes that are still to be sent
 	in       []byte // bytes that have arrived
@@ -65,15 +65,15 @@ type conn struct {
 }
 
 func (d *dialer) dial(ctx context.Context) (*conn, error) {
-	plain := net.Dialer{Timeout: dialTimeout}
+	netDialer := net.Dialer{Timeout: dialTimeout}
 	c := &conn{in: make([]byte, 0, firstBuffer)}
 	if d.tls != nil {
-		secure := tls.Dialer{NetDialer: &plain, Config: d.tls}
+		secure := tls.Dialer{NetDialer: &netDialer, Config: d.tls}
 		var err error
 		c.Conn, err = secure.DialContext(ctx, "tcp", d.address)
 		return c, err
 	}
-	opened, err := plain.DialContext(ctx, "tcp", d.address)
+	opened, err := netDialer.DialContext(ctx, "tcp", d.address)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *conn) onPoll(fd uintptr) bool {
 			c.err = err
 			return true
 		}
-		if c.received(n) {
+		if c.addReceived(n) {
 			return true
 		}
 		// Read until no bytes are left: the poller reports each change only once, and the end of the
@@ -145,7 +145,7 @@ func (c *conn) exchangeStream() error {
 	}
 	for {
 		n, err := c.Read(c.freeBuffer())
-		if n > 0 && c.received(n) {
+		if n > 0 && c.addReceived(n) {
 			return c.err
 		}
 		if err != nil {
@@ -162,8 +162,8 @@ func (c *conn) freeBuffer() []byte {
 	return c.in[len(c.in):cap(c.in)]
 }
 
-// received adds n bytes and tells whether the response is complete or malformed.
-func (c *conn) received(n int) bool {
+// addReceived adds n bytes and tells whether the response is complete or malformed.
+func (c *conn) addReceived(n int) bool {
 	c.in = c.in[:len(c.in)+n]
 	a, size, err := parseResponse(c.in)
 	if err == nil && size != 0 && size != len(c.in) {

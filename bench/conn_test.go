@@ -151,14 +151,14 @@ func TestExchange(t *testing.T) {
 }
 
 func TestExchangeEndsAtItsDeadline(t *testing.T) {
-	asked := make(chan struct{})
+	requested := make(chan struct{})
 	c := dialTo(t, serve(t, nil, func(c net.Conn) {
 		_, _ = readRequest(bufio.NewReader(c))
-		close(asked)
+		close(requested)
 		_, _ = io.Copy(io.Discard, c) // never responds
 	}), nil)
 	go func() {
-		<-asked
+		<-requested
 		_ = c.SetDeadline(time.Unix(1, 0))
 	}()
 	if _, err := c.exchange([]byte("GET / HTTP/1.1\r\n\r\n")); err == nil || errorKind(err) != "time-out" {

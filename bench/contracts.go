@@ -165,7 +165,7 @@ func (c *contractor) request(uint64) []byte {
 	if c.current == nil || c.nextStep > len(c.current.steps) || c.creationsOnly {
 		c.current, c.nextStep, c.id = c.lifecycles[c.random.IntN(len(c.lifecycles))], 0, ""
 	}
-	path, body := c.current.path, c.current.create
+	path, body := c.current.path, c.current.createBody
 	if c.nextStep > 0 {
 		s := &c.current.steps[c.nextStep-1]
 		path, body = path+"/"+c.id+"/"+s.action, s.body

@@ -75,7 +75,7 @@ type operator struct {
 	sandbox        *server.Sandbox
 	run            string // prefix of the logins of this run
 	idempotencyKey string // sent with writes; empty: none
-	made           int
+	partnersMade   int
 	err            error
 }
 
@@ -86,33 +86,33 @@ type issuedKey struct {
 }
 
 func (o *operator) createOrganization(ctx context.Context, name string) string {
-	var made struct {
+	var created struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	o.do(ctx, http.MethodPost, "/organizations", "", map[string]any{"name": name, "type": "merchant"}, &made)
-	return made.Data.ID
+	o.do(ctx, http.MethodPost, "/organizations", "", map[string]any{"name": name, "type": "merchant"}, &created)
+	return created.Data.ID
 }
 
 func (o *operator) createPartner(ctx context.Context, organization string, sources []string) int64 {
-	var made struct {
+	var created struct {
 		ID int64 `json:"id"`
 	}
-	o.made++
+	o.partnersMade++
 	o.do(ctx, http.MethodPost, "/partners", organization, map[string]any{
-		"name": "Denied", "login": o.run + "-" + strconv.Itoa(o.made), "pass": uuid.NewString(), "source_addresses": sources,
-	}, &made)
-	return made.ID
+		"name": "Denied", "login": o.run + "-" + strconv.Itoa(o.partnersMade), "pass": uuid.NewString(), "source_addresses": sources,
+	}, &created)
+	return created.ID
 }
 
-func (o *operator) createKey(ctx context.Context, organization string, partner int64, expires time.Time) (made issuedKey) {
+func (o *operator) createKey(ctx context.Context, organization string, partner int64, expires time.Time) (created issuedKey) {
 	draft := map[string]any{"partner_id": partner, "name": "access"}
 	if !expires.IsZero() {
 		draft["expires_at"] = expires.Format(time.RFC3339Nano)
 	}
-	o.do(ctx, http.MethodPost, "/api_keys", organization, draft, &made)
-	return made
+	o.do(ctx, http.MethodPost, "/api_keys", organization, draft, &created)
+	return created
 }
 
 // do makes one request with the administration token and reads the response.

@@ -26,28 +26,28 @@ func newHistogram() *hdrhistogram.Histogram {
 // figures counts a run's results. All workers share one, because separate histograms for many
 // connections would not fit into the CPU cache.
 type figures struct {
-	mu      sync.Mutex
-	latency *hdrhistogram.Histogram // µs, of good responses and of requests that were never sent
-	late    *hdrhistogram.Histogram // µs from the due time of a request until it was sent
-	sent    *hdrhistogram.Histogram // µs from sending a request to its good response
-	good    uint64
-	errors  map[string]uint64 // by kind
-	longest time.Duration
-	last    time.Duration // time of the last good response, since the run began
+	mu       sync.Mutex
+	latency  *hdrhistogram.Histogram // latencies in µs, of good responses and of requests that were never sent
+	lateness *hdrhistogram.Histogram // µs from the due time of a request until it was sent
+	sent     *hdrhistogram.Histogram // µs from sending a request to its good response
+	good     uint64
+	errors   map[string]uint64 // by kind
+	longest  time.Duration
+	last     time.Duration // time of the last good response, since the run began
 }
 
 func newFigures() *figures {
-	return &figures{latency: newHistogram(), late: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
+	return &figures{latency: newHistogram(), lateness: newHistogram(), sent: newHistogram(), errors: make(map[string]uint64)}
 }
 
-// succeeded counts a request with a good response. The arguments are the times, since the run began, at which
+// countGood counts a request with a good response. The arguments are the times, since the run began, at which
 // the request was due, at which it was sent, and at which the response arrived.
-func (f *figures) succeeded(due, sent, now time.Duration) {
+func (f *figures) countGood(due, sent, now time.Duration) {
 	f.mu.Lock()
 	f.good++
 	f.recordLatency(now - due)
 	f.last = max(f.last, now)
-	record(f.late, sent-due)
+	record(f.lateness, sent-due)
 	record(f.sent, now-sent)
 	f.mu.Unlock()
 }
@@ -64,16 +64,16 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(int64(min(max(d, minLatency), maxLatency) / time.Microsecond))
 }
 
-// failed counts an error.
-func (f *figures) failed(kind string) {
+// countError counts an error.
+func (f *figures) countError(kind string) {
 	f.mu.Lock()
 	f.errors[kind]++
 	f.mu.Unlock()
 }
 
-// notSent counts a request that was due and never sent, with the time that it waited. Omitting such
+// countUnsent counts a request that was due and never sent, with the time that it waited. Omitting such
 // requests would hide the delays that a run with a rate is meant to show.
-func (f *figures) notSent(waited time.Duration) {
+func (f *figures) countUnsent(waited time.Duration) {
 	f.mu.Lock()
 	f.errors["not sent in time"]++
 	f.recordLatency(waited)
@@ -108,7 +108,7 @@ func (f *figures) outcome() Outcome {
 	o := Outcome{
 		Good: f.good, Seconds: f.last.Seconds(), Errors: maps.Clone(f.errors),
 		Latency: distribution(f.latency, f.longest),
-		LateP99: float64(f.late.ValueAtQuantile(99)) / 1000,
+		LateP99: float64(f.lateness.ValueAtQuantile(99)) / 1000,
 		SentP99: float64(f.sent.ValueAtQuantile(99)) / 1000,
 	}
 	if f.last > 0 {
@@ -118,9 +118,9 @@ func (f *figures) outcome() Outcome {
 }
 
 func distribution(h *hdrhistogram.Histogram, longest time.Duration) Latency {
-	at := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
+	quantile := func(q float64) float64 { return float64(h.ValueAtQuantile(q)) / 1000 }
 	return Latency{
-		Mean: h.Mean() / 1000, P50: at(50), P90: at(90), P99: at(99), P999: at(99.9),
+		Mean: h.Mean() / 1000, P50: quantile(50), P90: quantile(90), P99: quantile(99), P999: quantile(99.9),
 		Max: float64(longest.Microseconds()) / 1000,
 	}
 }

@@ -71,12 +71,12 @@ func Ledger(ctx context.Context, cfg LedgerConfig, out io.Writer) error {
 	if err := report.measure(ctx, &cfg, t, dir, out); err != nil {
 		return err
 	}
-	wrong := t.verify(dir)
-	if report.Ledger = "ok"; wrong != nil {
-		report.Ledger = wrong.Error()
+	ledgerErr := t.verify(dir)
+	if report.Ledger = "ok"; ledgerErr != nil {
+		report.Ledger = ledgerErr.Error()
 	}
 	report.print(out)
-	return errors.Join(wrong, writeReport(cfg.Report, &report))
+	return errors.Join(ledgerErr, writeReport(cfg.Report, &report))
 }
 
 // openJournal opens the journal as the server does. If the store fails the process ends,
@@ -140,9 +140,9 @@ func (g *groupSizes) groups(s *posting.Stats) Groups {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	count := s.Groups.Load()
-	each := func(n uint64) float64 { return float64(n) / float64(max(count, 1)) }
+	perGroup := func(n uint64) float64 { return float64(n) / float64(max(count, 1)) }
 	return Groups{
-		Count: count, Mean: each(s.Changes.Load()), Rows: each(s.Rows.Load()),
+		Count: count, Mean: perGroup(s.Changes.Load()), Rows: perGroup(s.Rows.Load()),
 		P50: g.sizes.ValueAtQuantile(50), Max: int64(g.largest),
 		Prepare: time.Duration(s.Prepare.Load()).Seconds(), Apply: time.Duration(s.Apply.Load()).Seconds(),
 	}

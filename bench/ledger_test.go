@@ -118,9 +118,9 @@ func TestConfigBounds(t *testing.T) {
 		if err := valid.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		bad := valid
-		change(&bad)
-		if bad.Validate() == nil {
+		invalid := valid
+		change(&invalid)
+		if invalid.Validate() == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}
@@ -139,9 +139,9 @@ func TestConfigBounds(t *testing.T) {
 		if err := validPayments.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		bad := validPayments
-		change(&bad)
-		if bad.Validate() == nil {
+		invalid := validPayments
+		change(&invalid)
+		if invalid.Validate() == nil {
 			t.Errorf("%s: accepted", name)
 		}
 	}

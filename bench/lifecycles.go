@@ -4,16 +4,16 @@ import "mizan/ledger/contract"
 
 // lifecycle is a sequence of requests that takes a contract from its creation to its end.
 type lifecycle struct {
-	product string // the product's name in secular paths
-	reading string
-	path    string
-	create  string
-	steps   []step
+	product    string // the product's name in secular paths
+	reading    string
+	path       string
+	createBody string
+	steps      []step
 }
 
 type step struct{ action, body string }
 
-const approved = `{"approved_by":"board","fatwa_reference":"F-1"}`
+const approvalBody = `{"approved_by":"board","fatwa_reference":"F-1"}`
 
 // The prefixes of the paths of the two readings.
 var (
@@ -71,29 +71,29 @@ var contractLifecycles = []lifecycle{
 		{"deposit", `{"amount":"1"}`}, {"close", `{"closed_by":"teller"}`},
 	}},
 
-	{"partnerships", "religious", religiousBase + "musharaka", "{" + partnershipBody + `,"compliance_review":` + approved + "}", []step{
+	{"partnerships", "religious", religiousBase + "musharaka", "{" + partnershipBody + `,"compliance_review":` + approvalBody + "}", []step{
 		{"buyout_unit", "{}"}, {"buyout_unit", "{}"}, {"buyout_unit", "{}"},
 	}},
 	{"certificate-issues", "religious", religiousBase + "sukuk", "{" + certificateBody + "}", []step{
-		{"approve", approved}, {"start_offering", "{}"}, {"subscribe", `{"investor_id":"{id}","certificates":10}`}, {"subscribe", `{"investor_id":"{id}","certificates":7}`},
+		{"approve", approvalBody}, {"start_offering", "{}"}, {"subscribe", `{"investor_id":"{id}","certificates":10}`}, {"subscribe", `{"investor_id":"{id}","certificates":7}`},
 		{"subscribe", `{"investor_id":"{id}","certificates":3}`}, {"close_subscription", "{}"}, {"activate", "{}"},
 		{"distribute_profit", `{"total_profit":"12345"}`}, {"distribute_profit", `{"total_profit":"999"}`}, {"redeem_early", `{"redemption_date":"2026-12-01"}`},
 	}},
 	{"managed-investments", "religious", religiousBase + "mudaraba", "{" + investmentBody + "}", []step{
-		{"approve", approved}, {"fund", "{}"}, {"activate", "{}"}, {"distribute_profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
+		{"approve", approvalBody}, {"fund", "{}"}, {"activate", "{}"}, {"distribute_profit", `{"gross_profit":"10001","period_end_date":"{today}"}`},
 		{"record_loss", `{"amount":"501","period_end_date":"{today}"}`}, {"distribute_profit", `{"gross_profit":"777","period_end_date":"{today}"}`},
 		{"distribute_profit", `{"gross_profit":"0","period_end_date":"{today}"}`}, {"complete", `{"final_value":"1000000"}`},
 	}},
 	{"leases", "religious", religiousBase + "ijara", "{" + leaseBody + "}", []step{
-		{"approve", approved}, {"acquire_asset", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"record_rental", `{"amount":"90000"}`},
+		{"approve", approvalBody}, {"acquire_asset", `{"ownership_documents":["deed"]}`}, {"activate", "{}"}, {"record_rental", `{"amount":"90000"}`},
 		{"record_arrears", `{"amount":"100"}`}, {"record_arrears", `{"amount":"0"}`}, {"record_owner_expense", `{"amount":"250","description":"tyres"}`},
 		{"record_rental", `{"amount":"90000"}`}, {"return_asset", "{}"},
 	}},
 	{"instalment-sales", "religious", religiousBase + "murabaha", "{" + saleBody + "}", []step{
-		{"approve", approved}, {"order_asset", "{}"}, {"purchase_asset", `{"ownership_documents":["deed"]}`}, {"deliver_asset", "{}"}, {"activate", "{}"},
+		{"approve", approvalBody}, {"order_asset", "{}"}, {"purchase_asset", `{"ownership_documents":["deed"]}`}, {"deliver_asset", "{}"}, {"activate", "{}"},
 		{"record_payment", `{"amount":"91666"}`}, {"record_delinquency", `{"amount":"100"}`}, {"record_payment", `{"amount":"91666"}`},
 	}},
-	{"safekeeping-deposits", "religious", religiousBase + "wadiah", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000","compliance_review":` + approved + "}", []step{
+	{"safekeeping-deposits", "religious", religiousBase + "wadiah", `{"customer_id":"{id}","region":"OM","currency":"OMR","custody_type":"guaranteed","initial_amount":"100000","compliance_review":` + approvalBody + "}", []step{
 		{"grant_hibah", `{"amount":"10","granted_by":"board"}`}, {"grant_hibah", `{"amount":"11","granted_by":"board"}`},
 	}},
 }

@@ -12,7 +12,7 @@ import (
 	"mizan/ledger/directory"
 )
 
-// limitWriters is how many limits are created at once.
+// limitWriters is the number of goroutines that create limits, each one limit at a time.
 const limitWriters = 32
 
 // limit is the body of POST /api/v1/limits.

@@ -58,11 +58,11 @@ type realWatch struct{ began time.Time }
 func (w realWatch) elapsed() time.Duration { return time.Since(w.began) }
 
 func (w realWatch) await(ctx context.Context, due time.Duration) {
-	left := due - w.elapsed()
-	if left <= 0 {
+	remaining := due - w.elapsed()
+	if remaining <= 0 {
 		return
 	}
-	timer := time.NewTimer(left)
+	timer := time.NewTimer(remaining)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -130,7 +130,7 @@ func (l *load) work(ctx context.Context, s *slot, first uint64) {
 			now = l.watch.elapsed()
 		}
 		if l.duration != 0 && now > l.duration+min(drainFor, l.duration) {
-			l.figures.notSent(now - due)
+			l.figures.countUnsent(now - due)
 			continue
 		}
 		now = l.send(ctx, s, j, n, due, now)
@@ -148,15 +148,15 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 	sent := now
 	now = l.watch.elapsed()
 	if err != nil {
-		l.figures.failed(errorKind(err))
+		l.figures.countError(errorKind(err))
 		j.lost(n)
 		s.closeConn()
 		return now
 	}
 	if kind := j.check(n, a); kind != "" {
-		l.figures.failed(kind)
+		l.figures.countError(kind)
 	} else {
-		l.figures.succeeded(due, sent, now)
+		l.figures.countGood(due, sent, now)
 	}
 	if a.closes {
 		s.closeConn()
@@ -168,7 +168,7 @@ func (l *load) send(ctx context.Context, s *slot, j job, n uint64, due, now time
 func (l *load) redial(ctx context.Context, s *slot) bool {
 	c, err := l.dialer.dial(ctx)
 	if err != nil {
-		l.figures.failed("connect: " + errorKind(err))
+		l.figures.countError("connect: " + errorKind(err))
 		l.watch.await(ctx, l.watch.elapsed()+redialAfter)
 		return false
 	}
@@ -199,13 +199,13 @@ func (l *load) close() {
 func (l *load) guard(ctx context.Context, done <-chan struct{}) {
 	tick := time.NewTicker(min(max(l.timeout/20, time.Millisecond), 100*time.Millisecond))
 	defer tick.Stop()
-	ended, allowed := ctx.Done(), l.timeout
+	contextDone, allowed := ctx.Done(), l.timeout
 	for {
 		select {
 		case <-done:
 			return
-		case <-ended:
-			ended, allowed = nil, 0 // from now on the guard ends every exchange, including new ones
+		case <-contextDone:
+			contextDone, allowed = nil, 0 // from now on the guard ends every exchange, including new ones
 		case <-tick.C:
 		}
 		l.interrupt(allowed)

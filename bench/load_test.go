@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// handWatch is a stopwatch that the fake server moves.
-type handWatch struct{ now atomic.Int64 }
+// manualWatch is a stopwatch that the fake server moves.
+type manualWatch struct{ now atomic.Int64 }
 
-func (w *handWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
+func (w *manualWatch) elapsed() time.Duration { return time.Duration(w.now.Load()) }
 
-func (w *handWatch) await(_ context.Context, due time.Duration) {
+func (w *manualWatch) await(_ context.Context, due time.Duration) {
 	w.now.Store(max(w.now.Load(), int64(due)))
 }
 
@@ -33,12 +33,12 @@ func (*getJob) check(_ uint64, a *response) string {
 
 func (j *getJob) lost(uint64) { j.unanswered.Add(1) }
 
-// runAgainst runs a load of one connection against a server. took gets the number of a request, from 0 on, and
+// runAgainst runs a load of one connection against a server. serverTime gets the number of a request, from 0 on, and
 // returns the time by the stopwatch that the server takes for it. If the time is negative, the server closes
 // the connection instead of responding.
-func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*getJob, Outcome) {
+func runAgainst(t *testing.T, l *load, serverTime func(request int) time.Duration) (*getJob, Outcome) {
 	t.Helper()
-	watch, j := new(handWatch), new(getJob)
+	watch, j := new(manualWatch), new(getJob)
 	var requests atomic.Int64
 	base := serve(t, nil, func(c net.Conn) {
 		r := bufio.NewReader(c)
@@ -46,7 +46,7 @@ func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*g
 			if _, err := readRequest(r); err != nil {
 				return
 			}
-			d := took(int(requests.Add(1)) - 1)
+			d := serverTime(int(requests.Add(1)) - 1)
 			if d < 0 {
 				return
 			}
@@ -71,19 +71,19 @@ func runAgainst(t *testing.T, l *load, took func(request int) time.Duration) (*g
 
 func steady(d time.Duration) func(int) time.Duration { return func(int) time.Duration { return d } }
 
-// near allows for the histogram's precision.
-func near(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
+// almostEqual allows for the histogram's precision.
+func almostEqual(got, want float64) bool { return got > want*0.998 && got < want*1.002 }
 
 func TestClosedLoopMeasuresEachExchange(t *testing.T) {
 	_, o := runAgainst(t, &load{duration: time.Second}, steady(100*time.Millisecond))
-	if o.Good != 10 || o.failedRequests() != 0 || !near(o.Latency.Max, 100) || !near(o.Latency.P50, 100) || !near(o.PerSecond, 10) {
+	if o.Good != 10 || o.failedRequests() != 0 || !almostEqual(o.Latency.Max, 100) || !almostEqual(o.Latency.P50, 100) || !almostEqual(o.PerSecond, 10) {
 		t.Errorf("%+v", o)
 	}
 }
 
 func TestClosedLoopStopsAtItsLimit(t *testing.T) {
 	_, o := runAgainst(t, &load{limit: 7}, steady(time.Millisecond))
-	if o.Good != 7 || !near(o.Seconds, 0.007) {
+	if o.Good != 7 || !almostEqual(o.Seconds, 0.007) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -112,7 +112,7 @@ func TestOpenLoopCountsWaitingDuringAStall(t *testing.T) {
 			sum++
 		}
 	}
-	if want := sum / 20; !near(o.Latency.Mean, want) || !near(o.Latency.Max, 1000) || !near(o.Latency.P50, 10) {
+	if want := sum / 20; !almostEqual(o.Latency.Mean, want) || !almostEqual(o.Latency.Max, 1000) || !almostEqual(o.Latency.P50, 10) {
 		t.Errorf("mean %v, want %v; %+v", o.Latency.Mean, want, o.Latency)
 	}
 	if o.LateP99 < 800 {
@@ -128,7 +128,7 @@ func TestOpenLoopCountsUnsentRequests(t *testing.T) {
 	if o.Good != 21 || o.Errors["not sent in time"] != 979 {
 		t.Fatalf("%+v", o)
 	}
-	if o.Latency.P50 < 1000 || !near(o.Latency.Max, 2100-20) {
+	if o.Latency.P50 < 1000 || !almostEqual(o.Latency.Max, 2100-20) {
 		t.Errorf("p50 %v ms, max %v ms: what was not sent has to count", o.Latency.P50, o.Latency.Max)
 	}
 }

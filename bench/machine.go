@@ -105,9 +105,9 @@ func inMemory(dir string) bool {
 
 // dataDirectory returns the named data directory or, without a name, a new one on a disk. remove
 // deletes the directory if it is new.
-func dataDirectory(named string) (dir string, remove func(), err error) {
-	if named != "" {
-		if dir, err = filepath.Abs(named); err == nil {
+func dataDirectory(name string) (dir string, remove func(), err error) {
+	if name != "" {
+		if dir, err = filepath.Abs(name); err == nil {
 			err = os.MkdirAll(dir, 0o700)
 		}
 		return dir, func() {}, err

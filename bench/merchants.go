@@ -21,8 +21,8 @@ import (
 	"mizan/internal/secret"
 )
 
-// merchantsFile, in the data directory, has the values of the keys that a bench has created. The store
-// has only their hashes.
+// merchantsFile is the file in the data directory with the values of the keys that a bench has created. The
+// store has only the hashes of these keys.
 const merchantsFile = "bench-merchants.json"
 
 // merchants are the partners that a bench has added to a sandbox's first organization.
@@ -61,8 +61,8 @@ func (m *merchants) keys() (keys []string) {
 	for round := 0; ; round++ {
 		before := len(keys)
 		for i := range m.Partners {
-			if of := m.Partners[i].Keys; round < len(of) {
-				keys = append(keys, of[round])
+			if partnerKeys := m.Partners[i].Keys; round < len(partnerKeys) {
+				keys = append(keys, partnerKeys[round])
 			}
 		}
 		if len(keys) == before {
@@ -121,11 +121,11 @@ func addMerchants(ctx context.Context, dir string, s *server.Sandbox, want merch
 	}
 	m = &merchants{Organization: s.OrganizationID, Terminals: want.terminals}
 	for i := range added {
-		one := merchant{ID: added[i].Number}
+		partner := merchant{ID: added[i].Number}
 		for _, value := range added[i].Keys {
-			one.Keys = append(one.Keys, string(value))
+			partner.Keys = append(partner.Keys, string(value))
 		}
-		m.Partners = append(m.Partners, one)
+		m.Partners = append(m.Partners, partner)
 	}
 	content, err := json.Marshal(m)
 	if err != nil {

@@ -62,7 +62,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 	if m, err := readMerchants(dir, sandbox, merchantCounts{3, 3, 5}); err != nil || len(m.Partners) != 3 {
 		t.Errorf("as many as there are: %v, %v", m, err)
 	}
-	for what, c := range map[string]struct {
+	for name, c := range map[string]struct {
 		sandbox server.Sandbox
 		want    merchantCounts
 		message string
@@ -73,7 +73,7 @@ func TestMerchantsOfAnEarlierRunAreReusedOrRefused(t *testing.T) {
 		"another directory": {server.Sandbox{OrganizationID: "other"}, merchantCounts{3, 3, 5}, "another sandbox"},
 	} {
 		if _, err := readMerchants(dir, &c.sandbox, c.want); err == nil || !strings.Contains(err.Error(), c.message) {
-			t.Errorf("%s: %v", what, err)
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	writeMerchants(t, dir, "no merchants")
@@ -138,7 +138,7 @@ func TestNumberOfMerchantsIsBounded(t *testing.T) {
 }
 
 // withDirectory opens a data directory's store and directory, as addMerchants does.
-func withDirectory(t *testing.T, dir string, do func(*directoryactor.Service)) {
+func withDirectory(t *testing.T, dir string, fn func(*directoryactor.Service)) {
 	t.Helper()
 	keyring, err := secret.LoadSealingKeyring(filepath.Join(dir, "keyring"))
 	if err != nil {
@@ -159,7 +159,7 @@ func withDirectory(t *testing.T, dir string, do func(*directoryactor.Service)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	do(service)
+	fn(service)
 }
 
 func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
@@ -185,21 +185,21 @@ func TestMerchantsAreMadeInAClosedStore(t *testing.T) {
 	}
 	org := uuid.MustParse(sandbox.OrganizationID)
 	withDirectory(t, dir, func(s *directoryactor.Service) {
-		for _, one := range m.Partners {
-			if n := len(s.Terminals(org, one.ID)); n != 3 {
-				t.Errorf("partner %d has %d terminals", one.ID, n)
+		for _, partner := range m.Partners {
+			if n := len(s.Terminals(org, partner.ID)); n != 3 {
+				t.Errorf("partner %d has %d terminals", partner.ID, n)
 			}
-			for _, key := range one.Keys {
-				if _, p, ok := s.Authenticate(org, []byte(key)); !ok || p.Number != one.ID {
-					t.Errorf("a key of partner %d is not taken", one.ID)
+			for _, key := range partner.Keys {
+				if _, p, ok := s.Authenticate(org, []byte(key)); !ok || p.Number != partner.ID {
+					t.Errorf("a key of partner %d is not taken", partner.ID)
 				}
 			}
 		}
 	})
 }
 
-// run runs the real binary until it ends.
-func run(t *testing.T, arguments ...string) (string, error) {
+// runBinary runs the real binary until it ends.
+func runBinary(t *testing.T, arguments ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -210,7 +210,7 @@ func run(t *testing.T, arguments ...string) (string, error) {
 func TestPaymentsSpreadOverMerchantsOfARealServer(t *testing.T) {
 	data := t.TempDir()
 	for _, preload := range []string{"120", "60"} { // the second run uses the merchants that the first has created
-		out, err := run(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
+		out, err := runBinary(t, "bench", "payments", "--data", data, "--partners", "20", "--keys", "60", "--limits",
 			"--preload", preload, "--duration", "1h", "--rate", fmt.Sprint(1.0/7200), "--connections", "4")
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -228,13 +228,13 @@ var largest = regexp.MustCompile(`(?m)^largest +t ([0-9.]+),`)
 // The figures depend on the machine. The test checks that each case is refused for its reason,
 // and that the verdict follows from the table.
 func TestAccessTriesEveryDeniedCase(t *testing.T) {
-	out, err := run(t, "bench", "access", "--data", t.TempDir(), "--samples", "50", "--partners", "2")
+	out, err := runBinary(t, "bench", "access", "--data", t.TempDir(), "--samples", "50", "--partners", "2")
 	found := largest.FindStringSubmatch(out)
 	if found == nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var value float64
-	if _, scan := fmt.Sscan(found[1], &value); scan != nil || (err == nil) != (value < maxEqualT) {
+	if _, scanErr := fmt.Sscan(found[1], &value); scanErr != nil || (err == nil) != (value < maxEqualT) {
 		t.Errorf("%v with t %s\n%s", err, found[1], out)
 	}
 	for _, name := range []string{"unknown key", "another unknown key", "wrong organization", "unknown organization",

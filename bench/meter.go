@@ -9,15 +9,15 @@ import (
 
 // meter measures the resources that the server and the generator use.
 type meter struct {
-	server *server.Server // nil: the run did not start the server
-	before [2]server.Usage
-	peak   [2]int64
-	end    chan struct{}
-	ended  chan struct{}
+	server   *server.Server // nil: the run did not start the server
+	before   [2]server.Usage
+	peak     [2]int64
+	stopping chan struct{}
+	ended    chan struct{}
 }
 
 func startMeter(s *server.Server) *meter {
-	m := &meter{server: s, end: make(chan struct{}), ended: make(chan struct{})}
+	m := &meter{server: s, stopping: make(chan struct{}), ended: make(chan struct{})}
 	m.before = m.sample()
 	go m.watch()
 	return m
@@ -41,7 +41,7 @@ func (m *meter) watch() {
 	defer tick.Stop()
 	for {
 		select {
-		case <-m.end:
+		case <-m.stopping:
 			return
 		case <-tick.C:
 			m.sample()
@@ -52,7 +52,7 @@ func (m *meter) watch() {
 // stop ends the measurement and returns the resources that the server (nil if the run has not started it) and
 // the generator have used.
 func (m *meter) stop() (server *Costs, generator Costs) {
-	close(m.end)
+	close(m.stopping)
 	<-m.ended
 	after := m.sample()
 	costs := func(i int) Costs {

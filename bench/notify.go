@@ -33,10 +33,10 @@ const drainWait = 2 * time.Minute
 type sink struct {
 	listener net.Listener
 
-	mu    sync.Mutex
-	seen  map[uuid.UUID]struct{} // guarded by mu
-	got   Notices                // guarded by mu
-	conns map[net.Conn]struct{}  // guarded by mu
+	mu      sync.Mutex
+	arrived map[uuid.UUID]struct{} // guarded by mu
+	notices Notices                // guarded by mu
+	conns   map[net.Conn]struct{}  // guarded by mu
 }
 
 func newSink() (*sink, error) {
@@ -44,7 +44,7 @@ func newSink() (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{listener: l, seen: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
+	s := &sink{listener: l, arrived: make(map[uuid.UUID]struct{}), conns: make(map[net.Conn]struct{})}
 	go s.accept()
 	return s, nil
 }
@@ -104,11 +104,11 @@ func readNotice(in *bufio.Reader) (id uuid.UUID, signed bool, err error) {
 		if err != nil {
 			return id, false, err
 		}
-		name, value, header := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(": "))
+		name, value, isHeader := bytes.Cut(bytes.TrimRight(line, "\r\n"), []byte(": "))
 		if len(name) == 0 {
 			break
 		}
-		if !header {
+		if !isHeader {
 			continue
 		}
 		switch string(name) {
@@ -131,20 +131,20 @@ func (s *sink) record(id uuid.UUID, signed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !signed {
-		s.got.Unsigned++
+		s.notices.Unsigned++
 	}
-	if _, ok := s.seen[id]; ok {
-		s.got.Repeated++
+	if _, ok := s.arrived[id]; ok {
+		s.notices.Repeated++
 		return
 	}
-	s.seen[id] = struct{}{}
-	s.got.Unique++
+	s.arrived[id] = struct{}{}
+	s.notices.Unique++
 }
 
-func (s *sink) received() Notices {
+func (s *sink) counts() Notices {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.got
+	return s.notices
 }
 
 // drain waits until the number of notifications has arrived.
@@ -153,7 +153,7 @@ func (s *sink) drain(ctx context.Context, want int, during int) (Notices, error)
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		got := s.received()
+		got := s.counts()
 		got.During, got.Drained = during, time.Since(began).Seconds()
 		switch {
 		case got.Unsigned > 0:

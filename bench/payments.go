@@ -99,10 +99,10 @@ type paymentsRun struct {
 	auditor  *auditor
 	payments *payments
 
-	sink      *sink        // nil without --notify
-	merchants *merchants   // nil: the sandbox's own partner makes the payments
-	atReady   server.Usage // usage of the server at the time when it was ready
-	ledger    error        // error of checkLedger
+	sink         *sink        // nil without --notify
+	merchants    *merchants   // nil: the sandbox's own partner makes the payments
+	usageAtReady server.Usage // usage of the server at the time when it was ready
+	ledger       error        // error of checkLedger
 }
 
 // open starts the server, unless the flags name a target, and reads its sandbox.json.
@@ -136,17 +136,17 @@ func (r *paymentsRun) open(ctx context.Context, dir string) (err error) {
 }
 
 func (r *paymentsRun) start(ctx context.Context, dir string) error {
-	self, err := os.Executable()
+	binary, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	s, err := server.Start(server.Options{Binary: self, Dir: dir, TLS: r.cfg.TLS, Args: []string{"--log-level", "warn"}})
+	s, err := server.Start(server.Options{Binary: binary, Dir: dir, TLS: r.cfg.TLS, Args: []string{"--log-level", "warn"}})
 	if err != nil {
 		return err
 	}
-	wait, cancel := context.WithTimeout(ctx, startWait)
+	startCtx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	if err := s.WaitReady(wait); err != nil {
+	if err := s.WaitReady(startCtx); err != nil {
 		select {
 		case <-s.Exited():
 			return err
@@ -155,7 +155,7 @@ func (r *paymentsRun) start(ctx context.Context, dir string) error {
 		}
 	}
 	r.server = s
-	r.atReady, err = server.UsageOf(s.PID())
+	r.usageAtReady, err = server.UsageOf(s.PID())
 	return err
 }
 
@@ -257,12 +257,12 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		r.report.Outcome, err = r.drive(ctx, r.cfg.Workload, l, uint64(preload))
 	}
 	r.report.Server, r.report.Generator = meter.stop()
-	during := 0
+	notifiedDuring := 0
 	if r.sink != nil {
-		during = r.sink.received().Unique
+		notifiedDuring = r.sink.counts().Unique
 	}
 	if c := r.report.Server; c != nil {
-		c.ReadyAnon, c.ReadyResident = r.atReady.Anon, r.atReady.Resident
+		c.ReadyAnon, c.ReadyResident = r.usageAtReady.Anon, r.usageAtReady.Resident
 	}
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func (r *paymentsRun) measure(ctx context.Context) error {
 		return err
 	}
 	r.report.Charged = r.payments.charged
-	r.ledger = errors.Join(r.awaitNotifications(ctx, during), r.checkLedger(ctx, before))
+	r.ledger = errors.Join(r.awaitNotifications(ctx, notifiedDuring), r.checkLedger(ctx, before))
 	if r.report.Ledger = "ok"; r.ledger != nil {
 		r.report.Ledger = r.ledger.Error()
 	}

@@ -71,8 +71,8 @@ func TestPaymentsKeepARate(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if sent := r.Outcome.Good + r.Outcome.failedRequests(); sent != 50 {
-		t.Errorf("%d requests in 100 ms at 500 a second", sent)
+	if requests := r.Outcome.Good + r.Outcome.failedRequests(); requests != 50 {
+		t.Errorf("%d requests in 100 ms at 500 a second", requests)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestPaymentsReportsAWrongLedger(t *testing.T) {
 	}{
 		"a payment not booked":   {&platform{losesPayments: true}, "has risen by"},
 		"a payment booked twice": {&platform{repeatsPayments: true}, "has risen by"},
-		"a side not booked":      {&platform{oneSided: true}, "trial balance"},
+		"a side not booked":      {&platform{booksOneSide: true}, "trial balance"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, out, err := runPayments(t, c.platform, func(c *PaymentsConfig) { c.Preload = 50 })
@@ -137,12 +137,12 @@ func TestReads(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	lists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
-	r, out, err := runPayments(t, new(platform), lists)
+	useLists := func(c *PaymentsConfig) { c.Workload, c.Query = "list", "limit=7" }
+	r, out, err := runPayments(t, new(platform), useLists)
 	if err != nil || r.Outcome.Good == 0 || r.Outcome.failedRequests() != 0 {
 		t.Fatalf("%v, %+v\n%s", err, r.Outcome, out)
 	}
-	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, lists)
+	r, _, err = runPayments(t, &platform{readsOtherPayments: true}, useLists)
 	if err != nil || r.Outcome.Good != 0 || r.Outcome.Errors["HTTP 400"] == 0 {
 		t.Errorf("%v, %+v", err, r.Outcome)
 	}

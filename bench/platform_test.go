@@ -20,19 +20,19 @@ type platform struct {
 	losesResponses     bool // the platform works correctly, but responses get lost, come late, or are 503
 	losesPayments      bool // does not book every tenth payment that it reports as charged
 	repeatsPayments    bool // books every tenth payment twice
-	oneSided           bool // books every tenth payment on one side only
+	booksOneSide       bool // books every tenth payment on one side only
 	readsOtherPayments bool // reads return another payment
 
 	keys      map[string]int // number of creates by key; nil: only the key of the sandbox's own partner
 	mu        sync.Mutex
 	creates   int
-	byTxid    map[string]*paid
-	byID      map[string]*paid
+	byTxid    map[string]*storedPayment
+	byID      map[string]*storedPayment
 	available int
 	provider  int
 }
 
-type paid struct {
+type storedPayment struct {
 	id      string
 	charged bool
 }
@@ -42,7 +42,7 @@ const openingBalance = 500
 // start serves the platform and returns a data directory with its sandbox.json.
 func (p *platform) start(t *testing.T) (base, dir string) {
 	t.Helper()
-	p.byTxid, p.byID = make(map[string]*paid), make(map[string]*paid)
+	p.byTxid, p.byID = make(map[string]*storedPayment), make(map[string]*storedPayment)
 	p.available = openingBalance
 	s := httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(s.Close)
@@ -59,9 +59,9 @@ func (p *platform) start(t *testing.T) (base, dir string) {
 
 func (p *platform) serve(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
-	forLedger := strings.HasPrefix(path, "/ledger/")
+	isLedgerPath := strings.HasPrefix(path, "/ledger/")
 	allowed := r.Header.Get("x-organization-id") == "org" &&
-		(forLedger && r.Header.Get("Authorization") == "Bearer auditor" || !forLedger && p.acceptsKey(r.Header.Get("x-api-key")))
+		(isLedgerPath && r.Header.Get("Authorization") == "Bearer auditor" || !isLedgerPath && p.acceptsKey(r.Header.Get("x-api-key")))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -112,34 +112,34 @@ func (p *platform) create(w http.ResponseWriter, r *http.Request) {
 	if p.keys != nil {
 		p.keys[r.Header.Get("x-api-key")]++
 	}
-	trouble := 0
+	fault := 0
 	if p.losesResponses {
-		trouble = p.creates % 10
+		fault = p.creates % 10
 	}
-	switch trouble {
+	switch fault {
 	case 1:
 		panic(http.ErrAbortHandler) // the request never arrived
 	case 2:
 		http.Error(w, `{"error":"unavailable"}`, http.StatusServiceUnavailable)
 		return
 	}
-	x := p.byTxid[body.Params.TxID]
-	if x == nil {
-		x = &paid{id: fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(p.byTxid))}
-		p.byTxid[body.Params.TxID], p.byID[x.id] = x, x
-	} else if trouble == 0 && !p.losesResponses {
+	payment := p.byTxid[body.Params.TxID]
+	if payment == nil {
+		payment = &storedPayment{id: fmt.Sprintf("%08x-0000-4000-8000-000000000000", len(p.byTxid))}
+		p.byTxid[body.Params.TxID], p.byID[payment.id] = payment, payment
+	} else if fault == 0 && !p.losesResponses {
 		http.Error(w, "a txid was used twice", http.StatusInternalServerError)
 		return
 	}
-	if !x.charged && trouble != 4 { // 4: the provider is slow
-		x.charged = true
+	if !payment.charged && fault != 4 { // 4: the provider is slow
+		payment.charged = true
 		p.book(len(p.byTxid))
 	}
-	if trouble == 3 {
+	if fault == 3 {
 		panic(http.ErrAbortHandler) // the request arrived, and its response is lost
 	}
 	w.WriteHeader(http.StatusCreated)
-	p.show(w, x)
+	p.writePayment(w, payment)
 }
 
 func (p *platform) book(n int) {
@@ -150,7 +150,7 @@ func (p *platform) book(n int) {
 			available, provider = 0, 0
 		case p.repeatsPayments:
 			available, provider = 2*available, 2*provider
-		case p.oneSided:
+		case p.booksOneSide:
 			provider = 0
 		}
 	}
@@ -159,23 +159,23 @@ func (p *platform) book(n int) {
 }
 
 func (p *platform) read(w http.ResponseWriter, id string) {
-	x := p.byID[id]
-	if x == nil {
+	payment := p.byID[id]
+	if payment == nil {
 		http.Error(w, "{}", http.StatusNotFound)
 		return
 	}
 	if p.readsOtherPayments {
-		x = &paid{id: "ffffffff-0000-4000-8000-000000000000", charged: true}
+		payment = &storedPayment{id: "ffffffff-0000-4000-8000-000000000000", charged: true}
 	}
-	p.show(w, x)
+	p.writePayment(w, payment)
 }
 
-func (p *platform) show(w http.ResponseWriter, x *paid) {
+func (p *platform) writePayment(w http.ResponseWriter, payment *storedPayment) {
 	status := "charging"
-	if x.charged {
+	if payment.charged {
 		status = "charged"
 	}
-	_, _ = fmt.Fprintf(w, `{"id":"%s","status":"%s"}`, x.id, status)
+	_, _ = fmt.Fprintf(w, `{"id":"%s","status":"%s"}`, payment.id, status)
 }
 
 func (p *platform) partnerRow() string { return ledgerRow("L:partner:7:available", 0, p.available) }
@@ -196,13 +196,13 @@ func ledgerRow(account string, debits, credits int) string {
 
 // pages writes pages of one row each; the cursor is the row's number.
 func (p *platform) pages(w http.ResponseWriter, r *http.Request, rows ...string) {
-	at := 0
-	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &at)
+	index := 0
+	_, _ = fmt.Sscan(r.URL.Query().Get("cursor"), &index)
 	next := ""
-	if at+1 < len(rows) {
-		next = fmt.Sprint(at + 1)
+	if index+1 < len(rows) {
+		next = fmt.Sprint(index + 1)
 	}
-	p.rows(w, next, rows[at])
+	p.rows(w, next, rows[index])
 }
 
 func (p *platform) rows(w http.ResponseWriter, next, row string) {

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestParseAnswer(t *testing.T) {
+func TestParseResponse(t *testing.T) {
 	const charged = "HTTP/1.1 201 Created\r\nServer: x\r\nContent-Type: application/json\r\ncontent-LENGTH:  20 \r\nX-Request-Id: 7\r\n\r\n" + `{"status":"charged"}`
 	for _, c := range []struct {
-		name, text   string
-		status, body int // body is the body's length; -1: the response is refused
-		closes       bool
+		name, text       string
+		status, bodySize int // bodySize is the length of the body in bytes; -1: the response is refused
+		closes           bool
 	}{
 		{"usual", charged, 201, 20, false},
 		{"empty body", "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: Close\r\n\r\n", 503, 0, true},
@@ -23,13 +23,13 @@ func TestParseAnswer(t *testing.T) {
 		{"no status", "HTTP/1.1 OK\r\n\r\nmore and more", 0, -1, false},
 	} {
 		a, size, err := parseResponse([]byte(c.text))
-		if c.body < 0 {
+		if c.bodySize < 0 {
 			if err == nil {
 				t.Errorf("%s: accepted as %d, %d bytes", c.name, a.status, size)
 			}
 			continue
 		}
-		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.body || a.closes != c.closes {
+		if err != nil || size != len(c.text) || a.status != c.status || len(a.body) != c.bodySize || a.closes != c.closes {
 			t.Errorf("%s: %d, body %q, closes %v, %d of %d bytes, %v", c.name, a.status, a.body, a.closes, size, len(c.text), err)
 		}
 		for n := range c.text {
@@ -46,7 +46,7 @@ func TestUnterminatedResponseIsRefused(t *testing.T) {
 	}
 }
 
-func TestTextOf(t *testing.T) {
+func TestMemberValue(t *testing.T) {
 	const body = `{"txid":"id","id":"7","status":"charged","n":1,"open":"x`
 	for name, want := range map[string]string{`"id":`: "7", `"status":`: "charged", `"n":`: "", `"none":`: "", `"open":`: ""} {
 		if got := string(memberValue([]byte(body), name)); got != want {

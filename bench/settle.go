@@ -16,7 +16,7 @@ const (
 // such payments.
 func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	p.mu.Lock()
-	open := p.unresolved
+	unresolved := p.unresolved
 	overflow := p.overflow
 	p.unresolved = nil
 	p.mu.Unlock()
@@ -27,16 +27,16 @@ func (p *payments) settle(ctx context.Context, d *dialer) (int, error) {
 	defer cancel()
 	s := &settler{payer: p.job().(*payer), dialer: d}
 	defer s.closeConn()
-	for _, n := range open {
+	for _, n := range unresolved {
 		for !s.resolve(ctx, n) {
 			select {
 			case <-ctx.Done():
-				return len(open), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
+				return len(unresolved), fmt.Errorf("bench: payment %d still has no outcome: %w", n, ctx.Err())
 			case <-time.After(settleAgain):
 			}
 		}
 	}
-	return len(open), nil
+	return len(unresolved), nil
 }
 
 // settler sends the requests of settle on its own connection.

@@ -36,16 +36,16 @@ type transfers struct {
 	hot     float64
 	random  *rand.Rand
 	paths   []ledger.Path
-	debits  []uint64 // by account: sums of submitted transfers
-	credits []uint64
+	debits  []uint64 // for each account, the sum of the submitted transfers that debit it
+	credits []uint64 // for each account, the sum of the submitted transfers that credit it
 	began   time.Time
-	all     []transfer
+	pool    []transfer
 
-	mu      sync.Mutex
-	freed   sync.Cond
-	idle    []*transfer // guarded by mu
-	figures *figures
-	refused error // the first receipt with an error
+	mu       sync.Mutex
+	idleCond sync.Cond
+	idle     []*transfer // guarded by mu
+	figures  *figures
+	firstErr error // the first receipt with an error
 }
 
 func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
@@ -53,16 +53,16 @@ func newTransfers(cfg *LedgerConfig, seed uint64) *transfers {
 		hot: cfg.Hot, random: rand.New(rand.NewPCG(seed, seed)),
 		debits: make([]uint64, cfg.Accounts), credits: make([]uint64, cfg.Accounts),
 		paths: make([]ledger.Path, cfg.Accounts), figures: newFigures(),
-		all: make([]transfer, 2*cfg.Batch),
+		pool: make([]transfer, 2*cfg.Batch),
 	}
-	t.freed.L = &t.mu
+	t.idleCond.L = &t.mu
 	t.org = t.newID()
 	for i := range t.paths {
 		t.paths[i] = ledger.Path("L:bench:" + strconv.Itoa(i))
 	}
-	for i := range t.all {
-		x := &t.all[i]
-		x.done = func(r posting.Receipt) { t.committed(x, r) }
+	for i := range t.pool {
+		x := &t.pool[i]
+		x.done = func(r posting.Receipt) { t.onReceipt(x, r) }
 		t.idle = append(t.idle, x)
 	}
 	return t
@@ -86,10 +86,10 @@ func (t *transfers) fill(x *transfer) {
 	amount := 1 + t.random.Uint64N(maxTransfer)
 	t.debits[from] += amount
 	t.credits[to] += amount
-	moved := money.FromUint64(amount)
+	posted := money.FromUint64(amount)
 	x.postings = [2]ledger.Posting{
-		{Account: t.paths[from], Asset: transferAsset, Side: ledger.Debit, Amount: moved},
-		{Account: t.paths[to], Asset: transferAsset, Side: ledger.Credit, Amount: moved},
+		{Account: t.paths[from], Asset: transferAsset, Side: ledger.Debit, Amount: posted},
+		{Account: t.paths[to], Asset: transferAsset, Side: ledger.Credit, Amount: posted},
 	}
 	x.entry = ledger.Entry{Phase: ledger.Posted, Postings: x.postings[:]}
 	x.events[0] = ledger.Event{Name: "transfer", To: "posted", Entry: &x.entry}
@@ -100,61 +100,61 @@ func (t *transfers) fill(x *transfer) {
 // chooseAccounts chooses two accounts. Account 0 is the hot account: it takes part in the fraction hot of the
 // transfers, or in all of them if there is only one other account.
 func (t *transfers) chooseAccounts() (from, to int) {
-	others := len(t.paths) - 1
-	from = 1 + t.random.IntN(others)
-	if others == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {
+	otherAccounts := len(t.paths) - 1
+	from = 1 + t.random.IntN(otherAccounts)
+	if otherAccounts == 1 || (t.hot > 0 && t.random.Float64() < t.hot) {
 		if t.random.Uint64()&1 == 0 {
 			return 0, from
 		}
 		return from, 0
 	}
-	to = 1 + t.random.IntN(others-1)
+	to = 1 + t.random.IntN(otherAccounts-1)
 	if to >= from {
 		to++
 	}
 	return from, to
 }
 
-// committed counts the transfer and makes it idle. It runs on the writer's goroutine, so it must be
+// onReceipt counts the transfer and makes it idle. It runs on the writer's goroutine, so it must be
 // quick.
-func (t *transfers) committed(x *transfer, r posting.Receipt) {
+func (t *transfers) onReceipt(x *transfer, r posting.Receipt) {
 	now := time.Since(t.began)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if r.Err != nil {
-		if t.refused == nil {
-			t.refused = r.Err
+		if t.firstErr == nil {
+			t.firstErr = r.Err
 		}
 	} else {
-		t.figures.succeeded(x.sent, x.sent, now)
+		t.figures.countGood(x.sent, x.sent, now)
 	}
 	t.idle = append(t.idle, x)
-	if len(t.idle) == len(t.all)/2 || len(t.idle) == len(t.all) {
-		t.freed.Signal()
+	if len(t.idle) == len(t.pool)/2 || len(t.idle) == len(t.pool) {
+		t.idleCond.Signal()
 	}
 }
 
-// take waits until at least half of the transfers are idle (with all: until all are), appends the idle
-// ones to into, and removes them from idle.
-func (t *transfers) take(all bool, into []*transfer) ([]*transfer, error) {
-	want := len(t.all) / 2
-	if all {
-		want = len(t.all)
+// take waits until at least half of the transfers are idle, or with waitForAll until all are. It moves the idle
+// ones to dst, whose memory it reuses.
+func (t *transfers) take(waitForAll bool, dst []*transfer) ([]*transfer, error) {
+	want := len(t.pool) / 2
+	if waitForAll {
+		want = len(t.pool)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for len(t.idle) < want {
-		t.freed.Wait()
+		t.idleCond.Wait()
 	}
-	into = append(into[:0], t.idle...)
+	dst = append(dst[:0], t.idle...)
 	t.idle = t.idle[:0]
-	return into, t.refused
+	return dst, t.firstErr
 }
 
 // run submits transfers until the end and waits for their receipts.
 func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConfig) error {
 	t.began = time.Now()
-	left := cfg.Transfers
+	remaining := cfg.Transfers
 	var batch []*transfer
 	for {
 		var err error
@@ -162,14 +162,14 @@ func (t *transfers) run(ctx context.Context, j *posting.Journal, cfg *LedgerConf
 			return fmt.Errorf("bench: a transfer was refused: %w", err)
 		}
 		now := time.Since(t.began)
-		ended := ctx.Err() != nil || (cfg.Transfers == 0 && now >= cfg.Duration) || (cfg.Transfers > 0 && left == 0)
+		isOver := ctx.Err() != nil || (cfg.Transfers == 0 && now >= cfg.Duration) || (cfg.Transfers > 0 && remaining == 0)
 		if cfg.Transfers > 0 {
-			keep := min(left, len(batch))
-			t.makeIdle(batch[keep:])
-			batch = batch[:keep]
-			left -= keep
+			count := min(remaining, len(batch))
+			t.makeIdle(batch[count:])
+			batch = batch[:count]
+			remaining -= count
 		}
-		if ended {
+		if isOver {
 			t.makeIdle(batch)
 			break
 		}

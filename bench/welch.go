@@ -39,9 +39,9 @@ func welch(a, b moments) float64 {
 // work delayed the slowest requests. All samples have the same bound; with a bound for each sample, a
 // slower case could be hidden.
 func cropSlowest(samples [][]float64, quantile float64) [][]float64 {
-	all := slices.Concat(samples...)
-	slices.Sort(all)
-	bound := all[max(0, int(math.Ceil(quantile*float64(len(all))))-1)]
+	sorted := slices.Concat(samples...)
+	slices.Sort(sorted)
+	bound := sorted[max(0, int(math.Ceil(quantile*float64(len(sorted))))-1)]
 	cropped := make([][]float64, len(samples))
 	for i, sample := range samples {
 		for _, x := range sample {

@@ -8,12 +8,12 @@ import (
 
 // Samples from a common example of the test. Another program has computed their t, -2.455356.
 var (
-	fifteen = []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}
-	others  = []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}
+	sampleA = []float64{27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4}
+	sampleB = []float64{27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 20.5, 24.4}
 )
 
 func TestWelch(t *testing.T) {
-	a, b := momentsOf(fifteen), momentsOf(others)
+	a, b := momentsOf(sampleA), momentsOf(sampleB)
 	if math.Abs(a.mean-20.82) > 1e-9 || a.n != 15 {
 		t.Errorf("%+v", a)
 	}
@@ -59,7 +59,7 @@ func TestCropKeepsValuesAtTheBound(t *testing.T) {
 
 func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	var report AccessReport
-	report.compare([]string{"one", "two", "three"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100), repeated(others, 100)})
+	report.compare([]string{"one", "two", "three"}, [][]float64{repeat(sampleA, 100), repeat(sampleA, 100), repeat(sampleB, 100)})
 	if report.Largest < 20 || report.Pair != [2]string{"one", "three"} && report.Pair != [2]string{"two", "three"} {
 		t.Errorf("%v at %v", report.Largest, report.Pair)
 	}
@@ -69,15 +69,15 @@ func TestVerdictNamesThePairThatDiffers(t *testing.T) {
 	if err := report.err(); err == nil {
 		t.Error("taken for equal")
 	}
-	report.compare([]string{"one", "two"}, [][]float64{repeated(fifteen, 100), repeated(fifteen, 100)})
+	report.compare([]string{"one", "two"}, [][]float64{repeat(sampleA, 100), repeat(sampleA, 100)})
 	if err := report.err(); err != nil || report.Largest != 0 {
 		t.Errorf("%v, %v", err, report.Largest)
 	}
 }
 
-func repeated(sample []float64, times int) (all []float64) {
+func repeat(sample []float64, times int) (values []float64) {
 	for range times {
-		all = append(all, sample...)
+		values = append(values, sample...)
 	}
-	return all
+	return values
 }

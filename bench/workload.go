@@ -155,14 +155,14 @@ func (p *payments) lost(n uint64) {
 // reads is the workload that GETs random payments from ids.
 type reads struct {
 	template []byte
-	at       int
+	idAt     int
 	ids      []byte
 }
 
 func newReads(host string, s *server.Sandbox, ids []byte) *reads {
 	const path = "/api/v1/transactions/"
 	head := requestHead("GET", path+string(ids[:idSize]), host, s, 0)
-	return &reads{template: head, at: len("GET " + path), ids: ids}
+	return &reads{template: head, idAt: len("GET " + path), ids: ids}
 }
 
 // reader makes the requests of reads on one connection.
@@ -179,7 +179,7 @@ func (r *reads) job() job {
 // request implements job.
 func (r *reader) request(uint64) []byte {
 	i := r.random.IntN(len(r.ids)/idSize) * idSize
-	copy(r.bytes[r.at:r.at+idSize], r.ids[i:i+idSize])
+	copy(r.bytes[r.idAt:r.idAt+idSize], r.ids[i:i+idSize])
 	return r.bytes
 }
 
@@ -188,7 +188,7 @@ func (r *reader) check(_ uint64, a *response) string {
 	switch {
 	case a.status != 200:
 		return "HTTP " + strconv.Itoa(a.status)
-	case !bytes.Equal(memberValue(a.body, `"id":`), r.bytes[r.at:r.at+idSize]):
+	case !bytes.Equal(memberValue(a.body, `"id":`), r.bytes[r.idAt:r.idAt+idSize]):
 		return "another payment"
 	case !bytes.Contains(a.body, statusCharged):
 		return "status " + string(memberValue(a.body, `"status":`))

@@ -14,9 +14,9 @@ type accountKey struct {
 // balance is an account's running totals and the page with its lines.
 type balance struct {
 	accountKey
-	totals ledger.Totals
-	page   page
-	paged  bool // the account has a stored page, which lists it among the accounts
+	totals        ledger.Totals
+	page          page
+	hasStoredPage bool // the account has a stored page, which lists it among the accounts
 }
 
 func newBalance(k accountKey, prefix []byte) *balance {
@@ -42,7 +42,7 @@ func (w *writer) account(org ledger.ID, a ledger.Account) *balance {
 	}
 	b = newBalance(k, store.KeyPages(nil, org, a))
 	w.must(w.snapshot().Descend(b.page.prefix, nil, func(_, page []byte) (bool, error) {
-		b.paged = true
+		b.hasStoredPage = true
 		return false, b.follow(page)
 	}))
 	w.balances.set(k, b)
@@ -62,7 +62,7 @@ func (w *writer) book(org ledger.ID, e *ledger.Event) {
 		p := &entry.Postings[i]
 		b := w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset})
 		assert.NoError(move(&b.totals, entry.Phase, p))
-		w.line(b, e, i, p)
+		w.appendLine(b, e, i, p)
 	}
 }
 
@@ -74,13 +74,14 @@ func (w *writer) release(org ledger.ID, e *ledger.Event) {
 		p := &released[i]
 		b := w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset})
 		assert.NoError(b.totals.Release(p.Side, p.Amount))
-		if !posts(e.Entry, p) {
-			w.line(b, e, len(e.Entry.Postings)+i, p)
+		if !hasPostingOn(e.Entry, p) {
+			w.appendLine(b, e, len(e.Entry.Postings)+i, p)
 		}
 	}
 }
 
-func posts(entry *ledger.Entry, p *ledger.Posting) bool {
+// hasPostingOn tells whether the entry has a posting on the account of p.
+func hasPostingOn(entry *ledger.Entry, p *ledger.Posting) bool {
 	for i := range entry.Postings {
 		if q := &entry.Postings[i]; q.Account == p.Account && q.Asset == p.Asset {
 			return true
@@ -89,8 +90,8 @@ func posts(entry *ledger.Entry, p *ledger.Posting) bool {
 	return false
 }
 
-// line appends the line of a posting to the page of the posting's account.
-func (w *writer) line(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
+// appendLine appends the line of a posting to the page of the posting's account.
+func (w *writer) appendLine(b *balance, e *ledger.Event, index int, p *ledger.Posting) {
 	page := &b.page
 	w.appendTo(page, e.Booked)
 	l := store.Line{Seq: e.Seq, Index: index, Booked: e.Booked, Side: p.Side, Phase: e.Entry.Phase, Amount: p.Amount, Totals: b.totals}

@@ -70,13 +70,13 @@ func (p *modelRun) compareOneAfter(o *modelOrg, e *ledger.Event, after []ledger.
 func (p *modelRun) preload(v *posting.View, org ledger.ID) {
 	p.t.Helper()
 	for range p.random.IntN(3) {
-		var some []ledger.Account
+		var accounts []ledger.Account
 		for _, path := range append(modelPaths, "L:nobody") {
 			if p.random.IntN(2) == 0 {
-				some = append(some, ledger.Account{Path: path, Asset: modelAssets[p.random.IntN(len(modelAssets))]})
+				accounts = append(accounts, ledger.Account{Path: path, Asset: modelAssets[p.random.IntN(len(modelAssets))]})
 			}
 		}
-		if err := v.PreloadBuffer(org, some); err != nil {
+		if err := v.PreloadBuffer(org, accounts); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -149,32 +149,32 @@ func (f *fixture) allEvents() (events []ledger.Event) {
 
 // checkAfter compares TotalsAfter for some of the events with sums over all entries, after preloading the
 // lines of the given accounts.
-func (f *fixture) checkAfter(all, some []ledger.Event, preloaded ...ledger.Account) {
+func (f *fixture) checkAfter(events, chosen []ledger.Event, preloaded ...ledger.Account) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
 	if err := v.PreloadBuffer(org, preloaded); err != nil {
 		f.t.Fatal(err)
 	}
-	after, err := v.TotalsAfter(org, some, func(ledger.Path) bool { return true })
+	after, err := v.TotalsAfter(org, chosen, func(ledger.Path) bool { return true })
 	if err != nil {
-		f.t.Fatalf("%d events from %d on: %v", len(some), some[0].Seq, err)
+		f.t.Fatalf("%d events from %d on: %v", len(chosen), chosen[0].Seq, err)
 	}
 	got := make(map[uint64][]ledger.Totals)
-	for n := range some {
-		got[some[n].Seq] = after[n]
+	for n := range chosen {
+		got[chosen[n].Seq] = after[n]
 	}
 	sums := make(map[ledger.Path]*ledger.Totals)
-	for n := range all {
-		for i, p := range all[n].Entry.Postings {
+	for n := range events {
+		for i, p := range events[n].Entry.Postings {
 			if sums[p.Account] == nil {
 				sums[p.Account] = new(ledger.Totals)
 			}
 			if err := sums[p.Account].Post(p.Side, p.Amount); err != nil {
 				f.t.Fatal(err)
 			}
-			if after := got[all[n].Seq]; after != nil && after[i] != *sums[p.Account] {
-				f.t.Errorf("after posting %d of event %d: %+v, want %+v", i, all[n].Seq, after[i], *sums[p.Account])
+			if after := got[events[n].Seq]; after != nil && after[i] != *sums[p.Account] {
+				f.t.Errorf("after posting %d of event %d: %+v, want %+v", i, events[n].Seq, after[i], *sums[p.Account])
 			}
 		}
 	}
@@ -191,16 +191,16 @@ func TestTotalsAfterAreFoundInBuffersAndOnPages(t *testing.T) {
 			f.bookInOwnGroups(30)
 			f.bookInOneGroup()
 			f.bookInOwnGroups(30)
-			all := f.allEvents()
-			last := len(all)
+			events := f.allEvents()
+			last := len(events)
 			accounts := []ledger.Account{{Path: "A:bank", Asset: usd}}
 			for n := range int64(manyPartners) {
 				accounts = append(accounts, ledger.Account{Path: ledger.PartnerAvailable(n + 1), Asset: usd})
 			}
-			for _, some := range [][]ledger.Event{all, all[:1], all[manyPartners : manyPartners+10], all[manyPartners+30 : manyPartners+31], all[manyPartners+25 : manyPartners+35], all[last-1:], all[last-30-manyPartners : last-20]} {
-				f.checkAfter(all, some)
-				f.checkAfter(all, some, accounts[:len(accounts)/2]...)
-				f.checkAfter(all, some, accounts...)
+			for _, chosen := range [][]ledger.Event{events, events[:1], events[manyPartners : manyPartners+10], events[manyPartners+30 : manyPartners+31], events[manyPartners+25 : manyPartners+35], events[last-1:], events[last-30-manyPartners : last-20]} {
+				f.checkAfter(events, chosen)
+				f.checkAfter(events, chosen, accounts[:len(accounts)/2]...)
+				f.checkAfter(events, chosen, accounts...)
 			}
 		})
 	}
@@ -214,20 +214,20 @@ func TestTotalsAfterAreFoundInAGroupWithALaterShard(t *testing.T) {
 	f.bookInOwnGroups(10)
 	f.bookInOneGroup()
 	f.bookInOwnGroups(10)
-	all := f.allEvents()
-	early := all[manyPartners]
+	events := f.allEvents()
+	early := events[manyPartners]
 	for n := range manyPartners {
-		f.checkAfter(all, []ledger.Event{all[manyPartners+10+n], early})
+		f.checkAfter(events, []ledger.Event{events[manyPartners+10+n], early})
 	}
 }
 
 // fullChange returns a change of an organization with the maximum number of steps, each with an entry that
 // moves n from the bank to partner 1.
-func fullChange(of ledger.ID, n uint64) *posting.Change {
+func fullChange(orgID ledger.ID, n uint64) *posting.Change {
 	c := &posting.Change{}
 	for range posting.MaxSteps {
 		step := transfer(ledger.Posted, line("A:bank", ledger.Debit, n), line(available, ledger.Credit, n)).Steps[0]
-		step.Org = of
+		step.Org = orgID
 		c.Steps = append(c.Steps, step)
 	}
 	return c
@@ -240,34 +240,34 @@ func TestEventsReadInBatchesEqualOneRead(t *testing.T) {
 	f.memTable = store.DefaultMemTable // with it, as on a server, a group has room for the largest change
 	f.restart()
 	f.must(fullChange(org, 1))
-	other := uuid.New()
-	f.must(fullChange(other, 2))
+	otherOrg := uuid.New()
+	f.must(fullChange(otherOrg, 2))
 	f.must(fullChange(org, 3))
 	v := f.View()
 	defer v.Close()
-	const all = 2 * posting.MaxSteps
-	for _, batch := range []uint64{1, 7, 100, all} {
-		next, before := uint64(all), uint64(0)
+	const eventCount = 2 * posting.MaxSteps
+	for _, batch := range []uint64{1, 7, 100, eventCount} {
+		next, before := uint64(eventCount), uint64(0)
 		for next > 0 {
-			left := batch
+			remaining := batch
 			err := v.Events(org, before, func(e ledger.Event) (bool, error) {
 				if e.Seq != next || e.Entry.Postings[0].Amount != amount(1+2*((e.Seq-1)/posting.MaxSteps)) {
 					t.Fatalf("in batches of %d: %+v, want event %d", batch, e, next)
 				}
 				before, next = e.Seq, next-1
-				left--
+				remaining--
 				if e.Seq%5 == 0 {
-					if _, _, _, err := v.Event(org, 1+e.Seq*7%all); err != nil {
+					if _, _, _, err := v.Event(org, 1+e.Seq*7%eventCount); err != nil {
 						return false, err
 					}
 				}
-				return left > 0, nil
+				return remaining > 0, nil
 			})
-			if err != nil || left == batch {
+			if err != nil || remaining == batch {
 				t.Fatalf("in batches of %d: %d are to come, %v", batch, next, err)
 			}
 			if next%3 == 0 {
-				if _, _, _, err := v.Event(other, 1+next); err != nil {
+				if _, _, _, err := v.Event(otherOrg, 1+next); err != nil {
 					t.Fatal(err)
 				}
 			}

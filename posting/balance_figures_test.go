@@ -38,21 +38,21 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 	case "1":
 		dir = t.TempDir()
 	}
-	clock, quiet := newClock(), slog.New(slog.DiscardHandler)
-	shut := func(j *posting.Journal) {
+	clock, discardLog := newClock(), slog.New(slog.DiscardHandler)
+	closeJournal := func(j *posting.Journal) {
 		if err := j.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: clock, Log: quiet})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: clock, Log: discardLog})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return j
 	}
-	done := filepath.Join(dir, "figures")
-	if _, err := os.Stat(done); err != nil {
+	doneFile := filepath.Join(dir, "figures")
+	if _, err := os.Stat(doneFile); err != nil {
 		j, started := open(), time.Now()
 		random := rand.New(rand.NewPCG(1, 2))
 		for n := 0; n < figureEntries; n += figureGroup {
@@ -65,14 +65,14 @@ func openMeasuredJournal(t *testing.T) *posting.Journal {
 				t.Fatal(err)
 			}
 		}
-		shut(j)
+		closeJournal(j)
 		t.Logf("made in %v", time.Since(started))
-		if err := os.WriteFile(done, nil, 0o600); err != nil {
+		if err := os.WriteFile(doneFile, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	j := open()
-	t.Cleanup(func() { shut(j) })
+	t.Cleanup(func() { closeJournal(j) })
 	return j
 }
 
@@ -93,9 +93,9 @@ func groupOfEntries(random *rand.Rand) *posting.Change {
 		switch {
 		case n%10 == 0:
 			step.Source.Kind, step.Record = ledger.Settlement, []byte{1}
-			held := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
+			hold := &ledger.Entry{Phase: ledger.Pending, Postings: postings}
 			entry.Phase, entry.Released = ledger.Capture, postings
-			step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: held}, step.Events[0]}
+			step.Events = []ledger.Event{{Name: "hold", To: "held", Entry: hold}, step.Events[0]}
 		case n%100 == 1:
 			entry.Effective = ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
 		}
@@ -108,21 +108,21 @@ func groupOfEntries(random *rand.Rand) *posting.Change {
 // maximum duration. It also logs the CPU time of the process, on which other processes have less effect.
 func measure(t *testing.T, name string, times int, query func(v *posting.View) error, j *posting.Journal) {
 	t.Helper()
-	var all []time.Duration
+	var durations []time.Duration
 	before := cpuTime(t)
 	for range times {
 		v := j.View()
 		started := time.Now()
 		err := query(v)
-		all = append(all, time.Since(started))
+		durations = append(durations, time.Since(started))
 		v.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	cpu := (cpuTime(t) - before) / time.Duration(times)
-	slices.Sort(all)
-	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, all[len(all)/2], all[len(all)-1], times, cpu)
+	slices.Sort(durations)
+	t.Logf("%s: median %v, slowest %v of %d; CPU %v each", name, durations[len(durations)/2], durations[len(durations)-1], times, cpu)
 }
 
 // cpuTime returns the CPU time that the process has used.
@@ -136,7 +136,7 @@ func cpuTime(t *testing.T) time.Duration {
 }
 
 // makeCheckpoints makes all due checkpoints and returns their number.
-func makeCheckpoints(t *testing.T, j *posting.Journal) (made int) {
+func makeCheckpoints(t *testing.T, j *posting.Journal) (count int) {
 	t.Helper()
 	var base balances.Checkpoint
 	for {
@@ -147,7 +147,7 @@ func makeCheckpoints(t *testing.T, j *posting.Journal) (made int) {
 		}
 		if !due {
 			v.Close()
-			return made
+			return count
 		}
 		next, err := balances.DraftCheckpoint(v, org, &base, seq, func(row posting.KV) error {
 			answers := make(chan posting.Receipt, 1)
@@ -159,15 +159,15 @@ func makeCheckpoints(t *testing.T, j *posting.Journal) (made int) {
 			t.Fatal(err)
 		}
 		base = *next
-		made++
+		count++
 	}
 }
 
-func TestFiguresOfBalances(t *testing.T) {
+func TestMeasureBalances(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(3, 4))
 	span := figureDays * 24 * time.Hour
-	everyone := func(v *posting.View, totals func(ledger.Account) (ledger.Totals, bool, error)) error {
+	readEveryAccount := func(v *posting.View, totals func(ledger.Account) (ledger.Totals, bool, error)) error {
 		count := 0
 		err := v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) {
 			_, _, err := totals(a)
@@ -180,25 +180,25 @@ func TestFiguresOfBalances(t *testing.T) {
 		return err
 	}
 	measure(t, "trial balance now, an account at a time", 3, func(v *posting.View) error {
-		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, 1<<62) })
+		return readEveryAccount(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, 1<<62) })
 	}, j)
 	measure(t, "trial balance at a time, an account at a time", 3, func(v *posting.View) error {
 		at := ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span)))))
-		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, at) })
+		return readEveryAccount(v, func(a ledger.Account) (ledger.Totals, bool, error) { return v.TotalsAt(org, a, at) })
 	}, j)
 	measure(t, "trial balance by effective date, an account at a time", 3, func(v *posting.View) error {
-		on := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
-		return everyone(v, func(a ledger.Account) (ledger.Totals, bool, error) {
-			return balances.Account(v, org, a, &balances.AsOf{On: on})
+		day := ledger.DateOf(start) + ledger.Date(random.IntN(figureDays))
+		return readEveryAccount(v, func(a ledger.Account) (ledger.Totals, bool, error) {
+			return balances.Account(v, org, a, &balances.AsOf{On: day})
 		})
 	}, j)
 	started := time.Now()
-	made := makeCheckpoints(t, j)
-	t.Logf("%d checkpoints in %v", made, time.Since(started))
-	for _, way := range []struct {
-		name string
-		as   func() balances.AsOf
-		all  bool
+	checkpoints := makeCheckpoints(t, j)
+	t.Logf("%d checkpoints in %v", checkpoints, time.Since(started))
+	for _, c := range []struct {
+		name     string
+		newQuery func() balances.AsOf
+		wantsAll bool
 	}{
 		{"trial balance now", func() balances.AsOf { return balances.AsOf{Env: usd.Env, At: 1 << 62} }, true},
 		{"trial balance at a time", func() balances.AsOf {
@@ -212,36 +212,36 @@ func TestFiguresOfBalances(t *testing.T) {
 				After: &ledger.Account{Path: figureAccount(random.Int64N(1000)), Asset: usd}}
 		}, false},
 	} {
-		measure(t, way.name, 20, func(v *posting.View) error {
-			q, count := way.as(), 0
+		measure(t, c.name, 20, func(v *posting.View) error {
+			q, count := c.newQuery(), 0
 			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
-				return way.all || count < 500, nil
+				return c.wantsAll || count < 500, nil
 			})
-			if err == nil && way.all != (count > 500) {
+			if err == nil && c.wantsAll != (count > 500) {
 				err = fmt.Errorf("%d accounts", count)
 			}
 			return err
 		}, j)
 	}
-	for _, few := range []struct {
+	for _, c := range []struct {
 		name, prefix string
 		accounts     int
 	}{{"one account", "L:partner:7777:", 1}, {"eleven accounts", "L:partner:123", 11}} {
-		measure(t, few.name+" with a prefix at a time", 100, func(v *posting.View) error {
-			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: few.prefix, Paged: true}, 0
+		measure(t, c.name+" with a prefix at a time", 100, func(v *posting.View) error {
+			q, count := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Prefix: c.prefix, Paged: true}, 0
 			err := new(balances.Reader).TrialBalance(v, org, q, func(ledger.Account, *ledger.Totals) (bool, error) {
 				count++
 				return true, nil
 			})
-			if err == nil && count > few.accounts {
+			if err == nil && count > c.accounts {
 				err = fmt.Errorf("%d accounts", count)
 			}
 			return err
 		}, j)
 	}
 	measure(t, "trial balance at a time, in pages of 500, each in a view of its own", 5, func(*posting.View) error {
-		q, all := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
+		q, total := balances.AsOf{Env: usd.Env, At: ledger.MicrosOf(start.Add(time.Duration(random.Int64N(int64(span))))), Paged: true}, 0
 		reader := new(balances.Reader)
 		for more := true; more; {
 			v := j.View()
@@ -255,10 +255,10 @@ func TestFiguresOfBalances(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			all, more = all+count, count == 500
+			total, more = total+count, count == 500
 		}
-		if all < 500 {
-			return fmt.Errorf("%d accounts", all)
+		if total < 500 {
+			return fmt.Errorf("%d accounts", total)
 		}
 		return nil
 	}, j)

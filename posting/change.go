@@ -88,18 +88,18 @@ type Receipt struct {
 	Stamps []Stamp
 }
 
-// Stamp is a record's envelope after a Step.
+// Stamp is what the store keeps beside a record's payload (the record's envelope), as a Step leaves it.
 type Stamp struct {
 	Version  uint64
 	LastSeq  uint64        // seq of the record's last event
 	Started  ledger.Micros // booked time of its first event
 	Updated  ledger.Micros // booked time of its last event
 	Due      ledger.Micros
-	Held     uint64        // seq of the record's open pending entry; 0: none
-	Settled  uint64        // seq of its first posted or captured entry; 0: none
+	Held     uint64        // seq of the record's open pending entry; 0: the record has none
+	Settled  uint64        // seq of its first posted or captured entry; 0: it has none
 	Finished ledger.Micros // booked time of the last event that finished it; 0: none
-	Parts    uint64        // further rows of a long payload
-	Number   uint64        // taken from its sequence; 0: none
+	Parts    uint64        // number of the further rows of a long payload
+	Number   uint64        // the record's number in its sequence; 0: it has none
 	Sealed   ledger.Hash   // hash of its sealed row; zero: it has none
 }
 
@@ -161,7 +161,7 @@ func (c *Change) checkSources() error {
 }
 
 func (s *Step) check() error {
-	if len(s.Record) > MaxRecord || s.Record == nil && !s.bare() {
+	if len(s.Record) > MaxRecord || s.Record == nil && !s.isOnlyEvents() {
 		return fmt.Errorf("record %v of %d bytes", s.Source.ID, len(s.Record))
 	}
 	if n := len(s.Sealed); n > MaxSealed || s.Sealed != nil && (n == 0 || s.Unseal) {
@@ -188,9 +188,9 @@ func (s *Step) check() error {
 	return s.checkNotices()
 }
 
-// bare tells whether the step's record consists only of its event. Neither a later change nor a timer
+// isOnlyEvents tells whether the step's record consists only of its event. Neither a later change nor a timer
 // reads such a record.
-func (s *Step) bare() bool {
+func (s *Step) isOnlyEvents() bool {
 	return s.Source.Kind == ledger.Transfer && s.Expect == 0 && s.Due == 0 && s.Sealed == nil && !s.Unseal
 }
 

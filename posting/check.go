@@ -61,13 +61,13 @@ func (w *writer) owner(earlier []ledger.Claim, claim *ledger.Claim) (owner []byt
 	return owner, claimed
 }
 
-// stamp returns a record's envelope after the last ordered change.
+// stamp returns a record's stamp as the last change leaves it that the orderer has put into a group.
 func (w *writer) stamp(s *Step) Stamp {
 	if s.Record == nil {
-		return Stamp{} // bare: only its event is stored
+		return Stamp{} // of such a record only the event is stored
 	}
 	k := dueKey{s.Org, s.Source}
-	if stamp, ok := w.stamps.get(k); ok || s.fresh() {
+	if stamp, ok := w.stamps.get(k); ok || s.isCertainlyNew() {
 		return stamp
 	}
 	w.key = store.KeyRecord(w.key[:0], s.Org, s.Source)
@@ -86,9 +86,9 @@ func (w *writer) stamp(s *Step) Stamp {
 	return stamp
 }
 
-// fresh tells whether the record certainly is not in the store, because its random id was generated for
+// isCertainlyNew tells whether the record certainly is not in the store, because its random id was generated for
 // this change. Records of changes that are not durable yet are found in the cache.
-func (s *Step) fresh() bool {
+func (s *Step) isCertainlyNew() bool {
 	return s.Expect == 0 && (s.Source.Kind == ledger.Transaction || s.Source.Kind == ledger.Transfer) && s.Source.ID.Version() == 4
 }
 
@@ -102,7 +102,7 @@ func (w *writer) checkCounters(c *Change) (int, *ledger.Refusal) {
 		}
 		sum, err := w.projectedCounter(c.Counters[:i], g)
 		if err == nil {
-			sum, err = moved(sum, g)
+			sum, err = amountAfter(sum, g)
 		}
 		if err != nil || g.Max.Less(sum) {
 			return i, ledger.Refuse("posting.Submit", g.Refuse, "%s", g.Key)
@@ -120,16 +120,16 @@ func (w *writer) projectedCounter(earlier []ledger.CounterGuard, g *ledger.Count
 		if e.Key != g.Key || e.Window != g.Window || e.Org != g.Org {
 			continue
 		}
-		if amount, err = moved(amount, e); err != nil {
+		if amount, err = amountAfter(amount, e); err != nil {
 			return amount, err
 		}
 	}
 	return amount, nil
 }
 
-// moved returns a counter's amount after a guard. A counter that an outcome has filled to the
+// amountAfter returns a counter's amount after a guard. A counter that an outcome has filled to the
 // maximum stays full: its true amount is unknown, and refusing is safe.
-func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
+func amountAfter(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	if g.Release {
 		if amount == money.Max {
 			return amount, nil
@@ -139,7 +139,8 @@ func moved(amount money.Amount, g *ledger.CounterGuard) (money.Amount, error) {
 	return amount.Add(g.Add)
 }
 
-// counter returns a counter after the last ordered change, from the cache or with one read.
+// counter returns a counter as the last change leaves it that the orderer has put into a group. It comes from
+// the cache or takes one read.
 func (w *writer) counter(k counterKey) *counter {
 	c, ok := w.counters.get(k)
 	if ok {
@@ -206,7 +207,7 @@ func (w *writer) checkRange(c *Change) *ledger.Refusal {
 			for n := range entry.Postings {
 				p := &entry.Postings[n]
 				var err error
-				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.small(s.Org, p) {
+				if sum, err = sum.Add(p.Amount); err != nil || !sum.Less(quarter) || !w.isSmall(s.Org, p) {
 					return ledger.Refuse("posting.Submit", ledger.OutOfRange, "%s", p.Account)
 				}
 			}
@@ -222,13 +223,13 @@ var quarter = func() money.Amount {
 	return a
 }()
 
-// small tells whether all totals of a posting's accounts are in the lowest quarter of their range.
-func (w *writer) small(org ledger.ID, p *ledger.Posting) bool {
-	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).small() &&
-		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).small())
+// isSmall tells whether all totals of the accounts that a posting may change are in the lowest quarter of their range.
+func (w *writer) isSmall(org ledger.ID, p *ledger.Posting) bool {
+	return w.account(org, ledger.Account{Path: p.Account, Asset: p.Asset}).isSmall() &&
+		(p.Spill == "" || w.account(org, ledger.Account{Path: p.Spill, Asset: p.Asset}).isSmall())
 }
 
-func (b *balance) small() bool {
+func (b *balance) isSmall() bool {
 	t := &b.totals
 	return t.DebitsPosted.Less(quarter) && t.CreditsPosted.Less(quarter) && t.DebitsPending.Less(quarter) && t.CreditsPending.Less(quarter)
 }

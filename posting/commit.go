@@ -10,13 +10,13 @@ import (
 // prepared is a group on its way to the disk, with the callers that wait for it. There are two prepared
 // values: while the committer writes one, the orderer fills the other.
 type prepared struct {
-	group    *store.Group
-	waiters  []waiter
-	dues     []dueChange
-	notices  []orgNotices
-	earliest ledger.Micros // the earliest instant that the group makes due; 0: none
-	low      uint64        // the oldest group with page-buffer rows
-	took     time.Duration // how long the orderer took to prepare it
+	group          *store.Group
+	waiters        []waiter
+	dues           []dueChange
+	notices        []orgNotices
+	earliest       ledger.Micros // the earliest instant that the group makes due; 0: none
+	oldestBuffered uint64        // the oldest group with page-buffer rows
+	prepareTime    time.Duration // how long the orderer took to prepare it
 }
 
 type waiter struct {
@@ -47,16 +47,16 @@ func (j *Journal) order(w *writer) {
 			spare = batch
 		}
 		select {
-		case <-j.dead:
-			j.grouped(len(batch))
+		case <-j.failed:
+			j.countGrouped(len(batch))
 			batch = nil // the orderer's state will never become durable
 			continue
 		case p := <-j.free:
 			started := time.Now()
 			n := w.prepare(p, batch)
 			batch = batch[n:]
-			j.grouped(n)
-			p.took = time.Since(started)
+			j.countGrouped(n)
+			p.prepareTime = time.Since(started)
 			j.groups <- p
 		}
 	}
@@ -76,7 +76,7 @@ func (j *Journal) commit() {
 			j.fail(err)
 			continue
 		}
-		j.Due.changed(p.dues)
+		j.Due.applyChanges(p.dues)
 		for i := range p.notices {
 			if j.onNotices != nil {
 				j.onNotices(p.notices[i].org, p.notices[i].notices)
@@ -101,13 +101,13 @@ func (j *Journal) apply(p *prepared) error {
 		return err
 	}
 	took := time.Since(started)
-	j.low.Store(p.low)
+	j.oldestBuffered.Store(p.oldestBuffered)
 	s := &j.Stats
 	s.Groups.Add(1)
 	s.Changes.Add(uint64(len(p.waiters)))
 	s.Rows.Add(uint64(rows))
 	s.Bytes.Add(uint64(bytes))
-	s.Prepare.Add(int64(p.took))
+	s.Prepare.Add(int64(p.prepareTime))
 	s.Apply.Add(int64(took))
 	if s.OnGroup != nil {
 		s.OnGroup(len(p.waiters), rows, bytes, took)

@@ -8,14 +8,14 @@ import (
 	"mizan/posting"
 )
 
-// guards returns a deposit with these counter guards.
-func guards(all ...ledger.CounterGuard) *posting.Change {
+// depositWithGuards returns a deposit with these counter guards.
+func depositWithGuards(guards ...ledger.CounterGuard) *posting.Change {
 	c := deposit()
-	c.Counters = all
+	c.Counters = guards
 	return c
 }
 
-// increment and release return guards of a counter whose maximum is 100.
+// increment returns a guard that adds to a counter, whose maximum is 100; release returns one that subtracts.
 func increment(key string, n uint64) ledger.CounterGuard {
 	return ledger.CounterGuard{Org: org, Key: key, Add: amount(n), Max: amount(100), Refuse: ledger.LimitExceeded}
 }
@@ -26,13 +26,13 @@ func release(key string, n uint64) ledger.CounterGuard {
 
 // wantRefusedBy submits a change, and checks that the guard at the index refuses it and that no counter of the
 // guards changes.
-func (f *fixture) wantRefusedBy(at int, c *posting.Change) {
+func (f *fixture) wantRefusedBy(index int, c *posting.Change) {
 	f.t.Helper()
 	before := f.sums(c)
 	receipt := f.submit(c)
 	wantCode(f.t, receipt.Err, ledger.LimitExceeded)
-	if receipt.Counter != at {
-		f.t.Errorf("counter %d refuses, want %d", receipt.Counter, at)
+	if receipt.Counter != index {
+		f.t.Errorf("counter %d refuses, want %d", receipt.Counter, index)
 	}
 	for key, sum := range f.sums(c) {
 		if before[key] != sum {
@@ -59,13 +59,13 @@ func (f *fixture) sums(c *posting.Change) map[string]money.Amount {
 
 func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 	f := open(t)
-	f.must(guards(increment("a", 90), increment("b", 100), increment("c", 40)))
-	f.wantRefusedBy(0, guards(increment("a", 11)))
-	f.wantRefusedBy(1, guards(increment("a", 10), increment("b", 1)))
-	f.wantRefusedBy(2, guards(increment("c", 60), increment("a", 10), increment("b", 1), increment("a", 1)))
-	f.wantRefusedBy(2, guards(release("c", 40), release("a", 90), increment("b", 1))) // a release never refuses
-	f.wantRefusedBy(1, guards(increment("c", 60), increment("c", 1)))
-	if receipt := f.must(guards(increment("a", 10), increment("c", 60))); receipt.Counter != 0 {
+	f.must(depositWithGuards(increment("a", 90), increment("b", 100), increment("c", 40)))
+	f.wantRefusedBy(0, depositWithGuards(increment("a", 11)))
+	f.wantRefusedBy(1, depositWithGuards(increment("a", 10), increment("b", 1)))
+	f.wantRefusedBy(2, depositWithGuards(increment("c", 60), increment("a", 10), increment("b", 1), increment("a", 1)))
+	f.wantRefusedBy(2, depositWithGuards(release("c", 40), release("a", 90), increment("b", 1))) // a release never refuses
+	f.wantRefusedBy(1, depositWithGuards(increment("c", 60), increment("c", 1)))
+	if receipt := f.must(depositWithGuards(increment("a", 10), increment("c", 60))); receipt.Counter != 0 {
 		t.Errorf("counter %d", receipt.Counter)
 	}
 }
@@ -74,33 +74,33 @@ func TestReceiptNamesTheFirstRefusingCounter(t *testing.T) {
 // counter guards.
 func TestCountersAreCheckedAfterVersionsAndBeforeFunds(t *testing.T) {
 	f := open(t)
-	refused := guards(increment("a", 100), increment("b", 101))
-	refused.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
-	refused.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
-	f.wantRefusedBy(1, refused)
-	refused.Counters = refused.Counters[:1]
-	receipt := f.submit(refused)
+	change := depositWithGuards(increment("a", 100), increment("b", 101))
+	change.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: "L:partner:9:available", Asset: usd}}}
+	change.Steps[0].Events[0].Entry.Postings[0].Account = "L:partner:9:available"
+	f.wantRefusedBy(1, change)
+	change.Counters = change.Counters[:1]
+	receipt := f.submit(change)
 	wantCode(t, receipt.Err, ledger.InsufficientFunds)
-	stale := guards(increment("a", 101))
-	stale.Steps[0].Expect = 3
-	wantCode(t, f.submit(stale).Err, ledger.StaleVersion)
-	outcome := guards(increment("a", 101))
+	staleChange := depositWithGuards(increment("a", 101))
+	staleChange.Steps[0].Expect = 3
+	wantCode(t, f.submit(staleChange).Err, ledger.StaleVersion)
+	outcome := depositWithGuards(increment("a", 101))
 	outcome.MustRecord = true
 	f.must(outcome)
-	f.wantRefusedBy(0, guards(increment("a", 1)))
+	f.wantRefusedBy(0, depositWithGuards(increment("a", 1)))
 }
 
 // A release makes room for the later guards of its change, but not for the earlier ones. That also holds for a
 // counter that is not cached.
 func TestDecrementMakesRoomForALaterIncrementOfTheSameChange(t *testing.T) {
 	f := open(t)
-	f.must(guards(increment("a", 100)))
+	f.must(depositWithGuards(increment("a", 100)))
 	for range 2 {
-		f.wantRefusedBy(0, guards(increment("a", 1), release("a", 100)))
-		f.wantRefusedBy(1, guards(release("a", 100), increment("a", 101)))
-		f.wantRefusedBy(2, guards(release("a", 100), increment("a", 60), increment("a", 41)))
-		f.must(guards(release("a", 100), increment("a", 60), release("a", 20), increment("a", 60)))
-		if sum := f.sums(guards(increment("a", 0)))["a"]; sum != amount(100) {
+		f.wantRefusedBy(0, depositWithGuards(increment("a", 1), release("a", 100)))
+		f.wantRefusedBy(1, depositWithGuards(release("a", 100), increment("a", 101)))
+		f.wantRefusedBy(2, depositWithGuards(release("a", 100), increment("a", 60), increment("a", 41)))
+		f.must(depositWithGuards(release("a", 100), increment("a", 60), release("a", 20), increment("a", 60)))
+		if sum := f.sums(depositWithGuards(increment("a", 0)))["a"]; sum != amount(100) {
 			t.Errorf("%v", sum)
 		}
 		f.restart()

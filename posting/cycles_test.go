@@ -70,31 +70,31 @@ type knownRecord struct {
 
 func (s *stage) play(a *act) {
 	s.t.Helper()
-	p := s.records[a.record]
-	if p == nil {
-		p = &knownRecord{source: newTransaction()}
-		s.records[a.record] = p
+	known := s.records[a.record]
+	if known == nil {
+		known = &knownRecord{source: newTransaction()}
+		s.records[a.record] = known
 	}
-	c, held := s.change(a, p)
+	c, held := s.change(a, known)
 	receipt := s.submit(c)
 	if a.code != "" {
 		wantCode(s.t, receipt.Err, a.code)
 	} else if receipt.Err != nil {
 		s.t.Fatalf("%s: %v", a.name, receipt.Err)
 	} else {
-		p.held = held
+		known.held = held
 		for i := range c.Steps[0].Events {
-			p.seqs = append(p.seqs, c.Steps[0].Events[i].Seq)
+			known.seqs = append(known.seqs, c.Steps[0].Events[i].Seq)
 		}
-		p.version = receipt.Stamps[0].Version
-		s.wantStamp(a, p, receipt.Stamps[0])
+		known.version = receipt.Stamps[0].Version
+		s.wantStamp(a, known, receipt.Stamps[0])
 	}
 	s.wantAccounts(a)
 }
 
-func (s *stage) change(a *act, p *knownRecord) (c *posting.Change, held []ledger.Posting) {
-	held = p.held
-	step := posting.Step{Org: org, Source: p.source, Expect: p.version, Record: []byte{1}}
+func (s *stage) change(a *act, known *knownRecord) (c *posting.Change, held []ledger.Posting) {
+	held = known.held
+	step := posting.Step{Org: org, Source: known.source, Expect: known.version, Record: []byte{1}}
 	for _, e := range a.events {
 		event := ledger.Event{Name: a.name, To: "b"}
 		entry := &ledger.Entry{Phase: e.phase, Postings: slices.Clone(e.postings)}
@@ -117,13 +117,13 @@ func (s *stage) change(a *act, p *knownRecord) (c *posting.Change, held []ledger
 	return c, held
 }
 
-func (s *stage) wantStamp(a *act, p *knownRecord, got posting.Stamp) {
+func (s *stage) wantStamp(a *act, known *knownRecord, got posting.Stamp) {
 	s.t.Helper()
 	seq := func(version uint64) uint64 {
 		if version == 0 {
 			return 0
 		}
-		return p.seqs[version-1]
+		return known.seqs[version-1]
 	}
 	if got.Held != seq(a.held) || got.Settled != seq(a.settled) {
 		s.t.Errorf("%s: held %d and settled %d, want %d and %d", a.name, got.Held, got.Settled, seq(a.held), seq(a.settled))
@@ -135,9 +135,9 @@ func (s *stage) wantAccounts(a *act) {
 	v := s.View()
 	defer v.Close()
 	for _, name := range slices.Sorted(maps.Keys(a.want)) {
-		path, currency, other := strings.Cut(name, " ")
+		path, currency, hasCurrency := strings.Cut(name, " ")
 		account := ledger.Account{Path: ledger.Path(path), Asset: usd}
-		if other {
+		if hasCurrency {
 			account.Asset.Currency = money.Currency(currency)
 		}
 		t, err := v.Totals(org, account)
@@ -210,7 +210,7 @@ func TestPayoutIsRefusedWhileARefundOverdrawsAvailable(t *testing.T) {
 
 // The second refund's hold is separate: the first refund can neither spend nor release it.
 func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
-	both := []act{
+	twoHolds := []act{
 		{name: "deposit", record: "deposit", events: []entryOf{posts(dr(bank, 100), cr(available, 100))}, settled: 1},
 		{name: "first", record: "first", events: []entryOf{holds(dr(available, 80), cr(terminalX, 80))}, held: 1},
 		{name: "second", record: "second", events: []entryOf{holds(dr(available, 60), cr(terminalX, 60))}, held: 1,
@@ -219,13 +219,13 @@ func TestConcurrentRefundsDoNotSpendEachOthersHolds(t *testing.T) {
 			want: map[string]string{"L:partner:1:available": "40/100 +60/0", "A:partner:1:receivable": "40/0"}},
 	}
 	t.Run("both are made", func(t *testing.T) {
-		playAll(t, append(slices.Clone(both), act{
+		playAll(t, append(slices.Clone(twoHolds), act{
 			name: "second refunded", record: "second", events: []entryOf{captures(maySpill(ledger.Debit, 60), cr(terminalX, 60))}, settled: 2,
 			want: map[string]string{"L:partner:1:available": "100/100", "A:partner:1:receivable": "40/0"},
 		}))
 	})
 	t.Run("the second is refused", func(t *testing.T) {
-		playAll(t, append(slices.Clone(both),
+		playAll(t, append(slices.Clone(twoHolds),
 			act{name: "second refused", record: "second", events: []entryOf{voids()},
 				want: map[string]string{"L:partner:1:available": "40/100", "A:partner:1:receivable": "40/0"}},
 			act{name: "charge", record: "payment", events: []entryOf{posts(dr(terminalX, 50), maySpill(ledger.Credit, 50))}, settled: 1,
@@ -254,7 +254,7 @@ func TestRefundWithoutBalanceBecomesDebt(t *testing.T) {
 }
 
 func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
-	held := act{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 110), cr(available, 100), cr(fees, 10))},
+	hold := act{name: "hold", record: "payment", events: []entryOf{holds(dr(terminalX, 110), cr(available, 100), cr(fees, 10))},
 		want: map[string]string{"A:provider:x": "0/0 +110/0", "L:partner:1:available": "0/0 +0/100", "I:fees": "0/0 +0/10"}, held: 1}
 	for name, c := range map[string]struct {
 		capture entryOf
@@ -284,7 +284,7 @@ func TestCaptureMayPostToOtherAccountsThanItsHold(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			playAll(t, []act{held, {name: "commit", record: "payment", events: []entryOf{c.capture}, want: c.want, settled: 2}})
+			playAll(t, []act{hold, {name: "commit", record: "payment", events: []entryOf{c.capture}, want: c.want, settled: 2}})
 		})
 	}
 }
@@ -373,26 +373,26 @@ func TestConversionBalancesEachAssetAndPaysDebtOnlyInTheSameAsset(t *testing.T) 
 	owe := act{name: "owe", record: "earlier", settled: 1, events: []entryOf{posts(
 		dr(receivable, 20), cr(terminalX, 20), inEUR(dr(receivable, 50)), inEUR(cr(terminalX, 50)))}}
 	entry := []ledger.Posting{dr(terminalX, 100), cr(fees, 3), cr(fx, 97), inEUR(dr(fx, 90)), inEUR(maySpill(ledger.Credit, 90))}
-	booked := map[string]string{
+	wantTotals := map[string]string{
 		"A:provider:x": "100/20", "I:fees": "0/3", "Q:fx_position": "0/97", "Q:fx_position EUR": "90/0",
 		"L:partner:1:available": "0/0", "A:partner:1:receivable": "20/0",
 		"L:partner:1:available EUR": "0/40", "A:partner:1:receivable EUR": "50/50",
 	}
 	t.Run("at once", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1}})
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1}})
 	})
 	t.Run("held first", func(t *testing.T) {
-		held := slices.Clone(entry)
-		held[4].Spill = ""
+		heldPostings := slices.Clone(entry)
+		heldPostings[4].Spill = ""
 		playAll(t, []act{owe,
-			{name: "hold", record: "payment", events: []entryOf{holds(held...)}, held: 1, want: map[string]string{
+			{name: "hold", record: "payment", events: []entryOf{holds(heldPostings...)}, held: 1, want: map[string]string{
 				"A:provider:x": "0/20 +100/0", "L:partner:1:available EUR": "0/0 +0/90", "A:partner:1:receivable EUR": "50/0",
 			}},
-			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: booked, settled: 2},
+			{name: "charge", record: "payment", events: []entryOf{captures(entry...)}, want: wantTotals, settled: 2},
 		})
 	})
 	t.Run("reversed, more than is available", func(t *testing.T) {
-		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: booked, settled: 1},
+		playAll(t, []act{owe, {name: "charge", record: "payment", events: []entryOf{posts(entry...)}, want: wantTotals, settled: 1},
 			{name: "return", record: "return", settled: 1, events: []entryOf{posts(
 				inEUR(maySpill(ledger.Debit, 90)), inEUR(cr(fx, 90)), dr(fx, 97), dr(fees, 3), cr(terminalX, 100))},
 				want: map[string]string{

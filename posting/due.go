@@ -17,9 +17,9 @@ type Due struct {
 	wake    chan struct{} // receives a value when the earliest known due instant becomes earlier
 
 	mu         sync.Mutex
-	heap       []ticketed               // ordered by At; stale items stay until they reach the top
-	live       map[dueKey]wanted        // the due instant of each record, if before horizon
-	dispatched map[dueKey]ledger.Micros // items of live that were handed out and are not done yet
+	heap       []heapItem               // ordered by At; stale items stay until they reach the top
+	current    map[dueKey]currentDue    // due instant of each record that is due before horizon
+	dispatched map[dueKey]ledger.Micros // due instants of items that were handed out and are not done yet
 	horizon    ledger.Micros            // all items due before it are in memory
 	ticket     uint64                   // the last ticket given
 
@@ -31,14 +31,14 @@ type dueKey struct {
 	source ledger.Source
 }
 
-// wanted is a record's current due instant and the ticket of the record's item in the heap; ticket 0:
+// currentDue is a record's current due instant and the ticket of the record's item in the heap; ticket 0:
 // the item was handed out. All other items of the record are stale.
-type wanted struct {
+type currentDue struct {
 	at     ledger.Micros
 	ticket uint64
 }
 
-type ticketed struct {
+type heapItem struct {
 	store.DueItem
 	ticket uint64
 }
@@ -53,7 +53,7 @@ type dueChange struct {
 const dueWindow = 10 * time.Minute
 
 func newDue(j *Journal) *Due {
-	return &Due{journal: j, wake: make(chan struct{}, 1), live: make(map[dueKey]wanted), dispatched: make(map[dueKey]ledger.Micros)}
+	return &Due{journal: j, wake: make(chan struct{}, 1), current: make(map[dueKey]currentDue), dispatched: make(map[dueKey]ledger.Micros)}
 }
 
 // Wake returns a channel that receives a value when the earliest due instant may have become earlier.
@@ -84,7 +84,7 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 		}
 		item := d.pop().DueItem
 		k := dueKey{item.Org, item.Source}
-		d.live[k] = wanted{at: item.At}
+		d.current[k] = currentDue{at: item.At}
 		d.dispatched[k] = item.At
 		dispatched = append(dispatched, item)
 	}
@@ -95,8 +95,8 @@ func (d *Due) Take(upTo ledger.Micros, max int) []store.DueItem {
 func (d *Due) Return(item store.DueItem) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if k := (dueKey{item.Org, item.Source}); d.live[k] == (wanted{at: item.At}) {
-		d.want(k, item.At)
+	if k := (dueKey{item.Org, item.Source}); d.current[k] == (currentDue{at: item.At}) {
+		d.setDue(k, item.At)
 	}
 }
 
@@ -107,43 +107,43 @@ func (d *Due) All(accept func(store.DueItem) bool) []store.DueItem {
 	defer d.mu.Unlock()
 	var found []store.DueItem
 	for i := range d.heap {
-		if item := &d.heap[i]; d.fresh(item) && accept(item.DueItem) {
+		if item := &d.heap[i]; d.isCurrent(item) && accept(item.DueItem) {
 			found = append(found, item.DueItem)
 		}
 	}
 	return found
 }
 
-// fresh tells whether an item still has its record's current due instant.
-func (d *Due) fresh(item *ticketed) bool {
-	return d.live[dueKey{item.Org, item.Source}].ticket == item.ticket
+// isCurrent tells whether an item still has its record's current due instant.
+func (d *Due) isCurrent(item *heapItem) bool {
+	return d.current[dueKey{item.Org, item.Source}].ticket == item.ticket
 }
 
 func (d *Due) dropStale() {
-	for len(d.heap) > 0 && !d.fresh(&d.heap[0]) {
+	for len(d.heap) > 0 && !d.isCurrent(&d.heap[0]) {
 		d.pop()
 	}
 }
 
-// want sets the record's due instant. An item that is already in the heap stays; if it was handed out,
+// setDue sets the record's due instant. An item that is already in the heap stays; if it was handed out,
 // the record becomes due once more.
-func (d *Due) want(k dueKey, at ledger.Micros) {
-	if w := d.live[k]; w.at == at && w.ticket != 0 {
+func (d *Due) setDue(k dueKey, at ledger.Micros) {
+	if w := d.current[k]; w.at == at && w.ticket != 0 {
 		return
 	}
 	d.ticket++
-	d.live[k] = wanted{at, d.ticket}
+	d.current[k] = currentDue{at, d.ticket}
 	delete(d.dispatched, k)
-	d.push(ticketed{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
+	d.push(heapItem{store.DueItem{At: at, Org: k.org, Source: k.source}, d.ticket})
 }
 
 func (d *Due) forget(k dueKey) {
-	delete(d.live, k)
+	delete(d.current, k)
 	delete(d.dispatched, k)
 }
 
-// changed applies the new due instants of a durable group.
-func (d *Due) changed(changes []dueChange) {
+// applyChanges applies the new due instants of a durable group.
+func (d *Due) applyChanges(changes []dueChange) {
 	if len(changes) == 0 {
 		return
 	}
@@ -159,7 +159,7 @@ func (d *Due) changed(changes []dueChange) {
 			d.forget(c.dueKey)
 			continue
 		}
-		d.want(c.dueKey, c.at)
+		d.setDue(c.dueKey, c.at)
 	}
 	d.compact()
 	if len(d.heap) > 0 && (first == 0 || d.heap[0].At < first) {
@@ -176,10 +176,10 @@ const minCompact = 4_096
 // compact bounds the heap by the number of waiting records. Without it, records whose due instant moves
 // often and lies far in the future would fill the heap with stale items.
 func (d *Due) compact() {
-	if len(d.heap) < max(minCompact, 2*len(d.live)) {
+	if len(d.heap) < max(minCompact, 2*len(d.current)) {
 		return
 	}
-	d.heap = slices.DeleteFunc(d.heap, func(item ticketed) bool { return !d.fresh(&item) })
+	d.heap = slices.DeleteFunc(d.heap, func(item heapItem) bool { return !d.isCurrent(&item) })
 	for i := len(d.heap)/2 - 1; i >= 0; i-- {
 		d.sink(i)
 	}
@@ -190,9 +190,9 @@ func (d *Due) compact() {
 func (d *Due) LookAhead(now time.Time) error {
 	to := ledger.MicrosOf(now.Add(dueWindow))
 	d.mu.Lock()
-	near := to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
+	isLoaded := to-d.horizon < ledger.Micros(dueWindow.Microseconds()/2)
 	d.mu.Unlock()
-	if near {
+	if isLoaded {
 		return nil
 	}
 	return d.loadTo(to)
@@ -246,12 +246,12 @@ func (d *Due) load(to ledger.Micros) error {
 		if !ok {
 			return false, damaged("due row with key %x", key)
 		}
-		begins := ledger.Micros(second) * 1_000_000
-		if begins >= to {
+		secondStart := ledger.Micros(second) * 1_000_000
+		if secondStart >= to {
 			return false, nil
 		}
 		if second != last && len(items) >= maxLoad {
-			to = begins
+			to = secondStart
 			return false, nil
 		}
 		last = second
@@ -262,7 +262,7 @@ func (d *Due) load(to ledger.Micros) error {
 		})
 	})
 	if err == nil {
-		err = d.keepWanted(snap, items)
+		err = d.addCurrent(snap, items)
 	}
 	if err == nil {
 		d.horizon = max(d.horizon, to)
@@ -270,7 +270,7 @@ func (d *Due) load(to ledger.Micros) error {
 	return err
 }
 
-func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
+func (d *Due) addCurrent(snap *store.Snapshot, items []store.DueItem) error {
 	var key, row []byte
 	for _, item := range items {
 		key = store.KeyRecord(key[:0], item.Org, item.Source)
@@ -288,8 +288,8 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 		}
 		if envelope.Due == item.At {
 			k := dueKey{item.Org, item.Source}
-			if _, known := d.live[k]; !known {
-				d.want(k, item.At)
+			if _, known := d.current[k]; !known {
+				d.setDue(k, item.At)
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func (d *Due) keepWanted(snap *store.Snapshot, items []store.DueItem) error {
 // passedUntil returns the second below which no due row has a current item. No item is due before it: neither
 // one in memory, nor one that is not loaded yet, nor one that the orderer has prepared but the committer has
 // not reported.
-func (d *Due) passedUntil(now, prepared ledger.Micros) int64 {
+func (d *Due) passedUntil(now, earliestPrepared ledger.Micros) int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	earliest := min(now, d.horizon)
@@ -310,13 +310,13 @@ func (d *Due) passedUntil(now, prepared ledger.Micros) int64 {
 	for _, at := range d.dispatched { // their records still have this due instant
 		earliest = min(earliest, at)
 	}
-	if prepared != 0 {
-		earliest = min(earliest, prepared)
+	if earliestPrepared != 0 {
+		earliest = min(earliest, earliestPrepared)
 	}
 	return int64(earliest) / 1_000_000
 }
 
-func (d *Due) push(item ticketed) {
+func (d *Due) push(item heapItem) {
 	d.heap = append(d.heap, item)
 	i := len(d.heap) - 1
 	for i > 0 {
@@ -329,7 +329,7 @@ func (d *Due) push(item ticketed) {
 	}
 }
 
-func (d *Due) pop() ticketed {
+func (d *Due) pop() heapItem {
 	top := d.heap[0]
 	last := len(d.heap) - 1
 	d.heap[0] = d.heap[last]

@@ -31,8 +31,8 @@ func (f *fixture) lookAhead() {
 	}
 }
 
-// taken takes everything that is due now, and returns the sources.
-func (f *fixture) taken() []ledger.Source {
+// takeSources takes everything that is due now, and returns the sources.
+func (f *fixture) takeSources() []ledger.Source {
 	var sources []ledger.Source
 	for _, item := range f.Due.Take(ledger.MicrosOf(f.clock.Now()), 1_000) {
 		sources = append(sources, item.Source)
@@ -42,7 +42,7 @@ func (f *fixture) taken() []ledger.Source {
 
 func (f *fixture) wantTaken(want ...ledger.Source) {
 	f.t.Helper()
-	got := f.taken()
+	got := f.takeSources()
 	if len(got) != len(want) {
 		f.t.Fatalf("%d are due, want %d", len(got), len(want))
 	}
@@ -157,8 +157,8 @@ func TestManyTimersBeyondTheWindowAreAllFound(t *testing.T) {
 
 func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f := open(t)
-	kept := newSource()
-	f.setDue(kept, 0, ledger.MicrosOf(start)+1)
+	waiting := newSource()
+	f.setDue(waiting, 0, ledger.MicrosOf(start)+1)
 	const n = posting.MaxDueRemovals + 100
 	for i := range n { // each in a row of its own
 		s := newSource()
@@ -168,12 +168,12 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	f.forward(time.Hour)
 	f.restart()
 	f.lookAhead()
-	f.wantTaken(kept)
+	f.wantTaken(waiting)
 	f.must(deposit())
 	if rows := f.dueRows(); rows < n {
 		t.Errorf("%d rows of due work are left with a record still waiting below them, want %d", rows, n)
 	}
-	f.setDue(kept, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
+	f.setDue(waiting, 1, ledger.MicrosOf(start.Add(2*time.Hour)))
 	f.restart() // the first group after a start removes passed due rows without delay
 	for range n/posting.MaxDueRemovals + 2 {
 		f.must(deposit()) // each removes some rows
@@ -183,7 +183,7 @@ func TestOnlyPassedDueRowsAreRemoved(t *testing.T) {
 	}
 	f.forward(2 * time.Hour)
 	f.restart()
-	f.wantTaken(kept)
+	f.wantTaken(waiting)
 }
 
 func (f *fixture) dueRows() int {
@@ -216,20 +216,20 @@ func TestMarkStaysBelowTimersOfAnUnfinishedGroup(t *testing.T) {
 	}
 	f.restart()
 	f.lookAhead()
-	waiter, done := newSource(), make(chan posting.Receipt, 2)
-	answered := func(receipt posting.Receipt) { done <- receipt }
+	waiter, receipts := newSource(), make(chan posting.Receipt, 2)
+	sendReceipt := func(receipt posting.Receipt) { receipts <- receipt }
 	c := recordWithoutEntry(waiter.ID)
 	c.Steps[0].Due = ledger.MicrosOf(f.clock.Now()) + 1_000_000
-	f.Submit(&c, answered)
+	f.Submit(&c, sendReceipt)
 	<-arrived // the group is at the disk, and has removed as many passed rows as it may
 	f.forward(time.Minute)
-	f.Submit(deposit(), answered)
+	f.Submit(deposit(), sendReceipt)
 	for f.QueueDepth() > 0 {
 		runtime.Gosched() // until the orderer has taken the change
 	}
 	close(gate)
 	for range 2 {
-		if receipt := <-done; receipt.Err != nil {
+		if receipt := <-receipts; receipt.Err != nil {
 			t.Fatal(receipt.Err)
 		}
 	}
@@ -247,9 +247,9 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 	for range 20_000 {
 		c := recordWithoutEntry(uuid.New())
 		c.Steps[0].Due = ledger.MicrosOf(start) + 500_000_000
-		done := recordWithoutEntry(c.Steps[0].Source.ID)
-		done.MustRecord, done.Steps[0].Expect = true, 1
-		changes = append(changes, &c, &done)
+		outcome := recordWithoutEntry(c.Steps[0].Source.ID)
+		outcome.MustRecord, outcome.Steps[0].Expect = true, 1
+		changes = append(changes, &c, &outcome)
 	}
 	waiter := newSource()
 	last := recordWithoutEntry(waiter.ID)
@@ -273,7 +273,7 @@ func TestTimerMemoryIsBoundedByWaitingRecords(t *testing.T) {
 // reversibleClock is a clock that can go back, as a machine's clock can.
 type reversibleClock struct{ micros atomic.Int64 }
 
-func (f *reversibleClock) Now() time.Time { return time.UnixMicro(f.micros.Load()).UTC() }
+func (c *reversibleClock) Now() time.Time { return time.UnixMicro(c.micros.Load()).UTC() }
 
 func TestNothingBecomesDueBelowTheMarkIfTheClockGoesBack(t *testing.T) {
 	dir, clock := t.TempDir(), new(reversibleClock)

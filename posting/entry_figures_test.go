@@ -8,16 +8,16 @@ import (
 	"mizan/posting"
 )
 
-// Pages of entries and events as the API reads them: events before a seq, and the balances after each
-// of their postings.
-func TestFiguresOfEntries(t *testing.T) {
+// TestMeasureEntryPages measures how long the API takes to read a page of entries: it reads the events before a
+// seq, and the balances after each of their postings.
+func TestMeasureEntryPages(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	const events = figureEntries + figureEntries/10 // the event of a hold precedes one entry in ten
-	page := func(v *posting.View, before uint64, limit int, shown func(*ledger.Event) bool) error {
+	readEntryPage := func(v *posting.View, before uint64, limit int, matches func(*ledger.Event) bool) error {
 		var found []ledger.Event
 		err := v.Events(org, before, func(e ledger.Event) (bool, error) {
-			if shown(&e) {
+			if matches(&e) {
 				found = append(found, e)
 			}
 			return len(found) < limit, nil
@@ -28,26 +28,26 @@ func TestFiguresOfEntries(t *testing.T) {
 		_, err = v.TotalsAfter(org, found, func(ledger.Path) bool { return true })
 		return err
 	}
-	every := func(*ledger.Event) bool { return true }
-	oneInFifty := func(e *ledger.Event) bool { return e.Seq%50 == 0 }
+	matchAll := func(*ledger.Event) bool { return true }
+	matchOneInFifty := func(e *ledger.Event) bool { return e.Seq%50 == 0 }
 	newest := func() uint64 { return 0 }
 	recent := func() uint64 { return events - random.Uint64N(100_000) }
 	anywhere := func() uint64 { return 6_000 + random.Uint64N(events-6_000) }
-	for _, way := range []struct {
-		name   string
-		before func() uint64
-		limit  int
-		shown  func(*ledger.Event) bool
+	for _, c := range []struct {
+		name    string
+		before  func() uint64
+		limit   int
+		matches func(*ledger.Event) bool
 	}{
-		{"the 100 newest entries", newest, 100, every},
-		{"100 recent entries", recent, 100, every},
-		{"100 entries anywhere", anywhere, 100, every},
-		{"500 entries anywhere", anywhere, 500, every},
-		{"the newest 100 matches, if one event in fifty matches", newest, 100, oneInFifty},
-		{"100 recent matches of one event in fifty", recent, 100, oneInFifty},
-		{"100 matches of one event in fifty, anywhere", anywhere, 100, oneInFifty},
+		{"the 100 newest entries", newest, 100, matchAll},
+		{"100 recent entries", recent, 100, matchAll},
+		{"100 entries anywhere", anywhere, 100, matchAll},
+		{"500 entries anywhere", anywhere, 500, matchAll},
+		{"the newest 100 matches, if one event in fifty matches", newest, 100, matchOneInFifty},
+		{"100 recent matches of one event in fifty", recent, 100, matchOneInFifty},
+		{"100 matches of one event in fifty, anywhere", anywhere, 100, matchOneInFifty},
 	} {
-		measure(t, way.name, 30, func(v *posting.View) error { return page(v, way.before(), way.limit, way.shown) }, j)
+		measure(t, c.name, 30, func(v *posting.View) error { return readEntryPage(v, c.before(), c.limit, c.matches) }, j)
 	}
 	measure(t, "5,000 events anywhere in batches of 100, of which none is shown", 30, func(v *posting.View) error {
 		before := anywhere()

@@ -19,14 +19,14 @@ func (d *Due) Items() int {
 func (d *Due) Waiting() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.live)
+	return len(d.current)
 }
 
 // MaxDueRemovals is the maximum number of passed due rows that one group removes.
 const MaxDueRemovals = maxDueRemovals
 
 // LowestBuffered returns the oldest group whose page-buffer rows readers search.
-func (j *Journal) LowestBuffered() uint64 { return j.low.Load() }
+func (j *Journal) LowestBuffered() uint64 { return j.oldestBuffered.Load() }
 
 // Bounds of the page buffer.
 const (

@@ -23,10 +23,10 @@ var errDisk = errors.New("the disk failed")
 // disk is a Log between the committer and the store.
 type disk struct {
 	posting.Log
-	gate       chan struct{} // if not nil, each group waits until gate is closed
-	unblocked  sync.Once
-	failBefore atomic.Bool // Apply fails without storing the group
-	failAfter  atomic.Bool // Apply stores the group and then fails
+	gate        chan struct{} // if not nil, each group waits until gate is closed
+	unblockOnce sync.Once
+	failBefore  atomic.Bool // Apply fails without storing the group
+	failAfter   atomic.Bool // Apply stores the group and then fails
 }
 
 func (d *disk) Apply(g *store.Group) error {
@@ -49,7 +49,7 @@ func blockedDisk() *disk { return &disk{gate: make(chan struct{})} }
 
 // unblock lets all groups pass, from now on.
 func (d *disk) unblock() {
-	d.unblocked.Do(func() {
+	d.unblockOnce.Do(func() {
 		if d.gate != nil {
 			close(d.gate)
 		}
@@ -100,15 +100,15 @@ func TestNothingNotEvenARefusalIsAcknowledgedBeforeTheSync(t *testing.T) {
 
 func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 	for name, c := range map[string]struct {
-		after bool
-		want  uint64
+		isStored bool
+		want     uint64
 	}{"not persisted": {false, 5}, "failed but persisted": {true, 10}} {
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
 			f := openOn(t, d)
 			f.must(deposit())
-			d.failBefore.Store(!c.after)
-			d.failAfter.Store(c.after)
+			d.failBefore.Store(!c.isStored)
+			d.failAfter.Store(c.isStored)
 			acknowledged := make(chan posting.Receipt, 2)
 			f.Submit(deposit(), func(receipt posting.Receipt) { acknowledged <- receipt })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {
@@ -135,7 +135,7 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	refused, accepted := 0, 0
+	refusedCount, acceptedCount := 0, 0
 	refusals := make(chan error, 3*posting.MaxQueue)
 	done := func(receipt posting.Receipt) { refusals <- receipt.Err }
 	for range posting.MaxQueue + 3*posting.MaxGroup {
@@ -144,23 +144,23 @@ func TestFullQueueRefusesCommandsButAcceptsOutcomes(t *testing.T) {
 	outcome := deposit()
 	outcome.MustRecord = true
 	f.Submit(outcome, done)
-	refused = len(refusals)
-	if refused == 0 {
+	refusedCount = len(refusals)
+	if refusedCount == 0 {
 		t.Fatal("a full queue refused nothing")
 	}
-	for range refused {
+	for range refusedCount {
 		wantCode(t, <-refusals, ledger.Unavailable)
 	}
 	d.unblock()
-	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refused
+	want := posting.MaxQueue + 3*posting.MaxGroup + 1 - refusedCount
 	for range want {
 		if err := <-refusals; err != nil {
 			t.Fatal(err)
 		}
-		accepted++
+		acceptedCount++
 	}
-	if got := f.totals("A:bank").DebitsPosted; got != amount(uint64(5*accepted)) {
-		t.Errorf("%d accepted, the bank has %v", accepted, got)
+	if got := f.totals("A:bank").DebitsPosted; got != amount(uint64(5*acceptedCount)) {
+		t.Errorf("%d accepted, the bank has %v", acceptedCount, got)
 	}
 }
 

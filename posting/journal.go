@@ -19,7 +19,7 @@ const (
 	MaxGroup  = 8_192          // changes in a group
 	MaxRecord = 1<<20 + 64<<10 // bytes of a record's payload: the longest request and what the service adds
 	MaxSealed = 2 << 10        // bytes of a record's sealed row
-	MaxClaim  = 1_200          // bytes of a claim's key: 255 characters of four bytes, and a margin; also of its owner
+	MaxClaim  = 1_200          // bytes of a claim's key (255 characters of four bytes, and a margin), or of its owner
 	MaxTexts  = 1_024          // bytes of an event's name and states together
 	MaxEvents = 1_024          // events of one Step
 	MaxSteps  = 1_024          // steps of one Change
@@ -69,10 +69,10 @@ type Journal struct {
 
 	onNotices func(ledger.ID, []Notice)
 
-	fatal func(error) // called by fail
-	died  sync.Once
-	dead  chan struct{} // closed after a failure
-	ended chan struct{} // closed when the journal is closed
+	fatal    func(error) // called by fail
+	failOnce sync.Once
+	failed   chan struct{} // closed after a failure
+	ended    chan struct{} // closed when the journal is closed
 
 	mu       sync.Mutex
 	wake     sync.Cond
@@ -80,12 +80,12 @@ type Journal struct {
 	dequeued int         // guarded by mu: changes taken from queue that are not in a group yet
 	closed   bool
 
-	groups    chan *prepared
-	free      chan *prepared
-	stopped   sync.WaitGroup
-	committed atomic.Uint64 // number of the last durable group
-	low       atomic.Uint64 // the oldest group with page-buffer rows after the last durable group
-	fences    fences
+	groups         chan *prepared
+	free           chan *prepared
+	stopped        sync.WaitGroup
+	committed      atomic.Uint64 // number of the last durable group
+	oldestBuffered atomic.Uint64 // the oldest group with page-buffer rows after the last durable group
+	fences         fences
 }
 
 // submitted is a Change in the queue.
@@ -112,7 +112,7 @@ func Open(o Options) (*Journal, error) {
 	}
 	j := &Journal{
 		store: s, log: s, clock: o.Clock, fatal: o.Fatal,
-		groups: make(chan *prepared), free: make(chan *prepared, 2), dead: make(chan struct{}), ended: make(chan struct{}),
+		groups: make(chan *prepared), free: make(chan *prepared, 2), failed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	j.limit.rows, j.limit.bytes = s.MaxGroup()
 	j.limit.add(-removalRows, -removalBytes)
@@ -142,7 +142,7 @@ func Open(o Options) (*Journal, error) {
 	if err := w.loadBuffer(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	j.low.Store(w.lowestBuffered())
+	j.oldestBuffered.Store(w.lowestBuffered())
 	j.stopped.Add(3)
 	go j.order(w)
 	go j.commit()
@@ -227,8 +227,8 @@ func (j *Journal) Close() error {
 
 // fail ends the process: nothing more is written or acknowledged.
 func (j *Journal) fail(err error) {
-	j.died.Do(func() {
-		close(j.dead)
+	j.failOnce.Do(func() {
+		close(j.failed)
 		j.fatal(err)
 	})
 }
@@ -244,21 +244,21 @@ func (j *Journal) watch() {
 	}
 }
 
-// take waits for submitted changes and returns them. The queue continues in the memory of empty. ok is false
+// take waits for submitted changes and returns them. The queue then reuses the memory of spare. ok is false
 // when the journal is closed and no change is left.
-func (j *Journal) take(empty []submitted) (batch []submitted, ok bool) {
+func (j *Journal) take(spare []submitted) (batch []submitted, ok bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for len(j.queue) == 0 && !j.closed {
 		j.wake.Wait()
 	}
-	batch, j.queue = j.queue, empty[:0]
+	batch, j.queue = j.queue, spare[:0]
 	j.dequeued = len(batch)
 	return batch, len(batch) > 0
 }
 
-// grouped records that n of the taken changes are in a group.
-func (j *Journal) grouped(n int) {
+// countGrouped records that n of the taken changes are in a group.
+func (j *Journal) countGrouped(n int) {
 	j.mu.Lock()
 	j.dequeued -= n
 	j.mu.Unlock()

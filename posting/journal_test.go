@@ -211,17 +211,14 @@ func TestClaimHasOneOwnerAndALosingChangeWritesNothing(t *testing.T) {
 		return c
 	}
 	const racers = 64
-	var won, lost sync.WaitGroup
+	var callers sync.WaitGroup
 	receipts := make(chan posting.Receipt, racers)
 	for range racers {
-		lost.Add(1)
-		go func() {
-			defer lost.Done()
+		callers.Go(func() {
 			f.Submit(claim(uuid.NewString()), func(receipt posting.Receipt) { receipts <- receipt })
-		}()
+		})
 	}
-	lost.Wait()
-	won.Wait()
+	callers.Wait()
 	winners, owners := 0, map[string]bool{}
 	for range racers {
 		receipt := <-receipts

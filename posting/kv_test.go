@@ -15,10 +15,10 @@ import (
 )
 
 // changeOfKVs returns a change of KVs, given as pairs of key and value. The value "-" removes the row.
-func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
+func changeOfKVs(orgID ledger.ID, pairs ...string) *posting.Change {
 	c := new(posting.Change)
 	for pair := range slices.Chunk(pairs, 2) {
-		row := posting.KV{Org: of, Key: []byte(pair[0])}
+		row := posting.KV{Org: orgID, Key: []byte(pair[0])}
 		if pair[1] != "-" {
 			row.Value = []byte(pair[1])
 		}
@@ -28,12 +28,12 @@ func changeOfKVs(of ledger.ID, pairs ...string) *posting.Change {
 }
 
 // kvs returns the KVs of an organization.
-func (f *fixture) kvs(of ledger.ID) map[string]string {
+func (f *fixture) kvs(orgID ledger.ID) map[string]string {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
 	rows := make(map[string]string)
-	err := v.KVsAscending(of, nil, nil, func(key, value []byte) (bool, error) {
+	err := v.KVsAscending(orgID, nil, nil, func(key, value []byte) (bool, error) {
 		rows[string(key)] = string(value)
 		return true, nil
 	})
@@ -43,27 +43,27 @@ func (f *fixture) kvs(of ledger.ID) map[string]string {
 	return rows
 }
 
-func (f *fixture) wantKVs(of ledger.ID, pairs ...string) {
+func (f *fixture) wantKVs(orgID ledger.ID, pairs ...string) {
 	f.t.Helper()
 	want := make(map[string]string)
 	for pair := range slices.Chunk(pairs, 2) {
 		want[pair[0]] = pair[1]
 	}
-	if got := f.kvs(of); !maps.Equal(got, want) {
+	if got := f.kvs(orgID); !maps.Equal(got, want) {
 		f.t.Errorf("the KVs are %v, want %v", got, want)
 	}
 }
 
 func TestKVIsSetReplacedAndRemovedWithoutAStep(t *testing.T) {
 	f := open(t)
-	other := uuid.New()
+	otherOrg := uuid.New()
 	f.must(changeOfKVs(org, "a", "1", "b", "2", "e", ""))
-	f.must(changeOfKVs(other, "a", "9"))
+	f.must(changeOfKVs(otherOrg, "a", "9"))
 	f.restart()
 	f.wantKVs(org, "a", "1", "b", "2", "e", "")
 	f.must(changeOfKVs(org, "a", "3", "b", "-", "missing", "-"))
 	f.wantKVs(org, "a", "3", "e", "")
-	f.wantKVs(other, "a", "9")
+	f.wantKVs(otherOrg, "a", "9")
 	f.restart()
 	f.wantKVs(org, "a", "3", "e", "")
 }
@@ -117,11 +117,11 @@ func TestNoticePageCanBeRemoved(t *testing.T) {
 	for range 3 {
 		f.must(change(stepWithNotices(org, 1, "x")))
 	}
-	all := f.storedNotices(org)
-	second := all[3].Page
+	notices := f.storedNotices(org)
+	second := notices[3].Page
 	page := string(store.KVKey(store.KeyNoticePage(nil, org, second)))
 	f.must(changeOfKVs(org, page, "-"))
-	want := append(slices.Clone(all[:3]), all[6:]...)
+	want := append(slices.Clone(notices[:3]), notices[6:]...)
 	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()
 	wantNotices(t, "after a restart", f.storedNotices(org), want)
@@ -140,30 +140,30 @@ func TestKVsAreReadByPrefixInBothDirectionsAndWithSkips(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	var got []string
-	take := func(key, _ []byte) (bool, error) {
+	collect := func(key, _ []byte) (bool, error) {
 		got = append(got, string(key))
 		return len(got) < 3, nil
 	}
-	wants := func(what string, err error, want ...string) {
+	wantKeys := func(what string, err error, want ...string) {
 		t.Helper()
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v (%v)", what, got, want, err)
 		}
 		got = nil
 	}
-	wants("ascending", v.KVsAscending(org, []byte("b"), nil, take), "b0", "b1", "b2")
-	wants("ascending from a key", v.KVsAscending(org, []byte("b"), []byte("b3"), take), "b3", "b4")
-	wants("descending", v.KVsDescending(org, []byte("b"), nil, take), "b4", "b3", "b2")
-	wants("descending from a key", v.KVsDescending(org, []byte("b"), []byte("b1x"), take), "b1", "b0")
-	skips := func(key []byte) ([]byte, bool, error) {
+	wantKeys("ascending", v.KVsAscending(org, []byte("b"), nil, collect), "b0", "b1", "b2")
+	wantKeys("ascending from a key", v.KVsAscending(org, []byte("b"), []byte("b3"), collect), "b3", "b4")
+	wantKeys("descending", v.KVsDescending(org, []byte("b"), nil, collect), "b4", "b3", "b2")
+	wantKeys("descending from a key", v.KVsDescending(org, []byte("b"), []byte("b1x"), collect), "b1", "b0")
+	collectWithSkip := func(key []byte) ([]byte, bool, error) {
 		got = append(got, string(key))
 		if string(key) == "b1" {
 			return []byte("b4"), true, nil
 		}
 		return nil, true, nil
 	}
-	wants("with a skip", v.KVKeys(org, []byte("b"), nil, skips), "b0", "b1", "b4")
-	wants("from a key, with a skip", v.KVKeys(org, []byte("b"), []byte("b1"), skips), "b1", "b4")
+	wantKeys("with a skip", v.KVKeys(org, []byte("b"), nil, collectWithSkip), "b0", "b1", "b4")
+	wantKeys("from a key, with a skip", v.KVKeys(org, []byte("b"), []byte("b1"), collectWithSkip), "b1", "b4")
 	if row, found, err := v.KV(org, []byte("c3")); string(row) != "3" || !found || err != nil {
 		t.Errorf("one row: %q %v (%v)", row, found, err)
 	}

@@ -42,19 +42,19 @@ func recordWithoutEntry(id ledger.ID) posting.Change {
 func (f *fixture) submitTogether(d *disk, changes []*posting.Change) []posting.Receipt {
 	f.t.Helper()
 	receipts := make([]posting.Receipt, len(changes))
-	var left sync.WaitGroup
-	left.Add(len(changes))
+	var pending sync.WaitGroup
+	pending.Add(len(changes))
 	for i, c := range changes {
 		f.Submit(c, func(receipt posting.Receipt) {
 			receipts[i] = receipt
-			left.Done()
+			pending.Done()
 		})
 	}
 	d.unblock()
-	all := make(chan struct{})
-	go func() { left.Wait(); close(all) }()
+	finished := make(chan struct{})
+	go func() { pending.Wait(); close(finished) }()
 	select {
-	case <-all:
+	case <-finished:
 	case err := <-f.fatal:
 		f.t.Fatal(err)
 	}
@@ -149,8 +149,8 @@ func TestEntryMustHaveRoomForSplitPostings(t *testing.T) {
 }
 
 // panics tells whether fn fails an assertion on the caller's goroutine.
-func panics(fn func()) (broken bool) {
-	defer func() { broken = recover() != nil }()
+func panics(fn func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
 	fn()
 	return false
 }

@@ -65,7 +65,7 @@ func TestListIsBoundedExactly(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
 	var rows []posting.Listed // oldest first
-	together := func(changes ...*posting.Change) {
+	submitAll := func(changes ...*posting.Change) {
 		for i, receipt := range f.submitTogether(d, changes) {
 			if receipt.Err != nil {
 				t.Fatal(receipt.Err)
@@ -74,14 +74,14 @@ func TestListIsBoundedExactly(t *testing.T) {
 			rows = append(rows, posting.Listed{Booked: receipt.Stamps[0].Updated, First: s.Expect == 0, ID: s.Source.ID})
 		}
 	}
-	var many []*posting.Change // more than fit on a page
+	var changes []*posting.Change // more than fit on a page
 	for i := range 2_000 {
 		s, events := newTransaction(), 1+i%3
-		many = append(many, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
+		changes = append(changes, changeOfListed(s, 0, events), changeOfListed(s, uint64(events), 1))
 	}
-	together(many...)
+	submitAll(changes...)
 	for range 3 { // each in a group of its own, and so in a chunk of its own
-		together(changeOfListed(newTransaction(), 0, 3))
+		submitAll(changeOfListed(newTransaction(), 0, 3))
 	}
 	borders := f.borders()
 	if len(borders) < 2*6 {
@@ -119,19 +119,19 @@ func (f *fixture) borders() (times []ledger.Micros) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	note := func(page []byte) error {
+	addBorders := func(page []byte) error {
 		rows, err := store.DecodeListed(page)
 		if err == nil {
 			times = append(times, rows[0].Booked, rows[len(rows)-1].Booked)
 		}
 		return err
 	}
-	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, note(page) })
+	err := v.Rows(org, posting.Lists, func(_, page []byte) (bool, error) { return true, addBorders(page) })
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	err = v.Rows(org, posting.PageBuffers, func(_, row []byte) (bool, error) {
-		return true, store.EachChunk(row, func(_, rows []byte) error { return note(rows) })
+		return true, store.EachChunk(row, func(_, rows []byte) error { return addBorders(rows) })
 	})
 	if err != nil {
 		f.t.Fatal(err)
@@ -238,7 +238,7 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 	for range 100 {
 		c.move()
 	}
-	there, moved, seen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
+	initialIDs, wasMoved, timesSeen := slices.Clone(c.ids), map[ledger.ID]bool{}, map[ledger.ID]int{}
 	last := ledger.Micros(math.MaxInt64)
 	for w := (posting.Walk{}); ; {
 		page := c.newestRows(w, 7)
@@ -247,21 +247,21 @@ func TestListByLastChangeShowsUnchangedRecordsOnce(t *testing.T) {
 				t.Errorf("a row of %d comes after one of %d", row.Booked, last)
 			}
 			last = row.Booked
-			seen[row.ID]++
+			timesSeen[row.ID]++
 		}
 		if len(page) < 7 {
 			break
 		}
 		w.Before = last
 		c.create()
-		moved[c.move()] = true
+		wasMoved[c.move()] = true
 	}
-	if len(moved) == 0 {
+	if len(wasMoved) == 0 {
 		t.Fatal("no record moved between two walks")
 	}
-	for _, id := range there {
-		if n := seen[id]; n > 1 || n == 0 && !moved[id] {
-			t.Errorf("a record was seen %d times, moved: %v", n, moved[id])
+	for _, id := range initialIDs {
+		if n := timesSeen[id]; n > 1 || n == 0 && !wasMoved[id] {
+			t.Errorf("a record was seen %d times, moved: %v", n, wasMoved[id])
 		}
 	}
 }

@@ -123,9 +123,9 @@ func (p *modelRun) compareAccount(v *posting.View, org ledger.ID, o *modelOrg, a
 		if got, found, err := v.TotalsAt(org, a, at); got != want || found != (n > 0) || err != nil {
 			p.t.Errorf("%v at %d: %+v %v (%v), want %+v", a, at, got, found, err, want)
 		}
-		on := at.Date() + ledger.Date(p.random.IntN(40)-20)
-		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: on}); got != o.effective(a, on) || err != nil {
-			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, on, got, err, o.effective(a, on))
+		day := at.Date() + ledger.Date(p.random.IntN(40)-20)
+		if got, _, err := balances.Account(v, org, a, &balances.AsOf{On: day}); got != o.effective(a, day) || err != nil {
+			p.t.Errorf("%v on %v: %+v (%v), want %+v", a, day, got, err, o.effective(a, day))
 		}
 		before := uint64(p.random.IntN(len(o.events) + 3))
 		p.compareLines(v, org, a, at, before, lines[:n])
@@ -173,10 +173,10 @@ func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, 
 		slices.SortFunc(want, func(a, b ledger.Account) int {
 			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Asset.Currency, b.Asset.Currency), cmp.Compare(a.Asset.Network, b.Asset.Network))
 		})
-		var past *ledger.Account
+		var lastRead *ledger.Account
 		for { // in pages of one to four
 			limit := 1 + p.random.IntN(4)
-			err := v.AccountsFrom(org, prefix, env, past, func(a ledger.Account) (bool, error) {
+			err := v.AccountsFrom(org, prefix, env, lastRead, func(a ledger.Account) (bool, error) {
 				got = append(got, a)
 				limit--
 				return limit > 0, nil
@@ -187,7 +187,7 @@ func (p *modelRun) compareAccounts(v *posting.View, org ledger.ID, o *modelOrg, 
 			if limit > 0 || len(got) > len(want) {
 				break
 			}
-			past = &got[len(got)-1]
+			lastRead = &got[len(got)-1]
 		}
 		if !slices.Equal(got, want) {
 			p.t.Errorf("accounts under %q: %v, want %v", prefix, got, want)
@@ -220,13 +220,13 @@ func (p *modelRun) compareRecord(v *posting.View, k recordKey, want *modelRecord
 
 func (p *modelRun) compareSealed(v *posting.View) {
 	p.t.Helper()
-	left := 0
+	remaining := 0
 	for k, r := range p.model.records {
 		if got, found, err := v.Sealed(k.org, k.source); found != (r.sealed != "") || string(got) != r.sealed || err != nil {
 			p.t.Errorf("record %v: sealed is %q %v (%v), want %q", k.source.ID, got, found, err, r.sealed)
 		}
 		if r.sealed != "" {
-			left++
+			remaining++
 		}
 	}
 	for _, org := range p.orgs {
@@ -234,27 +234,27 @@ func (p *modelRun) compareSealed(v *posting.View) {
 			if r := p.model.records[recordKey{org, s}]; r == nil || r.sealed != string(sealed) {
 				p.t.Errorf("%q is sealed beside %v", sealed, s.ID)
 			}
-			left--
+			remaining--
 			return true, nil
 		})
 		if err != nil {
 			p.t.Error(err)
 		}
 	}
-	if left != 0 {
-		p.t.Errorf("%d sealed rows are missing", left)
+	if remaining != 0 {
+		p.t.Errorf("%d sealed rows are missing", remaining)
 	}
 }
 
 func (p *modelRun) compareList(v *posting.View, org ledger.ID, l ledger.List, rows []posting.Listed) {
 	p.t.Helper()
-	near := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
+	randomInstant := func() ledger.Micros { return rows[p.random.IntN(len(rows))].Booked + ledger.Micros(p.random.IntN(3)-1) }
 	w := posting.Walk{First: p.random.IntN(2) == 0}
 	if p.random.IntN(2) == 0 {
-		w.From = near()
+		w.From = randomInstant()
 	}
 	if p.random.IntN(2) == 0 {
-		w.Before = near()
+		w.Before = randomInstant()
 	}
 	want := naiveWalk(rows, w)
 	var got []posting.Listed

@@ -21,10 +21,10 @@ import (
 // modelRun submits the same changes to a journal and to its model.
 type modelRun struct {
 	*fixture
-	random *rand.Rand
-	model  *model
-	orgs   []ledger.ID
-	made   int // number of drafts; the keys of claims and the windows of counters depend on it
+	random     *rand.Rand
+	model      *model
+	orgs       []ledger.ID
+	draftCount int // number of drafts; the keys of claims and the windows of counters depend on it
 }
 
 var (
@@ -58,7 +58,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 		if round%4 == 3 {
 			p.bufferedGroups = []int{-1, 1, 3, 20, 0}[random.IntN(5)]
 			p.restart()
-			clear(p.model.taken)
+			clear(p.model.handedOut)
 			p.cached = 1 + random.IntN(8)
 		}
 		if round%3 == 0 {
@@ -71,7 +71,7 @@ func TestJournalMatchesItsModel(t *testing.T) {
 	}
 	p.compare()
 	groups, _ := p.LastGroup()
-	t.Logf("%d changes in %d groups, %d records, refused: %v", p.made, groups, len(p.model.records), p.model.refusals)
+	t.Logf("%d changes in %d groups, %d records, refused: %v", p.draftCount, groups, len(p.model.records), p.model.refusals)
 	for _, code := range p.missingRefusals() {
 		t.Errorf("nothing was refused with %s", code)
 	}
@@ -100,8 +100,8 @@ func (p *modelRun) batch(n int) {
 	}
 	answers := make([]answer, 0, len(drafts))
 	var mu sync.Mutex
-	var left, callers sync.WaitGroup
-	left.Add(len(drafts))
+	var pending, callers sync.WaitGroup
+	pending.Add(len(drafts))
 	for part := range slices.Chunk(drafts, 1+len(drafts)/4) {
 		callers.Go(func() {
 			for _, d := range part {
@@ -111,7 +111,7 @@ func (p *modelRun) batch(n int) {
 					mu.Lock()
 					answers = append(answers, answer{pristine, r})
 					mu.Unlock()
-					left.Done()
+					pending.Done()
 					close(answered)
 				})
 				if d.wait {
@@ -121,7 +121,7 @@ func (p *modelRun) batch(n int) {
 		})
 	}
 	answered := make(chan struct{})
-	go func() { callers.Wait(); left.Wait(); close(answered) }()
+	go func() { callers.Wait(); pending.Wait(); close(answered) }()
 	select {
 	case <-answered:
 	case err := <-p.fatal:
@@ -186,7 +186,7 @@ func (p *modelRun) org() ledger.ID { return p.orgs[p.random.IntN(len(p.orgs))] }
 
 // draft returns a random change that a caller could submit in the model's state.
 func (p *modelRun) draft() draft {
-	p.made++
+	p.draftCount++
 	d := draft{change: new(posting.Change)}
 	c := d.change
 	org := p.org()
@@ -219,12 +219,12 @@ func (p *modelRun) draft() draft {
 func (p *modelRun) guard(c *posting.Change) {
 	for p.random.IntN(3) == 0 {
 		c.Claims = append(c.Claims, ledger.Claim{
-			Org: c.Steps[0].Org, Kind: ledger.ClaimTxID, Key: fmt.Sprint(p.random.IntN(p.made + 1)), Owner: []byte(uuid.NewString()),
+			Org: c.Steps[0].Org, Kind: ledger.ClaimTxID, Key: fmt.Sprint(p.random.IntN(p.draftCount + 1)), Owner: []byte(uuid.NewString()),
 		})
 	}
 	for p.random.IntN(3) == 0 {
 		g := ledger.CounterGuard{
-			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.made / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
+			Org: c.Steps[0].Org, Key: "daily", Window: fmt.Sprint(p.draftCount / 100), Add: amount(uint64(p.random.IntN(40))), Max: amount(300), Refuse: ledger.LimitExceeded,
 		}
 		c.Counters = append(c.Counters, g)
 		if p.random.IntN(3) == 0 { // and a release of the same amount
@@ -366,7 +366,7 @@ func (p *modelRun) takeDue() {
 	now := ledger.MicrosOf(p.clock.Now())
 	want := map[posting.Item]bool{}
 	for k, r := range p.model.records {
-		if r.stamp.Due != 0 && r.stamp.Due <= now && !p.model.taken[k] {
+		if r.stamp.Due != 0 && r.stamp.Due <= now && !p.model.handedOut[k] {
 			want[posting.Item{At: r.stamp.Due, Org: k.org, Source: k.source}] = true
 		}
 	}
@@ -380,10 +380,10 @@ func (p *modelRun) takeDue() {
 			p.t.Fatalf("%+v is handed out and not due", item)
 		}
 		delete(want, item)
-		p.model.taken[recordKey{item.Org, item.Source}] = true
+		p.model.handedOut[recordKey{item.Org, item.Source}] = true
 		if p.random.IntN(4) == 0 {
 			p.Due.Return(item)
-			delete(p.model.taken, recordKey{item.Org, item.Source})
+			delete(p.model.handedOut, recordKey{item.Org, item.Source})
 		}
 	}
 	if len(got) < limit && len(want) > 0 {

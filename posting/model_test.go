@@ -13,14 +13,14 @@ import (
 // model is a naive second version of the writer, with maps and signed integers. It applies one change after
 // the other, in the order in which the journal answered.
 type model struct {
-	now      ledger.Micros
-	orgs     map[ledger.ID]*modelOrg
-	claims   map[string]string // by kind, organization and key
-	counters map[counterKey]int64
-	records  map[recordKey]*modelRecord
-	lists    map[ledger.List][]posting.Listed // of the first organization
-	taken    map[recordKey]bool               // records that were handed out as due
-	refusals map[ledger.Code]int
+	now       ledger.Micros
+	orgs      map[ledger.ID]*modelOrg
+	claims    map[string]string // by kind, organization and key
+	counters  map[counterKey]int64
+	records   map[recordKey]*modelRecord
+	lists     map[ledger.List][]posting.Listed // of the first organization
+	handedOut map[recordKey]bool               // records that were handed out as due
+	refusals  map[ledger.Code]int
 }
 
 type counterKey struct {
@@ -52,9 +52,9 @@ func (f modelTotals) ledger() ledger.Totals {
 
 // effect is the change of one of an account's totals by an entry, from the entry's effective day on.
 type effect struct {
-	on    ledger.Date
+	day   ledger.Date
 	total int // index in modelTotals
-	by    int64
+	delta int64
 }
 
 type modelRecord struct {
@@ -75,7 +75,7 @@ type draft struct {
 func newModel() *model {
 	return &model{
 		orgs: map[ledger.ID]*modelOrg{}, claims: map[string]string{}, counters: map[counterKey]int64{},
-		records: map[recordKey]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, taken: map[recordKey]bool{}, refusals: map[ledger.Code]int{},
+		records: map[recordKey]*modelRecord{}, lists: map[ledger.List][]posting.Listed{}, handedOut: map[recordKey]bool{}, refusals: map[ledger.Code]int{},
 	}
 }
 
@@ -145,7 +145,7 @@ func (m *model) expect(c *posting.Change) (code ledger.Code, at int, owner strin
 
 func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 	totals := map[ledger.ID]map[ledger.Account]modelTotals{}
-	of := func(org ledger.ID) map[ledger.Account]modelTotals {
+	totalsOf := func(org ledger.ID) map[ledger.Account]modelTotals {
 		if totals[org] == nil {
 			totals[org] = map[ledger.Account]modelTotals{}
 			for a, t := range m.org(org).totals {
@@ -157,12 +157,12 @@ func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 	for i := range c.Steps {
 		for k := range c.Steps[i].Events {
 			if e := c.Steps[i].Events[k].Entry; e != nil {
-				bookNaively(of(c.Steps[i].Org), e, func(ledger.Posting, ledger.Phase, int, modelTotals) {})
+				bookNaively(totalsOf(c.Steps[i].Org), e, func(ledger.Posting, ledger.Phase, int, modelTotals) {})
 			}
 		}
 	}
 	for _, g := range c.Funds {
-		if of(g.Org)[g.Account].available() < -toInt(g.Overdraft) {
+		if totalsOf(g.Org)[g.Account].available() < -toInt(g.Overdraft) {
 			return ledger.InsufficientFunds
 		}
 	}
@@ -173,16 +173,16 @@ func (m *model) judgeFunds(c *posting.Change) ledger.Code {
 // expected line, in order, with the line's index. An index from the number of postings on means a line for
 // what a capture releases.
 func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line func(ledger.Posting, ledger.Phase, int, modelTotals)) []ledger.Posting {
-	at := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
+	postingAccount := func(p ledger.Posting) ledger.Account { return ledger.Account{Path: p.Account, Asset: p.Asset} }
 	add := func(p ledger.Posting, total int, n int64) modelTotals {
-		t := totals[at(p)]
+		t := totals[postingAccount(p)]
 		if p.Side == ledger.Credit {
 			total++
 		}
 		if t[total] += n; t[total] < 0 {
 			panic("the test drives a total below zero")
 		}
-		totals[at(p)] = t
+		totals[postingAccount(p)] = t
 		return t
 	}
 	var released []modelTotals
@@ -190,11 +190,11 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line fu
 		released = append(released, add(p, 2, -toInt(p.Amount)))
 	}
 	var split []ledger.Posting
-	type booked struct {
+	type bookedLine struct {
 		p ledger.Posting
 		t modelTotals
 	}
-	var lines []booked
+	var lines []bookedLine
 	for _, p := range e.Postings {
 		parts := []ledger.Posting{p}
 		if p.Spill != "" {
@@ -208,16 +208,16 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line fu
 			case ledger.Void:
 				total, n = 2, -n
 			}
-			lines = append(lines, booked{part, add(part, total, n)})
+			lines = append(lines, bookedLine{part, add(part, total, n)})
 			split = append(split, part)
 		}
 	}
 	posted := map[ledger.Account]bool{}
 	for _, p := range split {
-		posted[at(p)] = true
+		posted[postingAccount(p)] = true
 	}
 	for i, p := range e.Released {
-		if !posted[at(p)] {
+		if !posted[postingAccount(p)] {
 			line(p, ledger.Void, len(split)+i, released[i])
 		}
 	}
@@ -228,8 +228,8 @@ func bookNaively(totals map[ledger.Account]modelTotals, e *ledger.Entry, line fu
 }
 
 func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (parts []ledger.Posting) {
-	own, other := p, p
-	own.Spill, other.Spill, other.Account = "", "", p.Spill
+	unspilled, spilledPart := p, p
+	unspilled.Spill, spilledPart.Spill, spilledPart.Account = "", "", p.Spill
 	n := toInt(p.Amount)
 	spilled := int64(0)
 	if p.Side == ledger.Credit {
@@ -239,8 +239,8 @@ func splitNaively(totals map[ledger.Account]modelTotals, p ledger.Posting) (part
 		t := totals[ledger.Account{Path: p.Account, Asset: p.Asset}]
 		spilled = n - min(n, max(0, t.available()))
 	}
-	own.Amount, other.Amount = amount(uint64(n-spilled)), amount(uint64(spilled))
-	for _, part := range []ledger.Posting{own, other} {
+	unspilled.Amount, spilledPart.Amount = amount(uint64(n-spilled)), amount(uint64(spilled))
+	for _, part := range []ledger.Posting{unspilled, spilledPart} {
 		if !part.Amount.IsZero() {
 			parts = append(parts, part)
 		}
@@ -308,7 +308,7 @@ func (m *model) step(s *posting.Step, reserved int64) posting.Stamp {
 	if s.Due != 0 {
 		r.stamp.Due = max(s.Due, m.now)
 	}
-	delete(m.taken, k)
+	delete(m.handedOut, k)
 	if s.Record != nil {
 		r.payload = string(s.Record)
 		if s.Sealed != nil || s.Unseal {
@@ -365,20 +365,20 @@ func (m *model) entry(o *modelOrg, r *modelRecord, e *ledger.Event, reserved int
 	}
 }
 
-func (o *modelOrg) addEffect(p ledger.Posting, on ledger.Date, total int, by int64) {
+func (o *modelOrg) addEffect(p ledger.Posting, day ledger.Date, total int, delta int64) {
 	if p.Side == ledger.Credit {
 		total++
 	}
 	a := ledger.Account{Path: p.Account, Asset: p.Asset}
-	o.effects[a] = append(o.effects[a], effect{on, total, by})
+	o.effects[a] = append(o.effects[a], effect{day, total, delta})
 }
 
 // effective returns an account's totals by effective date, at the end of a day.
-func (o *modelOrg) effective(a ledger.Account, on ledger.Date) ledger.Totals {
+func (o *modelOrg) effective(a ledger.Account, day ledger.Date) ledger.Totals {
 	var t modelTotals
 	for _, e := range o.effects[a] {
-		if e.on <= on {
-			t[e.total] += e.by
+		if e.day <= day {
+			t[e.total] += e.delta
 		}
 	}
 	t[2], t[3] = max(0, t[2]), max(0, t[3])

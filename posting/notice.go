@@ -12,10 +12,10 @@ type Channel byte
 
 // The channels. The zero value is invalid.
 const (
-	Webhook   Channel = iota + 1 // the signed envelope, to a merchant's address
-	Stream                       // the event alone, without envelope and signature, to the same address
-	Operators                    // Telegram and e-mail of the terminal's operators
-	Bulletin                     // the same recipients, but not about an event: never in Step.Notices
+	Webhook   Channel = iota + 1 // to a merchant's address: signed JSON with the event and data about the notice
+	Stream                       // to the same address: the event alone, without a signature
+	Operators                    // to the terminal's operators, by Telegram and e-mail
+	Bulletin                     // to the operators too, but not about an event, so it is never in Step.Notices
 )
 
 // String names the channel.
@@ -47,7 +47,7 @@ type Notice struct {
 	Page   ledger.Micros // booked time of the first notice on the same page
 }
 
-// MaxNotice is the most bytes of a notice's body.
+// MaxNotice is the maximum length of a notice's body in bytes.
 const MaxNotice = store.MaxNotice
 
 // KV is a row that belongs to an actor. The journal writes it with the Change and does not interpret
@@ -70,16 +70,16 @@ func (s *KV) check() error {
 }
 
 func (s *Step) checkNotices() error {
-	seen := 0
+	lastEvent := 0
 	for i := range s.Notices {
 		n := &s.Notices[i]
-		if n.Event < seen || n.Event >= len(s.Events) || !n.Channel.ofEvents() || len(n.Body) > MaxNotice {
+		if n.Event < lastEvent || n.Event >= len(s.Events) || !n.Channel.ofEvents() || len(n.Body) > MaxNotice {
 			return fmt.Errorf("notice of event %d by channel %d with %d bytes", n.Event, n.Channel, len(n.Body))
 		}
-		if i > 0 && n.Event == seen && n.Channel <= s.Notices[i-1].Channel {
+		if i > 0 && n.Event == lastEvent && n.Channel <= s.Notices[i-1].Channel {
 			return fmt.Errorf("event %d has two notices by channel %d", n.Event, n.Channel)
 		}
-		seen = n.Event
+		lastEvent = n.Event
 	}
 	return nil
 }

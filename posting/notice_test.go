@@ -35,7 +35,7 @@ func (h *noticeRecorder) listen(j *posting.Journal) {
 	})
 }
 
-func (h *noticeRecorder) of(org ledger.ID) (all []posting.Notice) {
+func (h *noticeRecorder) noticesOf(org ledger.ID) (all []posting.Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.calls {
@@ -62,11 +62,11 @@ func stepWithNotices(org ledger.ID, events int, body string) posting.Step {
 func change(steps ...posting.Step) *posting.Change { return &posting.Change{Steps: steps} }
 
 // storedNotices returns all notices of an organization, in order.
-func (f *fixture) storedNotices(of ledger.ID) (all []posting.Notice) {
+func (f *fixture) storedNotices(orgID ledger.ID) (all []posting.Notice) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	err := v.NoticesAscending(of, 0, func(n *posting.Notice) (bool, error) {
+	err := v.NoticesAscending(orgID, 0, func(n *posting.Notice) (bool, error) {
 		copied := *n
 		copied.Body = slices.Clone(n.Body)
 		all = append(all, copied)
@@ -81,10 +81,10 @@ func (f *fixture) storedNotices(of ledger.ID) (all []posting.Notice) {
 // wantNotices compares notices in the fields that are stored.
 func wantNotices(t *testing.T, what string, got, want []posting.Notice) {
 	t.Helper()
-	same := func(a, b posting.Notice) bool {
+	equal := func(a, b posting.Notice) bool {
 		return a.Booked == b.Booked && a.Page == b.Page && a.Source == b.Source && a.Channel == b.Channel && a.To == b.To && bytes.Equal(a.Body, b.Body)
 	}
-	if !slices.EqualFunc(got, want, same) {
+	if !slices.EqualFunc(got, want, equal) {
 		t.Errorf("%s: %d notices, want %d, or they differ:\n%+v\n%+v", what, len(got), len(want), head(got), head(want))
 	}
 }
@@ -109,7 +109,7 @@ func TestNoticeIsDurableWithItsChangeAndNamesItsEvent(t *testing.T) {
 	if want[0].Booked == 0 || want[0].Booked == want[3].Booked {
 		t.Fatalf("the events were booked at %d and %d", want[0].Booked, want[3].Booked)
 	}
-	wantNotices(t, "handed over", h.of(org), want)
+	wantNotices(t, "handed over", h.noticesOf(org), want)
 	wantNotices(t, "stored", f.storedNotices(org), want)
 	f.restart()
 	wantNotices(t, "after a restart", f.storedNotices(org), want)
@@ -126,7 +126,7 @@ func TestNoticesAboutIsHandedOverButNotStored(t *testing.T) {
 	about := new(int)
 	s.Notices[1].About = about
 	f.must(change(s))
-	if got := h.of(org); got[1].About != about || got[0].About != nil {
+	if got := h.noticesOf(org); got[1].About != about || got[0].About != nil {
 		t.Errorf("handed over with %v and %v", got[1].About, got[0].About)
 	}
 	if got := f.storedNotices(org); got[1].About != nil {
@@ -140,17 +140,17 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 	var h noticeRecorder
 	h.listen(f.Journal)
 	claim := []ledger.Claim{{Org: org, Kind: ledger.ClaimTxID, Key: "1/x", Owner: []byte("me")}}
-	first, taken, stale := change(stepWithNotices(org, 1, "first")), change(stepWithNotices(org, 1, "taken")), change(stepWithNotices(org, 1, "stale"))
-	first.Claims, taken.Claims = claim, claim
+	first, claimTaken, stale := change(stepWithNotices(org, 1, "first")), change(stepWithNotices(org, 1, "taken")), change(stepWithNotices(org, 1, "stale"))
+	first.Claims, claimTaken.Claims = claim, claim
 	stale.Steps[0].Source, stale.Steps[0].Expect = first.Steps[0].Source, 7
 	stale.MustRecord = true
-	receipts := f.submitTogether(d, []*posting.Change{first, taken, stale}) // in one group or in two, as it happens
+	receipts := f.submitTogether(d, []*posting.Change{first, claimTaken, stale}) // in one group or in two, as it happens
 	if receipts[0].Err != nil {
 		t.Fatal(receipts[0].Err)
 	}
 	wantCode(t, receipts[1].Err, ledger.ClaimTaken)
 	wantCode(t, receipts[2].Err, ledger.StaleVersion)
-	for what, got := range map[string][]posting.Notice{"handed over": h.of(org), "stored": f.storedNotices(org)} {
+	for what, got := range map[string][]posting.Notice{"handed over": h.noticesOf(org), "stored": f.storedNotices(org)} {
 		if len(got) != 3 || string(got[0].Body) != "first 0 webhook" {
 			t.Errorf("%s: %+v", what, got)
 		}
@@ -159,8 +159,8 @@ func TestRefusedChangeWritesNoNotices(t *testing.T) {
 
 func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T) {
 	for name, c := range map[string]struct {
-		after bool
-		want  int
+		isStored bool
+		want     int
 	}{"not persisted": {false, 3}, "failed but persisted": {true, 6}} {
 		t.Run(name, func(t *testing.T) {
 			d := new(disk)
@@ -168,14 +168,14 @@ func TestNoticesAreNotHandedOverOnAFailedDiskAndAreReadAfterRestart(t *testing.T
 			var h noticeRecorder
 			h.listen(f.Journal)
 			f.must(change(stepWithNotices(org, 1, "before")))
-			d.failBefore.Store(!c.after)
-			d.failAfter.Store(c.after)
+			d.failBefore.Store(!c.isStored)
+			d.failAfter.Store(c.isStored)
 			f.Submit(change(stepWithNotices(org, 1, "lost")), func(posting.Receipt) { t.Error("acknowledged") })
 			if err := <-f.fatal; !errors.Is(err, errDisk) {
 				t.Fatalf("fatal: %v", err)
 			}
 			_ = f.Close()
-			if got := len(h.of(org)); got != 3 {
+			if got := len(h.noticesOf(org)); got != 3 {
 				t.Errorf("%d were handed over, want the 3 of the durable group", got)
 			}
 			d.failBefore.Store(false)
@@ -224,9 +224,9 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 	var h noticeRecorder
 	h.listen(f.Journal)
 	orgs := [2]ledger.ID{org, uuid.New()}
-	var senders, left sync.WaitGroup
+	var senders, pending sync.WaitGroup
 	const each = 300
-	left.Add(4 * each)
+	pending.Add(4 * each)
 	for i := range 4 {
 		senders.Go(func() {
 			for n := range each {
@@ -234,15 +234,15 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 					if receipt.Err != nil {
 						t.Error(receipt.Err)
 					}
-					left.Done()
+					pending.Done()
 				})
 			}
 		})
 	}
 	senders.Wait()
-	left.Wait()
-	for _, of := range orgs {
-		got := h.of(of)
+	pending.Wait()
+	for _, orgID := range orgs {
+		got := h.noticesOf(orgID)
 		if len(got) != 4*each/2*3 {
 			t.Errorf("%d notices, want %d", len(got), 4*each/2*3)
 		}
@@ -252,7 +252,7 @@ func TestNoticesComeInBookingOrder(t *testing.T) {
 		if !sorted {
 			t.Error("they were not handed over in the order of their bookings")
 		}
-		wantNotices(t, "stored", f.storedNotices(of), got)
+		wantNotices(t, "stored", f.storedNotices(orgID), got)
 	}
 }
 
@@ -265,9 +265,9 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 		c.Steps = append(c.Steps, s)
 	}
 	f.must(c)
-	all := f.storedNotices(org)
-	if len(all) != 60 {
-		t.Fatalf("%d notices, want 60", len(all))
+	stored := f.storedNotices(org)
+	if len(stored) != 60 {
+		t.Fatalf("%d notices, want 60", len(stored))
 	}
 	v := f.View()
 	defer v.Close()
@@ -282,7 +282,7 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 	if err != nil || rows < 5 || rows > 10 {
 		t.Errorf("%d pages for 245 KiB (%v)", rows, err)
 	}
-	var again []posting.Notice
+	var readAgain []posting.Notice
 	err = v.NoticePages(org, 0, func(page ledger.Micros, notices []posting.Notice) (bool, error) {
 		if notices[0].Booked != page {
 			t.Errorf("page %d begins with %d", page, notices[0].Booked)
@@ -290,13 +290,13 @@ func TestNoticePageEndsAtItsBound(t *testing.T) {
 		for i := range notices {
 			notices[i].Body = slices.Clone(notices[i].Body)
 		}
-		again = append(notices, again...)
+		readAgain = append(notices, readAgain...)
 		return true, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantNotices(t, "by pages, the newest first", again, all)
+	wantNotices(t, "by pages, the newest first", readAgain, stored)
 }
 
 // A reader that asks for the notices from an instant on begins with the page that covers the instant.
@@ -377,7 +377,7 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 		orgs[i] = uuid.New()
 	}
 	for range 6 {
-		var left sync.WaitGroup
+		var pending sync.WaitGroup
 		for range 1 + random.IntN(200) {
 			c := new(posting.Change)
 			for range 1 + random.IntN(4) {
@@ -391,21 +391,21 @@ func TestStoredNoticesEqualThoseHandedOver(t *testing.T) {
 				s.Notices = s.Notices[:random.IntN(len(s.Notices)+1)]
 				c.Steps = append(c.Steps, s)
 			}
-			left.Add(1)
+			pending.Add(1)
 			f.Submit(c, func(receipt posting.Receipt) {
 				if receipt.Err != nil {
 					t.Error(receipt.Err)
 				}
-				left.Done()
+				pending.Done()
 			})
 		}
-		left.Wait()
+		pending.Wait()
 		if random.IntN(2) == 0 {
 			f.restart()
 			h.listen(f.Journal)
 		}
-		for _, of := range orgs {
-			wantNotices(t, "stored", f.storedNotices(of), h.of(of))
+		for _, orgID := range orgs {
+			wantNotices(t, "stored", f.storedNotices(orgID), h.noticesOf(orgID))
 		}
 	}
 }

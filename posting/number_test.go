@@ -11,8 +11,8 @@ import (
 	"mizan/posting"
 )
 
-// numbered returns a change of a new record that takes a number of the sequence and the claim.
-func numbered(org ledger.ID, sequence, claim string) *posting.Change {
+// numberedChange returns a change of a new record that takes a number of the sequence and the claim.
+func numberedChange(org ledger.ID, sequence, claim string) *posting.Change {
 	c := recordWithoutEntry(uuid.New())
 	s := &c.Steps[0]
 	s.Org, s.Number = org, sequence
@@ -24,25 +24,25 @@ func numbered(org ledger.ID, sequence, claim string) *posting.Change {
 func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	other := uuid.New()
+	otherOrg := uuid.New()
 	random := random(t)
-	taken := make(map[string][]uint64)
+	numbersOf := make(map[string][]uint64)
 	for round := range 4 {
 		var changes []*posting.Change
 		var names []string
 		for n := range 200 {
-			of, sequence := org, []string{"PN", "CI"}[random.IntN(2)]
+			orgID, sequence := org, []string{"PN", "CI"}[random.IntN(2)]
 			if random.IntN(3) == 0 {
-				of = other
+				orgID = otherOrg
 			}
 			claim := fmt.Sprintf("%d-%d", round, n-random.IntN(2)) // about half of the claims are taken already
-			changes = append(changes, numbered(of, sequence, sequence+claim))
-			names = append(names, of.String()+sequence)
+			changes = append(changes, numberedChange(orgID, sequence, sequence+claim))
+			names = append(names, orgID.String()+sequence)
 		}
 		for i, receipt := range f.submitTogether(d, changes) {
 			switch {
 			case receipt.Err == nil:
-				taken[names[i]] = append(taken[names[i]], receipt.Stamps[0].Number)
+				numbersOf[names[i]] = append(numbersOf[names[i]], receipt.Stamps[0].Number)
 			case !ledger.IsRefusal(receipt.Err, ledger.ClaimTaken):
 				t.Fatal(receipt.Err)
 			}
@@ -51,10 +51,10 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 			f.restart()
 		}
 	}
-	if len(taken) != 4 {
-		t.Fatalf("%d sequences, want 4", len(taken))
+	if len(numbersOf) != 4 {
+		t.Fatalf("%d sequences, want 4", len(numbersOf))
 	}
-	for name, numbers := range taken {
+	for name, numbers := range numbersOf {
 		slices.Sort(numbers)
 		for i, n := range numbers {
 			if n != uint64(i)+1 {
@@ -66,17 +66,17 @@ func TestSequenceNumbersAreUniqueWithoutGaps(t *testing.T) {
 
 func TestRecordKeepsItsNumber(t *testing.T) {
 	f := open(t)
-	first := numbered(org, "PN", "a")
-	made := f.must(first).Stamps[0]
-	again := recordWithoutEntry(first.Steps[0].Source.ID)
-	again.Steps[0].Source, again.Steps[0].Expect, again.Steps[0].Number = first.Steps[0].Source, 1, "PN"
-	moved := f.must(&again).Stamps[0]
+	first := numberedChange(org, "PN", "a")
+	created := f.must(first).Stamps[0]
+	secondChange := recordWithoutEntry(first.Steps[0].Source.ID)
+	secondChange.Steps[0].Source, secondChange.Steps[0].Expect, secondChange.Steps[0].Number = first.Steps[0].Source, 1, "PN"
+	moved := f.must(&secondChange).Stamps[0]
 	f.restart()
 	v := f.View()
 	defer v.Close()
 	record, found, err := v.Record(org, first.Steps[0].Source)
-	if err != nil || !found || made.Number != 1 || moved.Number != 1 || record.Stamp.Number != 1 {
-		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", made.Number, moved.Number, record.Stamp.Number, found, err)
+	if err != nil || !found || created.Number != 1 || moved.Number != 1 || record.Stamp.Number != 1 {
+		t.Errorf("numbers %d, %d, stored %d (%v, %v), want 1", created.Number, moved.Number, record.Stamp.Number, found, err)
 	}
 	last, err := v.Counter(org, posting.SequenceKey("PN"), "")
 	if n, _ := last.Uint64(); err != nil || n != 1 {
@@ -94,13 +94,13 @@ func TestRecordIsShownInEachOfItsLists(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	for _, l := range lists {
-		var shown []ledger.ID
+		var ids []ledger.ID
 		err := v.List(org, l, posting.Walk{}, func(row posting.Listed) (bool, error) {
-			shown = append(shown, row.ID)
+			ids = append(ids, row.ID)
 			return true, nil
 		})
-		if err != nil || !slices.Equal(shown, []ledger.ID{c.Steps[0].Source.ID}) {
-			t.Errorf("list %+v shows %v (%v)", l, shown, err)
+		if err != nil || !slices.Equal(ids, []ledger.ID{c.Steps[0].Source.ID}) {
+			t.Errorf("list %+v shows %v (%v)", l, ids, err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ func TestFullNoticePageIsCountedOnce(t *testing.T) {
 		s.Notices = append(s.Notices, Notice{Event: n, Channel: Webhook, To: uuid.New(), Body: make([]byte, MaxNotice)})
 	}
 	w.appendNotices(b, &s)
-	if full := w.group.Rows(); full < 5 || b.notices.First == 0 {
-		t.Fatalf("%d pages are full, and the open one begins with %d", full, b.notices.First)
+	if fullPages := w.group.Rows(); fullPages < 5 || b.notices.First == 0 {
+		t.Fatalf("%d pages are full, and the open one begins with %d", fullPages, b.notices.First)
 	}
 	if want := (size{1, noticeRow + b.notices.Bytes()}); w.tail != want {
 		t.Errorf("%+v is still to be put into the group, want the open page, %+v", w.tail, want)

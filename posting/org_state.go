@@ -10,8 +10,8 @@ import (
 // the group being prepared.
 type orgState struct {
 	org   ledger.ID
-	last  uint64 // seq of the last event
-	time  ledger.Micros
+	last  uint64        // seq of the last event
+	time  ledger.Micros // booked time of the last event
 	dates dates
 	tree  tree
 	block store.Block
@@ -60,7 +60,7 @@ func openOrg(snap *store.Snapshot, org ledger.ID) (*orgState, error) {
 		return nil, err
 	}
 	b.tree.size = b.last
-	b.dates.lost = b.last
+	b.dates.uncoveredUntil = b.last
 	if b.tree.root() != block.Root {
 		return nil, damaged("organization %v: the tree of %d events has another root", org, b.last)
 	}
@@ -86,9 +86,9 @@ func (b *orgState) append(seq uint64, canonical []byte) {
 	})
 }
 
-// leaf adds an event's bytes to the block and the tree; it begins a new block if the open one is
+// appendLeaf adds an event's bytes to the block and the tree; it begins a new block if the open one is
 // full.
-func (w *writer) leaf(b *orgState, seq uint64, canonical []byte) {
+func (w *writer) appendLeaf(b *orgState, seq uint64, canonical []byte) {
 	before := b.block.Bytes()
 	if b.block.Full(len(canonical)) {
 		w.flushBlock(b)
@@ -155,14 +155,14 @@ type tree struct {
 }
 
 // add appends a leaf and calls completed with each subtree that the leaf completes.
-func (t *tree) add(leaf []byte, completed func(store.Subtree)) {
+func (t *tree) add(leaf []byte, onSubtree func(store.Subtree)) {
 	t.scratch = append(append(t.scratch[:0], 0), leaf...)
 	s := store.Subtree{Index: t.size, Hash: sha256.Sum256(t.scratch)}
 	t.size++
 	for n := len(t.edge); n > 0 && t.edge[n-1].Level == s.Level; n-- {
 		s = store.Subtree{Level: s.Level + 1, Index: s.Index >> 1, Hash: nodeHash(t.edge[n-1].Hash, s.Hash)}
 		t.edge = t.edge[:n-1]
-		completed(s)
+		onSubtree(s)
 	}
 	t.edge = append(t.edge, s)
 }

@@ -25,7 +25,7 @@ type page struct {
 	last          ledger.Micros // booked time of its last line
 	lines         []byte        // lines that are not on a stored page yet; between groups nil if there are none
 	cuts          []cut         // offsets in lines at which further rows begin, if they are too long for one row
-	fresh         int           // offset at which the lines of the group being prepared begin
+	groupStart    int           // offset at which the lines of the group being prepared begin
 }
 
 // cut is the offset at which a row begins, and the booked time of its first line.
@@ -79,12 +79,12 @@ func (w *writer) appendTo(p *page, at ledger.Micros) {
 		if p.lines == nil {
 			p.lines = w.newLines()
 		}
-		p.group, p.fresh = w.n, len(p.lines)
+		p.group, p.groupStart = w.n, len(p.lines)
 		w.pages = append(w.pages, p)
 		w.tail.add(1, p.rowBound())
 	}
 	if p.tooLongWith(lineSize) && p.last != at {
-		if len(p.lines) > p.fresh {
+		if len(p.lines) > p.groupStart {
 			w.tail.add(1, p.rowBound())
 		}
 		p.cuts = append(p.cuts, cut{len(p.lines), at})
@@ -115,9 +115,9 @@ func (w *writer) flush(p *page) {
 		from, first = c.at, c.first
 	}
 	w.storePage(p, first, p.lines[from:])
-	p.lines, p.cuts, p.fresh, p.bufferedSince = p.lines[:0], nil, 0, 0
+	p.lines, p.cuts, p.groupStart, p.bufferedSince = p.lines[:0], nil, 0, 0
 	if p.balance != nil {
-		p.balance.paged = true
+		p.balance.hasStoredPage = true
 	}
 }
 
@@ -134,37 +134,37 @@ func (w *writer) storePage(p *page, first ledger.Micros, lines []byte) {
 func (w *writer) finishPages() {
 	room := w.room()
 	w.buffer.lagging = false
-	entered := w.pages[:0]
+	toBuffer := w.pages[:0]
 	for _, p := range w.pages {
-		if len(p.lines) >= flushFrom || w.buffer.maxGroups < 0 || p.unknown() {
-			if p.fresh == 0 || room.take(p.older()) {
+		if len(p.lines) >= flushFrom || w.buffer.maxGroups < 0 || p.needsFirstPage() {
+			if p.groupStart == 0 || room.take(p.olderSize()) {
 				w.flush(p)
 				w.setAside(p)
 				continue
 			}
 			w.buffer.lagging = true
 		}
-		entered = append(entered, p)
+		toBuffer = append(toBuffer, p)
 		w.orgs[p.org()].chunks++
 	}
-	w.bufferPages(entered)
+	w.bufferPages(toBuffer)
 	clear(w.pages)
 	w.pages = w.pages[:0]
 }
 
-// unknown tells whether the account has no stored page yet; only a stored page shows that an account
+// needsFirstPage tells whether the account has no stored page yet; only a stored page shows that an account
 // exists.
-func (p *page) unknown() bool { return p.balance != nil && !p.balance.paged }
+func (p *page) needsFirstPage() bool { return p.balance != nil && !p.balance.hasStoredPage }
 
-// older returns the size that flushing the page adds to what the group has already counted for its own lines.
-func (p *page) older() size {
-	older := size{bytes: p.fresh}
+// olderSize returns the size that flushing the page adds to what the group has already counted for its own lines.
+func (p *page) olderSize() size {
+	bound := size{bytes: p.groupStart}
 	for _, c := range p.cuts {
-		if c.at <= p.fresh {
-			older.add(1, p.rowBound())
+		if c.at <= p.groupStart {
+			bound.add(1, p.rowBound())
 		}
 	}
-	return older
+	return bound
 }
 
 // setAside recycles the memory of a page that has been flushed.
@@ -196,7 +196,7 @@ func (w *writer) bufferPages(pages []*page) {
 		if b.chunks >= store.ShardedFrom {
 			shard = store.Shard(w.head)
 		}
-		from := p.fresh
+		from := p.groupStart
 		for _, c := range p.cuts {
 			if c.at > from {
 				w.addChunk(b, shard, p.lines[from:c.at], &d)
@@ -283,7 +283,7 @@ func (w *writer) drainGroup(d *bufferedGroup, room *size) bool {
 			}
 			w.flush(p)
 			w.setAside(p)
-			p.keep(w) // it must stay cached until the group is durable
+			p.cacheIn(w) // it must stay cached until the group is durable
 		}
 		d.pages = d.pages[:n]
 	}
@@ -345,7 +345,7 @@ func unreadable(k store.BufferKey, err error) error {
 	return damaged("organization %v: group %d's page-buffer row: %v", k.Org, k.Group, err)
 }
 
-// bufferLoader is the state of loadBuffer.
+// bufferLoader is the state of writer.loadBuffer.
 type bufferLoader struct {
 	*writer
 	snap  *store.Snapshot
@@ -378,7 +378,7 @@ func (r *bufferLoader) row(k store.BufferKey, row []byte) error {
 		if p.bufferedSince == 0 {
 			p.bufferedSince, p.first = k.Group, first
 			d.pages = append(d.pages, p.page)
-			p.keep(r.writer)
+			p.cacheIn(r.writer)
 		}
 		if p.tooLongWith(len(lines)) {
 			p.cuts = append(p.cuts, cut{len(p.lines), first})
@@ -392,8 +392,8 @@ func (r *bufferLoader) row(k store.BufferKey, row []byte) error {
 	})
 }
 
-// keep puts a page into the writer's caches.
-func (p *page) keep(w *writer) {
+// cacheIn puts a page into the writer's caches.
+func (p *page) cacheIn(w *writer) {
 	if p.balance != nil {
 		w.balances.set(p.balance.accountKey, p.balance)
 		return
@@ -418,7 +418,7 @@ func (r *bufferLoader) page(org ledger.ID, head []byte) (*loadedPage, error) {
 	r.pages[string(prefix)] = p
 	var err error
 	if p.flushedUntil, err = flushedUntil(r.snap, prefix); p.balance != nil {
-		p.balance.paged = p.flushedUntil > 0
+		p.balance.hasStoredPage = p.flushedUntil > 0
 	}
 	return p, err
 }

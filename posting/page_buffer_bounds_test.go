@@ -44,8 +44,8 @@ func (d *bufferFixture) insertDisk() *blockableDisk {
 	return disk
 }
 
-// until waits for a condition that becomes true without further action of the test.
-func until(t *testing.T, what string, happened func() bool) {
+// waitUntil waits for a condition that becomes true without further action of the test.
+func waitUntil(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for end := time.Now().Add(5 * time.Minute); !happened(); runtime.Gosched() {
 		if time.Now().After(end) {
@@ -139,8 +139,8 @@ func accountsInShard(shard byte, n int) (paths []ledger.Path) {
 }
 
 func TestPageBufferRowIsNoLongerThanAPage(t *testing.T) {
-	few, many := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
-	for name, paths := range map[string][]ledger.Path{"unsharded": few, "sharded": many} {
+	fewAccounts, manyAccounts := accountsInShard(3, store.ShardedFrom-2), accountsInShard(3, 3*store.ShardedFrom/2)
+	for name, paths := range map[string][]ledger.Path{"unsharded": fewAccounts, "sharded": manyAccounts} {
 		t.Run(name, func(t *testing.T) {
 			d := newBufferFixture(t, 2, 1)
 			var pairs [][2]ledger.Path
@@ -187,26 +187,26 @@ func TestFlushedPageStaysCachedUntilDurable(t *testing.T) {
 		d := newBufferFixture(t, maxGroups, 1)
 		disk := d.insertDisk()
 		d.restart()
-		listed := listOf(7, 1)
+		list := listOf(7, 1)
 		d.group(d.step(org, ledger.List{}, [2]ledger.Path{busy1, busy2}))
-		d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
-		other := func() posting.Step {
+		d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+		unrelatedStep := func() posting.Step {
 			return d.step(org, listOf(98, 1), [2]ledger.Path{accountOf(50), accountOf(51)})
 		}
 		for n := 1; n < maxGroups; n++ {
-			d.group(other())
+			d.group(unrelatedStep())
 		}
 		disk.blocked.Lock()
 		receipts := make(chan posting.Receipt, 2)
 		var drafts []draft
-		for n, s := range []posting.Step{other(), d.step(org, listed, [2]ledger.Path{busy1, quiet1})} {
+		for n, s := range []posting.Step{unrelatedStep(), d.step(org, list, [2]ledger.Path{busy1, quiet1})} {
 			c := &posting.Change{Steps: []posting.Step{s}, MustRecord: true}
 			drafts = append(drafts, draft{change: copyOf(c)})
 			d.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 			if n == 0 {
-				until(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
+				waitUntil(t, "the group that flushes is at the disk", func() bool { return disk.waiting.Load() == 1 })
 			}
-			until(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
+			waitUntil(t, "the change is in a group", func() bool { return d.QueueDepth() == 0 })
 		}
 		disk.blocked.Unlock()
 		for _, drafted := range drafts {
@@ -269,14 +269,14 @@ func newHeavy(t *testing.T, maxGroups int) *heavy {
 	return h
 }
 
-var huge = money.MustParse("1" + strings.Repeat("0", 60))
+var hugeAmount = money.MustParse("1" + strings.Repeat("0", 60))
 
 // change returns a change with one line on each of the accounts. The number of accounts must be even.
 func (h *heavy) change(accounts ...ledger.Path) *posting.Change {
 	entry := &ledger.Entry{Phase: ledger.Posted}
 	for n, path := range accounts {
 		p := line(path, ledger.Debit+ledger.Side(n%2), 0)
-		p.Amount = huge
+		p.Amount = hugeAmount
 		entry.Postings = append(entry.Postings, p)
 		h.lines[path]++
 	}
@@ -294,9 +294,9 @@ func (h *heavy) book(changes ...*posting.Change) {
 		h.Submit(c, func(receipt posting.Receipt) { receipts <- receipt })
 		switch n { // the others arrive when a group is at the disk and a second is prepared: they share the third
 		case 0:
-			until(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
+			waitUntil(h.t, "the first is at the disk", func() bool { return h.disk.waiting.Load() == 1 })
 		case 1:
-			until(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
+			waitUntil(h.t, "the second is prepared", func() bool { return h.QueueDepth() == 0 })
 		}
 	}
 	h.disk.blocked.Unlock()
@@ -375,29 +375,29 @@ func TestChangeOnManyBufferedPagesFitsIntoItsGroup(t *testing.T) {
 	h.wantLines()
 }
 
-const hot = ledger.Path("L:hot")
+const hotAccount = ledger.Path("L:hot")
 
 // overfillHotPage books a group after which the hot account's page has more buffered bytes than fit into a
 // row. Before that group, every page that it touches is nearly long enough to be flushed; the group makes all
 // of them long enough, but has room to flush only some. overfillHotPage tells whether more than a row is
 // buffered with the given number of changes of the hot account.
 func (h *heavy) overfillHotPage(changes int) (overfilled bool) {
-	var touch []ledger.Path
+	var touched []ledger.Path
 	for n := range 80 {
-		touch = append(touch, accountOf(n))
+		touched = append(touched, accountOf(n))
 	}
-	touch = append(touch, "A:bank", hot)
-	for waits, last := 0, 0; waits+last < posting.FlushFrom; { // just below the bound for flushing
-		h.book(h.change(touch...))
-		waits, last = h.bufferedBytes(hot), h.bufferedBytes(hot)-waits
+	touched = append(touched, "A:bank", hotAccount)
+	for buffered, last := 0, 0; buffered+last < posting.FlushFrom; { // just below the bound for flushing
+		h.book(h.change(touched...))
+		buffered, last = h.bufferedBytes(hotAccount), h.bufferedBytes(hotAccount)-buffered
 	}
-	full := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touch...), h.change(touch...)}
+	changeList := []*posting.Change{h.change("A:other", "A:other"), h.change("A:other", "A:other"), h.change(touched...), h.change(touched...)}
 	for range changes {
-		full = append(full, h.change(slices.Repeat([]ledger.Path{hot}, 32)...))
+		changeList = append(changeList, h.change(slices.Repeat([]ledger.Path{hotAccount}, 32)...))
 	}
-	h.book(full...)
+	h.book(changeList...)
 	last, _ := h.LastGroup()
-	return len(h.chunkLengths(hot)[last]) > 1
+	return len(h.chunkLengths(hotAccount)[last]) > 1
 }
 
 func TestBufferedLinesMayExceedARow(t *testing.T) {
@@ -409,21 +409,21 @@ func TestBufferedLinesMayExceedARow(t *testing.T) {
 		_ = h.Close()
 		h = newHeavy(t, 50)
 	}
-	waited := h.bufferedBytes(hot)
-	if waited <= store.MaxPage {
-		t.Fatalf("%d bytes wait", waited)
+	bufferedBefore := h.bufferedBytes(hotAccount)
+	if bufferedBefore <= store.MaxPage {
+		t.Fatalf("%d bytes wait", bufferedBefore)
 	}
 	for range 2 {
 		h.wantLines()
 		h.wantInvariant()
 		h.restart()
 	}
-	h.book(h.change(hot, hot))
-	if n := len(h.pages(hot)) - 1; n < 2 || n > waited/store.MaxPage+2 || h.bufferedBytes(hot) != 0 {
-		t.Errorf("%d bytes are flushed as %d pages, and %d wait", waited, n, h.bufferedBytes(hot))
+	h.book(h.change(hotAccount, hotAccount))
+	if n := len(h.pages(hotAccount)) - 1; n < 2 || n > bufferedBefore/store.MaxPage+2 || h.bufferedBytes(hotAccount) != 0 {
+		t.Errorf("%d bytes are flushed as %d pages, and %d wait", bufferedBefore, n, h.bufferedBytes(hotAccount))
 	}
-	for _, length := range h.pages(hot) {
-		if most := store.MaxPage + 32*100; length > most { // the lines of one event are never divided
+	for _, length := range h.pages(hotAccount) {
+		if maxLength := store.MaxPage + 32*100; length > maxLength { // the lines of one event are never divided
 			t.Errorf("a page has %d bytes", length)
 		}
 	}
@@ -454,20 +454,20 @@ func TestPageBuffersAreBoundedInBytes(t *testing.T) {
 		}
 		d.must(c)
 		v := d.View()
-		held, last := 0, d.nextGroup()-1
+		buffered, last := 0, d.nextGroup()-1
 		err := v.Rows(org, posting.PageBuffers, func(key, row []byte) (bool, error) {
 			if k, _ := store.ParseBufferKey(key); k.Group == last {
 				sum += len(row)
 			}
-			held += len(row)
+			buffered += len(row)
 			return true, nil
 		})
 		v.Close()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
-			t.Fatalf("page buffers hold %d bytes", held)
+		if buffered > posting.MaxBufferBytes*11/10 { // the last groups may have had no room to flush the excess
+			t.Fatalf("page buffers hold %d bytes", buffered)
 		}
 	}
 }
@@ -478,17 +478,17 @@ func TestLinesOfOneEventAreInOneRow(t *testing.T) {
 		h := newHeavy(t, maxGroups)
 		h.memTable = 4 << 20
 		h.restart()
-		hold := h.change(hot, hot) // after it the pending totals of the account are long too
+		hold := h.change(hotAccount, hotAccount) // after it the pending totals of the account are long too
 		hold.Steps[0].Source.Kind, hold.Steps[0].Record = ledger.Settlement, []byte{}
 		hold.Steps[0].Events[0].Entry.Phase = ledger.Pending
 		h.book(hold)
 		for range 3 {
-			h.book(h.change(slices.Repeat([]ledger.Path{hot}, ledger.MaxPostings)...))
+			h.book(h.change(slices.Repeat([]ledger.Path{hotAccount}, ledger.MaxPostings)...))
 			if maxGroups > 0 {
-				h.book(h.change(hot, hot)) // so there are lines before and after those of the next event
+				h.book(h.change(hotAccount, hotAccount)) // so there are lines before and after those of the next event
 			}
 		}
-		longest := slices.Max(h.pages(hot))
+		longest := slices.Max(h.pages(hotAccount))
 		if longest <= store.MaxPage {
 			t.Errorf("the lines of an event take %d bytes, which is not more than a page", longest)
 		}

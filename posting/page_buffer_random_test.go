@@ -21,22 +21,22 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 	disk := d.insertDisk()
 	d.memTable, d.maxCompared = 6<<20, 12
 	d.restart()
-	var held *heldView
+	var openView *heldView
 	for round := range rounds {
 		d.round(disk)
 		d.wantLikeModel()
 		d.wantInvariant()
 		switch {
-		case held != nil && d.random.IntN(3) == 0:
-			held.wantSame(d)
-			held = nil
-		case held == nil:
-			held = d.hold()
+		case openView != nil && d.random.IntN(3) == 0:
+			openView.wantSame(d)
+			openView = nil
+		case openView == nil:
+			openView = d.hold()
 		}
 		if d.random.IntN(4) == 0 {
-			if held != nil {
-				held.wantSame(d)
-				held = nil
+			if openView != nil {
+				openView.wantSame(d)
+				openView = nil
 			}
 			d.bufferedGroups, d.cached = []int{-1, 1, 2, 5, 40, 0}[d.random.IntN(6)], 1+d.random.IntN(20)
 			d.restart()
@@ -48,8 +48,8 @@ func TestPageBufferReadsMatchTheModel(t *testing.T) {
 		}
 		d.forward(time.Duration(d.random.Int64N(1e9)))
 	}
-	if held != nil {
-		held.wantSame(d)
+	if openView != nil {
+		openView.wantSame(d)
 	}
 	groups, _ := d.LastGroup()
 	t.Logf("%d moves in %d groups over %d accounts", d.moves, groups, len(d.model.org(org).accounts))
@@ -79,28 +79,28 @@ func (d *bufferFixture) round(disk *blockableDisk) {
 
 // randomStep returns a step with the given number of moves between the accounts with numbers below accounts,
 // and sometimes with a list.
-func (d *bufferFixture) randomStep(of ledger.ID, moves, accounts int) posting.Step {
+func (d *bufferFixture) randomStep(orgID ledger.ID, moves, accounts int) posting.Step {
 	var pairs [][2]ledger.Path
 	for range moves {
 		pairs = append(pairs, [2]ledger.Path{accountOf(d.random.IntN(accounts)), accountOf(d.random.IntN(1 + d.random.IntN(accounts)))})
 	}
 	owner := d.random.Int64N(int64(accounts))
-	if of == d.orgs[1] {
+	if orgID == d.orgs[1] {
 		owner += 1000
 	}
 	list := listOf(owner, 1)
 	if d.random.IntN(4) == 0 {
 		list = ledger.List{}
 	}
-	return d.step(of, list, pairs...)
+	return d.step(orgID, list, pairs...)
 }
 
 // heldView is a view that stays open while pages are flushed, with what it showed first.
 type heldView struct {
 	*posting.View
-	accounts []ledger.Account
-	list     ledger.List
-	shown    []string
+	accounts     []ledger.Account
+	list         ledger.List
+	shownAtFirst []string
 }
 
 func (d *bufferFixture) hold() *heldView {
@@ -118,32 +118,32 @@ func (d *bufferFixture) hold() *heldView {
 	if d.random.IntN(2) == 0 {
 		_ = h.BufferedPages(org, func(_, _ []byte) error { return nil }) // loads the page buffer into the view
 	}
-	h.shown = h.show(d)
+	h.shownAtFirst = h.readAll(d)
 	return h
 }
 
-func (h *heldView) show(d *bufferFixture) (shown []string) {
+func (h *heldView) readAll(d *bufferFixture) (texts []string) {
 	d.t.Helper()
 	must := func(err error) {
 		if err != nil {
 			d.t.Fatal(err)
 		}
 	}
-	show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
+	add := func(what any) { texts = append(texts, fmt.Sprintf("%+v", what)) }
 	for _, a := range h.accounts {
 		totals, err := h.Totals(org, a)
 		must(err)
-		show(totals)
-		must(h.Lines(org, a, 0, func(l posting.Line) (bool, error) { show(l); return true, nil }))
+		add(totals)
+		must(h.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
 	}
-	must(h.List(org, h.list, posting.Walk{}, func(row posting.Listed) (bool, error) { show(row); return true, nil }))
-	return shown
+	must(h.List(org, h.list, posting.Walk{}, func(row posting.Listed) (bool, error) { add(row); return true, nil }))
+	return texts
 }
 
 func (h *heldView) wantSame(d *bufferFixture) {
 	d.t.Helper()
 	defer h.Close()
-	if got := h.show(d); !slices.Equal(got, h.shown) {
-		d.t.Errorf("an old view shows %d things now, and %d when it was opened:\n%.2000v\nwas\n%.2000v", len(got), len(h.shown), got, h.shown)
+	if got := h.readAll(d); !slices.Equal(got, h.shownAtFirst) {
+		d.t.Errorf("an old view shows %d things now, and %d when it was opened:\n%.2000v\nwas\n%.2000v", len(got), len(h.shownAtFirst), got, h.shownAtFirst)
 	}
 }

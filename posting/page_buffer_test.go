@@ -35,11 +35,11 @@ func accountOf(n int) ledger.Path { return ledger.Path(fmt.Sprintf("L:partner:%d
 
 // step returns a step of a new record. For each pair it moves money from the pair's first account to the
 // second; each event contains two such moves.
-func (d *bufferFixture) step(of ledger.ID, list ledger.List, pairs ...[2]ledger.Path) posting.Step {
-	s := posting.Step{Org: of, Source: newTransaction(), Record: []byte{1}, List: list}
-	for two := range slices.Chunk(pairs, 2) {
+func (d *bufferFixture) step(orgID ledger.ID, list ledger.List, pairs ...[2]ledger.Path) posting.Step {
+	s := posting.Step{Org: orgID, Source: newTransaction(), Record: []byte{1}, List: list}
+	for twoPairs := range slices.Chunk(pairs, 2) {
 		entry := &ledger.Entry{Phase: ledger.Posted}
-		for _, pair := range two {
+		for _, pair := range twoPairs {
 			d.moves++
 			entry.Postings = append(entry.Postings, line(pair[0], ledger.Debit, d.moves), line(pair[1], ledger.Credit, d.moves))
 		}
@@ -72,11 +72,11 @@ func (d *bufferFixture) wantLikeModel() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
-	for _, of := range d.orgs {
-		o, left := d.model.org(of), d.maxCompared
+	for _, orgID := range d.orgs {
+		o, remaining := d.model.org(orgID), d.maxCompared
 		for a := range o.accounts { // which accounts come first is random
-			d.compareAccount(v, of, o, a)
-			if left--; left == 0 {
+			d.compareAccount(v, orgID, o, a)
+			if remaining--; remaining == 0 {
 				break
 			}
 		}
@@ -84,13 +84,13 @@ func (d *bufferFixture) wantLikeModel() {
 			continue
 		}
 		for _, prefix := range []string{"", "A:", "L:partner:1", "L:partner:12", "L:partner:12:", "L:partner:2", "M"} {
-			d.compareAccounts(v, of, o, prefix)
+			d.compareAccounts(v, orgID, o, prefix)
 		}
 	}
-	left := d.maxCompared
+	remaining := d.maxCompared
 	for l, rows := range d.model.lists {
 		d.compareList(v, d.orgOf(l), l, rows)
-		if left--; left == 0 {
+		if remaining--; remaining == 0 {
 			break
 		}
 	}
@@ -150,8 +150,8 @@ func (d *bufferFixture) groupsInBuffer() []uint64 {
 	v := d.View()
 	defer v.Close()
 	groups := map[uint64]bool{}
-	for _, of := range d.orgs {
-		for _, row := range d.bufferRows(v, of) {
+	for _, orgID := range d.orgs {
+		for _, row := range d.bufferRows(v, orgID) {
 			groups[row.Group] = true
 		}
 	}
@@ -181,20 +181,20 @@ func (d *bufferFixture) wantInvariant() {
 	d.t.Helper()
 	v := d.View()
 	defer v.Close()
-	for _, of := range d.orgs {
-		pages, after, parts := d.storedPages(v, of), map[string]bool{}, map[store.BufferKey]uint16{}
-		for _, row := range d.bufferRows(v, of) {
+	for _, orgID := range d.orgs {
+		pages, isBuffered, parts := d.storedPages(v, orgID), map[string]bool{}, map[store.BufferKey]uint16{}
+		for _, row := range d.bufferRows(v, orgID) {
 			shard := store.BufferKey{Shard: row.Shard, Group: row.Group}
 			if row.Part != parts[shard] {
 				d.t.Errorf("group %d: part %d of shard %d comes where part %d should", row.Group, row.Part, row.Shard, parts[shard])
 			}
 			parts[shard]++
 			for prefix, lines := range row.chunks {
-				repeated := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
-				if repeated && after[prefix] {
+				isStored := bytes.Contains(bytes.Join(pages[prefix], nil), lines)
+				if isStored && isBuffered[prefix] {
 					d.t.Errorf("group %d: lines of %q are on a page, and earlier ones are not", row.Group, prefix)
 				}
-				after[prefix] = after[prefix] || !repeated
+				isBuffered[prefix] = isBuffered[prefix] || !isStored
 			}
 		}
 	}
@@ -317,12 +317,12 @@ func TestDefaultPageBufferLimitHoldsManyGroups(t *testing.T) {
 
 func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 	d := newBufferFixture(t, 2, 1)
-	listed := listOf(7, 1)
-	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
-	d.group(d.step(org, listed, [2]ledger.Path{busy1, busy2}))
-	d.group(d.step(org, listed, [2]ledger.Path{busy1, quiet1}))
-	read := func(v *posting.View) (shown []string) {
-		show := func(what any) { shown = append(shown, fmt.Sprintf("%+v", what)) }
+	list := listOf(7, 1)
+	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}, [2]ledger.Path{quiet1, busy2}))
+	d.group(d.step(org, list, [2]ledger.Path{busy1, busy2}))
+	d.group(d.step(org, list, [2]ledger.Path{busy1, quiet1}))
+	read := func(v *posting.View) (texts []string) {
+		add := func(what any) { texts = append(texts, fmt.Sprintf("%+v", what)) }
 		must := func(err error) {
 			if err != nil {
 				t.Fatal(err)
@@ -332,26 +332,26 @@ func TestOpenViewIsUnaffectedByALaterFlush(t *testing.T) {
 			a := ledger.Account{Path: path, Asset: usd}
 			totals, err := v.Totals(org, a)
 			must(err)
-			show(totals)
-			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { show(l); return true, nil }))
-			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { show(*l); return true, nil }))
+			add(totals)
+			must(v.Lines(org, a, 0, func(l posting.Line) (bool, error) { add(l); return true, nil }))
+			must(v.LinesAscending(org, a, func(l *posting.Line) (bool, error) { add(*l); return true, nil }))
 		}
-		must(v.List(org, listed, posting.Walk{}, func(row posting.Listed) (bool, error) { show(row); return true, nil }))
-		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { show(a); return true, nil }))
-		return shown
+		must(v.List(org, list, posting.Walk{}, func(row posting.Listed) (bool, error) { add(row); return true, nil }))
+		must(v.Accounts(org, "", usd.Env, func(a ledger.Account) (bool, error) { add(a); return true, nil }))
+		return texts
 	}
-	early, late := d.View(), d.View() // early is read before and after the flush, late only after it
-	defer early.Close()
-	defer late.Close()
-	want := read(early)
+	earlyView, lateView := d.View(), d.View() // early is read before and after the flush, late only after it
+	defer earlyView.Close()
+	defer lateView.Close()
+	want := read(earlyView)
 	if len(want) < 20 {
 		t.Fatalf("only %d things are shown", len(want))
 	}
 	for range 4 {
-		d.group(d.step(org, listed, [2]ledger.Path{quiet2, busy1}))
+		d.group(d.step(org, list, [2]ledger.Path{quiet2, busy1}))
 	}
 	d.wantGroupsInBuffer(6, 7)
-	for name, v := range map[string]*posting.View{"before and after": early, "only after": late} {
+	for name, v := range map[string]*posting.View{"before and after": earlyView, "only after": lateView} {
 		if got := read(v); !slices.Equal(got, want) {
 			t.Errorf("the view that is asked %s shows\n%v, want\n%v", name, got, want)
 		}

@@ -54,19 +54,19 @@ func (c *Change) checkClosing() error {
 
 // dates is the orderer's state of the days on which an organization's entries take effect.
 type dates struct {
-	closed      period.Month            // the last closed month; 0: none
-	datedBefore map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
-	lost        uint64                  // seq of the last event that datedBefore does not cover
+	closed         period.Month            // the last closed month; 0: none
+	datedBefore    map[period.Month]uint64 // open month → seq of the last entry that took effect in it and was booked in a later month
+	uncoveredUntil uint64                  // seq of the last event that datedBefore does not cover
 
-	today  ledger.Date // the booked day of the last entry; 0: none since the start
-	last   uint64      // seq of the last entry
-	turned uint64      // seq of the last entry booked on an earlier day
+	today           ledger.Date // the booked day of the last entry; 0: none since the start
+	last            uint64      // seq of the last entry
+	lastBeforeToday uint64      // seq of the last entry booked on an earlier day
 }
 
-// give sets the effective day of an event's entry to the booked day if the entry has none, and to the
+// setEffective sets the effective day of an event's entry to the booked day if the entry has none, and to the
 // first open day if its day is in a closed month. Entries are booked after the closing, so their booked
 // day is never in a closed month.
-func (d *dates) give(e *ledger.Event) {
+func (d *dates) setEffective(e *ledger.Event) {
 	entry, booked := e.Entry, e.Booked.Date()
 	if entry.Effective == 0 {
 		entry.Effective = booked
@@ -75,7 +75,7 @@ func (d *dates) give(e *ledger.Event) {
 		entry.Effective = max(entry.Effective, d.closed.Last()+1)
 	}
 	if booked != d.today {
-		d.today, d.turned = booked, d.last
+		d.today, d.lastBeforeToday = booked, d.last
 	}
 	d.last = e.Seq
 	if entry.Effective >= booked {
@@ -89,15 +89,15 @@ func (d *dates) give(e *ledger.Event) {
 	}
 }
 
-// changed tells whether an event after the seq may have taken effect in or before the month. Such an
+// mayHaveChanged tells whether an event after the seq may have taken effect in or before the month. Such an
 // event may even be booked in the month, because a group that began before midnight becomes durable
 // after midnight.
-func (d *dates) changed(seq uint64, in period.Month) bool {
-	if d.lost > seq || d.turned > seq || d.today <= in.Last() && d.last > seq {
+func (d *dates) mayHaveChanged(seq uint64, month period.Month) bool {
+	if d.uncoveredUntil > seq || d.lastBeforeToday > seq || d.today <= month.Last() && d.last > seq {
 		return true
 	}
 	for m, last := range d.datedBefore {
-		if last > seq && m <= in {
+		if last > seq && m <= month {
 			return true
 		}
 	}
@@ -107,7 +107,7 @@ func (d *dates) changed(seq uint64, in period.Month) bool {
 // close records that a month is closed. No later entry takes effect in it.
 func (d *dates) close(m period.Month) {
 	d.closed = m
-	maps.DeleteFunc(d.datedBefore, func(of period.Month, _ uint64) bool { return of <= m })
+	maps.DeleteFunc(d.datedBefore, func(month period.Month, _ uint64) bool { return month <= m })
 }
 
 // checkClosed returns the reason why the month cannot be closed; nil if there is none.
@@ -116,13 +116,13 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 	if c == nil {
 		return nil
 	}
-	b := w.known(c.Org)
+	b := w.loadOrg(c.Org)
 	switch {
 	case c.Month <= b.dates.closed:
 		return ledger.Refuse(op, ledger.Conflict, "%v is closed already", c.Month)
 	case max(b.time+1, w.now) < c.Month.End():
 		return ledger.Refuse(op, ledger.Conflict, "%v has not ended", c.Month)
-	case b.dates.changed(c.Seen, c.Month):
+	case b.dates.mayHaveChanged(c.Seen, c.Month):
 		return ledger.Refuse(op, ledger.StaleVersion, "something was dated into %v meanwhile", c.Month)
 	}
 	return nil
@@ -133,11 +133,11 @@ func (w *writer) checkClosed(c *Closing) *ledger.Refusal {
 func (w *writer) checkDates(guards []DateGuard) *ledger.Refusal {
 	for i := range guards {
 		g := &guards[i]
-		if fenced := w.journal.fences.of(g.Org); fenced != 0 && g.On <= fenced.Last() {
-			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fenced, g.Field)
+		if fencedMonth := w.journal.fences.monthOf(g.Org); fencedMonth != 0 && g.On <= fencedMonth.Last() {
+			return ledger.Refuse("posting.Submit", ledger.Unavailable, "%v is being closed, and %s is in it or before: ask again", fencedMonth, g.Field)
 		}
-		if closed := w.known(g.Org).dates.closed; closed != 0 && g.On <= closed.Last() {
-			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closed.Last()+1)
+		if closedMonth := w.loadOrg(g.Org).dates.closed; closedMonth != 0 && g.On <= closedMonth.Last() {
+			return ledger.RefuseField("posting.Submit", g.Field, "is in a month that is closed: the first open day is %v", closedMonth.Last()+1)
 		}
 	}
 	return nil
@@ -209,7 +209,7 @@ func (v *View) Periods(org ledger.ID, before period.Month, fn func(*period.Recor
 func (d *Due) Overdue(org ledger.ID, before, now ledger.Micros) (n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for k, w := range d.live {
+	for k, w := range d.current {
 		if k.org == org && (w.at < before || w.at <= now && k.source.Kind == ledger.Contract) {
 			n++
 		}
@@ -224,7 +224,7 @@ type fences struct {
 	months map[ledger.ID]period.Month // guarded by mu
 }
 
-func (f *fences) of(org ledger.ID) period.Month {
+func (f *fences) monthOf(org ledger.ID) period.Month {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.months[org]

@@ -18,21 +18,21 @@ import (
 // september is the month in which every fixture begins.
 var september = period.MonthOf(ledger.DateOf(start))
 
-// dated returns a transfer whose command chose the day on which it takes effect.
-func dated(on ledger.Date) *posting.Change {
+// datedTransfer returns a transfer whose command chose the day on which it takes effect.
+func datedTransfer(day ledger.Date) *posting.Change {
 	c := transfer(ledger.Posted, line(available, ledger.Debit, 1), line("A:provider:x", ledger.Credit, 1))
-	c.Steps[0].Events[0].Entry.Effective = on
-	c.Dates = []posting.DateGuard{{Org: org, Field: "period_end_date", On: on}}
+	c.Steps[0].Events[0].Entry.Effective = day
+	c.Dates = []posting.DateGuard{{Org: org, Field: "period_end_date", On: day}}
 	return c
 }
 
 // closing returns a change that closes a month. Its trial balance has the hash sum and covers the events up to
 // seen.
-func closing(of ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
+func closing(orgID ledger.ID, m period.Month, seen uint64, sum [32]byte) *posting.Change {
 	r := &period.Record{Month: m, BalanceHash: sum, ClosedBy: period.ClosedBy{Login: "auditor"}}
 	return &posting.Change{
-		Close: &posting.Closing{Org: of, Month: m, Seen: seen},
-		Steps: []posting.Step{{Org: of, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
+		Close: &posting.Closing{Org: orgID, Month: m, Seen: seen},
+		Steps: []posting.Step{{Org: orgID, Source: m.Source(), Record: period.AppendRecord(nil, r), Events: []ledger.Event{r.Event()}, Finish: true}},
 	}
 }
 
@@ -88,25 +88,25 @@ func wantDateRefused(t *testing.T, err error, field string) {
 // other months accept it. This holds after a restart too.
 func TestCommandsWithADateInAClosedMonthAreRefused(t *testing.T) {
 	f := open(t)
-	f.must(dated(september.Last()))
+	f.must(datedTransfer(september.Last()))
 	f.moveToOctober()
-	f.must(dated(september.Last()))
+	f.must(datedTransfer(september.Last()))
 	f.close(september)
 	for _, restarted := range []bool{false, true} {
 		if restarted {
 			f.restart()
 		}
 		before := f.totals(available)
-		for _, on := range []ledger.Date{september.Last(), september.First(), september.First() - 1, 1} {
-			wantDateRefused(t, f.submit(dated(on)).Err, "period_end_date")
+		for _, day := range []ledger.Date{september.Last(), september.First(), september.First() - 1, 1} {
+			wantDateRefused(t, f.submit(datedTransfer(day)).Err, "period_end_date")
 		}
 		if after := f.totals(available); after != before {
 			t.Errorf("a refusal has left %+v, before %+v", after, before)
 		}
-		f.must(dated(september.Last() + 1))
-		other := dated(september.Last())
-		other.Steps[0].Org, other.Dates[0].Org = uuid.New(), uuid.New()
-		f.must(other)
+		f.must(datedTransfer(september.Last() + 1))
+		otherOrgsTransfer := datedTransfer(september.Last())
+		otherOrgsTransfer.Steps[0].Org, otherOrgsTransfer.Dates[0].Org = uuid.New(), uuid.New()
+		f.must(otherOrgsTransfer)
 	}
 }
 
@@ -119,19 +119,19 @@ func TestEntryForAClosedMonthTakesTheFirstOpenDay(t *testing.T) {
 	sum, _ := f.balance(september)
 	for _, c := range []struct {
 		outcome bool
-		on      ledger.Date
+		day     ledger.Date
 		want    ledger.Date
 	}{
 		{true, september.Last(), september.Last() + 1}, {true, 1, september.Last() + 1}, {false, september.First(), september.Last() + 1},
 		{true, september.Last() + 1, september.Last() + 1}, {true, 0, september.Last() + 2}, {false, september.Last() + 9, september.Last() + 9},
 	} {
-		change := dated(c.on)
+		change := datedTransfer(c.day)
 		change.MustRecord = c.outcome
 		if !c.outcome {
 			change.Dates = nil
 		}
 		if got := f.effectiveOf(f.must(change).Stamps[0].LastSeq); got != c.want {
-			t.Errorf("on %v it takes effect on %v, want %v", c.on, got, c.want)
+			t.Errorf("on %v it takes effect on %v, want %v", c.day, got, c.want)
 		}
 	}
 	if now, _ := f.balance(september); now != sum {
@@ -145,7 +145,7 @@ func TestOutcomeIsNotRefusedForItsDate(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
 	f.close(september)
-	c := dated(september.Last())
+	c := datedTransfer(september.Last())
 	c.MustRecord = true
 	if got := f.effectiveOf(f.must(c).Stamps[0].LastSeq); got != september.Last()+1 {
 		t.Errorf("it takes effect on %v", got)
@@ -185,20 +185,20 @@ func TestMonthIsNotClosedBeforeItsEnd(t *testing.T) {
 // don't matter.
 func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 	for _, c := range []struct {
-		on    ledger.Date
+		day   ledger.Date
 		stale bool
 	}{{0, false}, {september.Last() + 1, false}, {september.Last() + 40, false}, {september.Last(), true}, {september.First() - 30, true}} {
 		f := open(t)
-		f.must(dated(0))
+		f.must(datedTransfer(0))
 		f.moveToOctober()
 		f.forward(48 * time.Hour)
-		f.must(dated(0)) // the first entry of this day
+		f.must(datedTransfer(0)) // the first entry of this day
 		sum, seen := f.balance(september)
-		f.must(dated(c.on))
-		f.must(dated(0))
+		f.must(datedTransfer(c.day))
+		f.must(datedTransfer(0))
 		err := f.submit(closing(org, september, seen, sum)).Err
 		if c.stale != ledger.IsRefusal(err, ledger.StaleVersion) || !c.stale && err != nil {
-			t.Errorf("after an entry dated %v: %v", c.on, err)
+			t.Errorf("after an entry dated %v: %v", c.day, err)
 		}
 		if c.stale {
 			f.close(september)
@@ -212,31 +212,31 @@ func TestClosingIsRefusedAfterAnEntryDatedIntoItsMonth(t *testing.T) {
 // opened.
 func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
-		"booked in the month": func(f *fixture) { f.must(dated(0)); f.moveToOctober() },
+		"booked in the month": func(f *fixture) { f.must(datedTransfer(0)); f.moveToOctober() },
 		"booked on its last day": func(f *fixture) {
 			f.forward(27 * 24 * time.Hour)
-			f.must(dated(0))
+			f.must(datedTransfer(0))
 			f.moveToOctober()
 		},
-		"booked in the month, and another after it": func(f *fixture) { f.must(dated(0)); f.moveToOctober(); f.must(dated(0)) },
+		"booked in the month, and another after it": func(f *fixture) { f.must(datedTransfer(0)); f.moveToOctober(); f.must(datedTransfer(0)) },
 		"booked before a restart": func(f *fixture) {
-			f.must(dated(0))
+			f.must(datedTransfer(0))
 			f.moveToOctober()
 			f.restart()
 		},
 		"dated into the month, and many others after it": func(f *fixture) {
 			f.moveToOctober()
 			f.forward(48 * time.Hour)
-			f.must(dated(0))
-			f.must(dated(september.Last()))
+			f.must(datedTransfer(0))
+			f.must(datedTransfer(september.Last()))
 			for range 300 {
-				f.must(dated(september.Last() + 1))
+				f.must(datedTransfer(september.Last() + 1))
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := open(t)
-			f.must(dated(0))
+			f.must(datedTransfer(0))
 			sum, seen := f.balance(september)
 			meanwhile(f)
 			wantCode(t, f.submit(closing(org, september, seen, sum)).Err, ledger.StaleVersion)
@@ -248,13 +248,13 @@ func TestClosingIsRefusedIfItMayHaveMissedEvents(t *testing.T) {
 // Commands that date entries into the next month do not delay a closing, however many they are.
 func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 	f := open(t)
-	f.must(dated(0))
+	f.must(datedTransfer(0))
 	f.moveToOctober()
 	f.forward(32 * 24 * time.Hour)
-	f.must(dated(0)) // the first entry of this day
+	f.must(datedTransfer(0)) // the first entry of this day
 	sum, seen := f.balance(september)
 	for range 300 {
-		f.must(dated(september.Last() + 1))
+		f.must(datedTransfer(september.Last() + 1))
 	}
 	if err := f.submit(closing(org, september, seen, sum)).Err; err != nil {
 		t.Error(err)
@@ -266,19 +266,19 @@ func TestEntryDatedIntoALaterMonthDoesNotDelayAClosing(t *testing.T) {
 func TestFencedMonthRefusesDatesOfCommands(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
-	down := f.Fence(org, september)
-	wantCode(t, f.submit(dated(september.Last())).Err, ledger.Unavailable)
-	wantCode(t, f.submit(dated(september.First()-40)).Err, ledger.Unavailable)
-	f.must(dated(september.Last() + 1))
-	undated := dated(september.Last()) // no command chose its date
+	removeFence := f.Fence(org, september)
+	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Unavailable)
+	wantCode(t, f.submit(datedTransfer(september.First()-40)).Err, ledger.Unavailable)
+	f.must(datedTransfer(september.Last() + 1))
+	undated := datedTransfer(september.Last()) // no command chose its date
 	undated.Dates = nil
 	f.must(undated)
-	down()
-	f.must(dated(september.Last()))
-	down = f.Fence(org, september)
+	removeFence()
+	f.must(datedTransfer(september.Last()))
+	removeFence = f.Fence(org, september)
 	f.close(september)
-	down()
-	wantCode(t, f.submit(dated(september.Last())).Err, ledger.Invalid)
+	removeFence()
+	wantCode(t, f.submit(datedTransfer(september.Last())).Err, ledger.Invalid)
 }
 
 // Commands with dates in a month arrive while the month is being closed. The hashed trial balance contains all
@@ -287,12 +287,12 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	f := open(t)
 	f.moveToOctober()
 	f.forward(48 * time.Hour)
-	var all sync.WaitGroup
+	var callers sync.WaitGroup
 	refused := make(chan error, 64)
 	for i := range 64 {
-		all.Go(func() {
+		callers.Go(func() {
 			for k := range 4 {
-				c := dated(september.First() + ledger.Date((i+k)%30))
+				c := datedTransfer(september.First() + ledger.Date((i+k)%30))
 				done := make(chan posting.Receipt, 1)
 				f.Submit(c, func(receipt posting.Receipt) { done <- receipt })
 				if receipt := <-done; receipt.Err != nil {
@@ -303,18 +303,18 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 		})
 	}
 	var sum [32]byte
-	var closed uint64
+	var closingSeq uint64
 	for {
 		var seen uint64
 		sum, seen = f.balance(september)
 		receipt := f.submit(closing(org, september, seen, sum))
 		if receipt.Err == nil {
-			closed = receipt.Stamps[0].LastSeq
+			closingSeq = receipt.Stamps[0].LastSeq
 			break
 		}
 		wantCode(t, receipt.Err, ledger.StaleVersion)
 	}
-	all.Wait()
+	callers.Wait()
 	close(refused)
 	for err := range refused {
 		wantDateRefused(t, err, "period_end_date")
@@ -324,9 +324,9 @@ func TestCommandsAndTheClosingOfTheirMonthAreSerialized(t *testing.T) {
 	}
 	v := f.View()
 	defer v.Close()
-	err := v.EventsAscending(org, closed, func(e ledger.Event, _ []byte) (bool, error) {
+	err := v.EventsAscending(org, closingSeq, func(e ledger.Event, _ []byte) (bool, error) {
 		if e.Entry != nil && e.Entry.Effective <= september.Last() {
-			t.Errorf("event %d takes effect on %v, and the month was closed at %d", e.Seq, e.Entry.Effective, closed)
+			t.Errorf("event %d takes effect on %v, and the month was closed at %d", e.Seq, e.Entry.Effective, closingSeq)
 		}
 		return true, nil
 	})
@@ -381,11 +381,11 @@ func TestOverdueCounts(t *testing.T) {
 	f.moveToOctober()
 	f.lookAhead()
 	for _, c := range []struct {
-		of          ledger.ID
+		org         ledger.ID
 		before, now ledger.Micros
 		want        int
 	}{{org, end, end - 1, 1}, {org, end, end, 2}, {org, end - 1, end - 1, 0}, {org, end + 1, end + 1, 3}, {uuid.New(), end + 1, end + 1, 0}} {
-		if got := f.Due.Overdue(c.of, c.before, c.now); got != c.want {
+		if got := f.Due.Overdue(c.org, c.before, c.now); got != c.want {
 			t.Errorf("%d before %d, want %d", got, c.before-end, c.want)
 		}
 	}

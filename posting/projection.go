@@ -23,8 +23,8 @@ func (f *projection) reset() { f.accounts = f.accounts[:0] }
 // totals returns an account's projected totals. The pointer is valid until the next call.
 func (f *projection) totals(org ledger.ID, a ledger.Account) *ledger.Totals {
 	for i := range f.accounts {
-		if at := &f.accounts[i]; at.account == a && at.org == org {
-			return &at.totals
+		if found := &f.accounts[i]; found.account == a && found.org == org {
+			return &found.totals
 		}
 	}
 	f.accounts = append(f.accounts, projected{accountKey{org, a}, f.writer.account(org, a).totals})
@@ -87,31 +87,31 @@ func move(t *ledger.Totals, phase ledger.Phase, p *ledger.Posting) error {
 
 // add appends a posting, as two postings if it spills and both accounts get a part.
 func (f *projection) add(org ledger.ID, p *ledger.Posting) {
-	rest := *p
-	if rest.Spill == "" {
-		f.postings = append(f.postings, rest)
+	unspilled := *p
+	if unspilled.Spill == "" {
+		f.postings = append(f.postings, unspilled)
 		return
 	}
-	spilled := ledger.Posting{Account: rest.Spill, Asset: rest.Asset, Side: rest.Side}
-	rest.Spill = ""
-	if rest.Side == ledger.Credit {
+	spilled := ledger.Posting{Account: unspilled.Spill, Asset: unspilled.Asset, Side: unspilled.Side}
+	unspilled.Spill = ""
+	if unspilled.Side == ledger.Credit {
 		// A credit first pays the debt.
-		owed := f.totals(org, ledger.Account{Path: spilled.Account, Asset: rest.Asset}).Balance(ledger.Debit)
+		owed := f.totals(org, ledger.Account{Path: spilled.Account, Asset: unspilled.Asset}).Balance(ledger.Debit)
 		if !owed.Negative {
-			spilled.Amount = owed.Abs.Min(rest.Amount)
+			spilled.Amount = owed.Abs.Min(unspilled.Amount)
 		}
 	} else {
 		// A debit takes the available balance; the rest becomes debt.
-		available := f.totals(org, ledger.Account{Path: rest.Account, Asset: rest.Asset}).Available()
-		spilled.Amount = rest.Amount
+		available := f.totals(org, ledger.Account{Path: unspilled.Account, Asset: unspilled.Asset}).Available()
+		spilled.Amount = unspilled.Amount
 		if !available.Negative {
-			spilled.Amount, _ = rest.Amount.Sub(available.Abs.Min(rest.Amount))
+			spilled.Amount, _ = unspilled.Amount.Sub(available.Abs.Min(unspilled.Amount))
 		}
 	}
-	left, err := rest.Amount.Sub(spilled.Amount)
+	remaining, err := unspilled.Amount.Sub(spilled.Amount)
 	assert.NoError(err) // spilled.Amount is a part of rest.Amount
-	if rest.Amount = left; !left.IsZero() {
-		f.postings = append(f.postings, rest)
+	if unspilled.Amount = remaining; !remaining.IsZero() {
+		f.postings = append(f.postings, unspilled)
 	}
 	if !spilled.Amount.IsZero() {
 		f.postings = append(f.postings, spilled)

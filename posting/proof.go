@@ -98,10 +98,10 @@ func (v *View) provable(org ledger.ID, op, field string, size uint64) (tlog.Tree
 
 // branches reads the hashes of an organization's tree for proofs. It implements tlog.HashReader.
 type branches struct {
-	view  *View
-	org   ledger.ID
-	known []*branch // branches already read; a proof needs few
-	rows  int       // number of rows read
+	view   *View
+	org    ledger.ID
+	loaded []*branch // branches already read; a proof needs few
+	rows   int       // number of rows read
 }
 
 // branch is the part of the tree that one block of the journal completed.
@@ -133,22 +133,22 @@ func (b *branches) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // tree row has its hash; otherwise the hash follows from the block's events.
 func (b *branches) subtree(level int, n uint64) (tlog.Hash, error) {
 	begin, end := n<<level, (n+1)<<level
-	at, err := b.branch(end - 1)
+	part, err := b.branch(end - 1)
 	if err != nil {
 		return tlog.Hash{}, err
 	}
-	if begin < at.first {
-		for i := range at.crossing {
-			if s := &at.crossing[i]; s.Level == level && s.Index == n {
+	if begin < part.first {
+		for i := range part.crossing {
+			if s := &part.crossing[i]; s.Level == level && s.Index == n {
 				return s.Hash, nil
 			}
 		}
 		return tlog.Hash{}, damaged("organization %v: no hash of subtree %d of level %d", b.org, n, level)
 	}
-	if err := b.open(at); err != nil {
+	if err := b.loadEvents(part); err != nil {
 		return tlog.Hash{}, err
 	}
-	return hashOf(at.hashes[begin-at.first : end-at.first]), nil
+	return hashOf(part.hashes[begin-part.first : end-part.first]), nil
 }
 
 // hashOf returns the root over the leaves. Their number must be a power of two.
@@ -162,14 +162,14 @@ func hashOf(leaves []tlog.Hash) tlog.Hash {
 
 // leaf returns the canonical bytes of the event with the index.
 func (b *branches) leaf(index int64) ([]byte, error) {
-	at, err := b.branch(uint64(index))
+	part, err := b.branch(uint64(index))
 	if err != nil {
 		return nil, err
 	}
-	if err := b.open(at); err != nil {
+	if err := b.loadEvents(part); err != nil {
 		return nil, err
 	}
-	return at.leaves[uint64(index)-at.first], nil
+	return part.leaves[uint64(index)-part.first], nil
 }
 
 // root returns the root of the tree of the first size events. The root of the head is read from
@@ -183,9 +183,9 @@ func (b *branches) root(head tlog.Tree, size uint64) (tlog.Hash, error) {
 
 // branch returns the branch of the block that contains the leaf.
 func (b *branches) branch(leaf uint64) (*branch, error) {
-	for _, at := range b.known {
-		if at.first <= leaf && leaf < at.end {
-			return at, nil
+	for _, part := range b.loaded {
+		if part.first <= leaf && leaf < part.end {
+			return part, nil
 		}
 	}
 	b.rows++
@@ -196,7 +196,7 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 	if !found {
 		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
 	}
-	at := new(branch)
+	part := new(branch)
 	edge, crossing, err := store.DecodeTree(row)
 	if err != nil {
 		return nil, damaged("organization %v: %v", b.org, err)
@@ -206,40 +206,40 @@ func (b *branches) branch(leaf uint64) (*branch, error) {
 		return nil, damaged("tree row with key %x", key)
 	}
 	for i := range edge {
-		at.end += 1 << edge[i].Level
+		part.end += 1 << edge[i].Level
 	}
-	at.first, at.crossing = first-1, crossing
-	if leaf >= at.end {
+	part.first, part.crossing = first-1, crossing
+	if leaf >= part.end {
 		return nil, damaged("organization %v: no tree row for event %d", b.org, leaf+1)
 	}
-	b.known = append(b.known, at)
-	return at, nil
+	b.loaded = append(b.loaded, part)
+	return part, nil
 }
 
-// open reads the events of a branch's block.
-func (b *branches) open(at *branch) error {
-	if at.leaves != nil {
+// loadEvents reads the events of a branch's block.
+func (b *branches) loadEvents(part *branch) error {
+	if part.leaves != nil {
 		return nil
 	}
-	key := store.KeyBlock(nil, b.org, at.first+1)
+	key := store.KeyBlock(nil, b.org, part.first+1)
 	b.rows++
 	row, found, err := b.view.snap.Get(key, nil)
 	if err != nil {
 		return err
 	}
 	if !found {
-		return damaged("organization %v: no block for event %d", b.org, at.first+1)
+		return damaged("organization %v: no block for event %d", b.org, part.first+1)
 	}
 	block, err := store.DecodeBlock(key, row)
 	if err != nil {
 		return damaged("organization %v: %v", b.org, err)
 	}
-	if at.first+block.Count != at.end {
-		return damaged("organization %v: block %d has %d events, its tree row ends at %d", b.org, block.First, block.Count, at.end)
+	if part.first+block.Count != part.end {
+		return damaged("organization %v: block %d has %d events, its tree row ends at %d", b.org, block.First, block.Count, part.end)
 	}
 	return block.Each(func(_ uint64, canonical []byte) (bool, error) {
-		at.leaves = append(at.leaves, canonical)
-		at.hashes = append(at.hashes, tlog.RecordHash(canonical))
+		part.leaves = append(part.leaves, canonical)
+		part.hashes = append(part.hashes, tlog.RecordHash(canonical))
 		return true, nil
 	})
 }

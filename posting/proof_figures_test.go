@@ -9,8 +9,8 @@ import (
 	"mizan/posting"
 )
 
-// TestFiguresOfProofs measures proofs in a journal of a million entries. Each proof has a view of its own.
-func TestFiguresOfProofs(t *testing.T) {
+// TestMeasureProofs measures proofs in a journal of a million entries. Each proof has a view of its own.
+func TestMeasureProofs(t *testing.T) {
 	j := openMeasuredJournal(t)
 	random := rand.New(rand.NewPCG(5, 6))
 	v := j.View()
@@ -20,17 +20,17 @@ func TestFiguresOfProofs(t *testing.T) {
 		t.Fatalf("%d events (%v)", size, err)
 	}
 	t.Logf("%d events", size)
-	for _, question := range []struct {
+	for _, query := range []struct {
 		name string
-		ask  func(v *posting.View) error
+		run  func(v *posting.View) error
 	}{
 		{"inclusion in the head", func(v *posting.View) error {
 			_, err := v.Inclusion(org, 1+random.Uint64N(size), size)
 			return err
 		}},
 		{"inclusion in any earlier tree", func(v *posting.View) error {
-			of := 1 + random.Uint64N(size)
-			_, err := v.Inclusion(org, 1+random.Uint64N(of), of)
+			treeSize := 1 + random.Uint64N(size)
+			_, err := v.Inclusion(org, 1+random.Uint64N(treeSize), treeSize)
 			return err
 		}},
 		{"consistency of any earlier tree with the head", func(v *posting.View) error {
@@ -38,20 +38,20 @@ func TestFiguresOfProofs(t *testing.T) {
 			return err
 		}},
 	} {
-		var all []time.Duration
+		var durations []time.Duration
 		before := cpuTime(t)
 		for range 2000 {
 			v := j.View()
 			started := time.Now()
-			err := question.ask(v)
-			all = append(all, time.Since(started))
+			err := query.run(v)
+			durations = append(durations, time.Since(started))
 			v.Close()
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		each := (cpuTime(t) - before) / time.Duration(len(all))
-		slices.Sort(all)
-		t.Logf("%s: p50 %v, p99 %v, slowest %v of %d; %v of CPU each", question.name, all[len(all)/2], all[len(all)*99/100], all[len(all)-1], len(all), each)
+		cpuPerRun := (cpuTime(t) - before) / time.Duration(len(durations))
+		slices.Sort(durations)
+		t.Logf("%s: p50 %v, p99 %v, slowest %v of %d; %v of CPU each", query.name, durations[len(durations)/2], durations[len(durations)*99/100], durations[len(durations)-1], len(durations), cpuPerRun)
 	}
 }

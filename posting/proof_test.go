@@ -28,20 +28,20 @@ func bookEvents(t *testing.T, f *fixture, events int, random *rand.Rand) (roots 
 	}
 	v := f.View()
 	defer v.Close()
-	var stored []tlog.Hash
-	read := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
+	var storedHashes []tlog.Hash
+	hashReader := tlog.HashReaderFunc(func(indexes []int64) (hashes []tlog.Hash, err error) {
 		for _, i := range indexes {
-			hashes = append(hashes, stored[i])
+			hashes = append(hashes, storedHashes[i])
 		}
 		return hashes, nil
 	})
 	err := v.EventsAscending(org, 0, func(e ledger.Event, canonical []byte) (bool, error) {
-		added, err := tlog.StoredHashes(int64(e.Seq-1), canonical, read)
+		added, err := tlog.StoredHashes(int64(e.Seq-1), canonical, hashReader)
 		if err != nil {
 			return false, err
 		}
-		stored = append(stored, added...)
-		root, err := tlog.TreeHash(int64(e.Seq), read)
+		storedHashes = append(storedHashes, added...)
+		root, err := tlog.TreeHash(int64(e.Seq), hashReader)
 		roots = append(roots, root)
 		leaves = append(leaves, tlog.RecordHash(canonical))
 		return true, err
@@ -105,9 +105,9 @@ func TestProofOutOfRangeIsRefused(t *testing.T) {
 	v := f.View()
 	defer v.Close()
 	for _, c := range []struct {
-		a, b        uint64
-		inclusion   string // field that the refusal names; empty: the proof succeeds
-		consistency string
+		seqOrFrom, sizeOrTo uint64
+		inclusion           string // field that the refusal names; empty: the proof succeeds
+		consistency         string
 	}{
 		{1, 5, "", ""},
 		{5, 5, "", ""},
@@ -119,15 +119,15 @@ func TestProofOutOfRangeIsRefused(t *testing.T) {
 		{1, 1 << 63, "size", "to"},
 		{1 << 63, 5, "seq", "from"},
 	} {
-		_, err := v.Inclusion(org, c.a, c.b)
+		_, err := v.Inclusion(org, c.seqOrFrom, c.sizeOrTo)
 		wantField(t, err, c.inclusion)
-		_, err = v.Consistency(org, c.a, c.b)
+		_, err = v.Consistency(org, c.seqOrFrom, c.sizeOrTo)
 		wantField(t, err, c.consistency)
 	}
-	nobody := ledger.ID{1}
-	_, err := v.Inclusion(nobody, 1, 1)
+	unknownOrg := ledger.ID{1}
+	_, err := v.Inclusion(unknownOrg, 1, 1)
 	wantField(t, err, "size")
-	_, err = v.Consistency(nobody, 1, 1)
+	_, err = v.Consistency(unknownOrg, 1, 1)
 	wantField(t, err, "to")
 }
 

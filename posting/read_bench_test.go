@@ -15,62 +15,62 @@ import (
 	"mizan/posting/store"
 )
 
-// The data of the read benchmarks: records of one partner. Every second record was changed once after its
-// creation.
-const benchedRecords = 200_000
+// recordCount is the number of records in the data of the read benchmarks. All belong to one partner. Every second
+// record was changed once after its creation.
+const recordCount = 200_000
 
 // openWithRecords returns a journal with these records in tables on the disk.
 func openWithRecords(b *testing.B) (*posting.Journal, []ledger.Source) {
 	b.Helper()
-	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
+	discardLog, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: newClock(), Log: discardLog})
 		if err != nil {
 			b.Fatal(err)
 		}
 		return j
 	}
-	shut := func(j *posting.Journal) {
+	closeJournal := func(j *posting.Journal) {
 		if err := j.Close(); err != nil {
 			b.Error(err)
 		}
 	}
 	j := open()
 	sources := submitRecords(b, j)
-	shut(j)
+	closeJournal(j)
 	j = open()
-	b.Cleanup(func() { shut(j) })
+	b.Cleanup(func() { closeJournal(j) })
 	return j, sources
 }
 
 func submitRecords(b *testing.B, j *posting.Journal) (sources []ledger.Source) {
-	var left sync.WaitGroup
+	var pending sync.WaitGroup
 	submit := func(c *posting.Change) {
-		left.Add(1)
+		pending.Add(1)
 		j.Submit(c, func(r posting.Receipt) {
 			if r.Err != nil {
 				b.Error(r.Err)
 			}
-			left.Done()
+			pending.Done()
 		})
 	}
-	for len(sources) < benchedRecords {
-		created, moved := &posting.Change{MustRecord: true}, &posting.Change{MustRecord: true}
+	for len(sources) < recordCount {
+		creation, secondChange := &posting.Change{MustRecord: true}, &posting.Change{MustRecord: true}
 		for i := range 100 {
 			s := newTransaction()
 			sources = append(sources, s)
 			step := changeOfListed(s, 0, 1).Steps[0]
 			step.Record = make([]byte, 350+int(s.ID[0]))
-			created.Steps = append(created.Steps, step)
+			creation.Steps = append(creation.Steps, step)
 			if i%2 == 0 {
 				step.Expect, step.Events = 1, slices.Clone(step.Events)
-				moved.Steps = append(moved.Steps, step)
+				secondChange.Steps = append(secondChange.Steps, step)
 			}
 		}
-		submit(created)
-		submit(moved)
+		submit(creation)
+		submit(secondChange)
 	}
-	left.Wait()
+	pending.Wait()
 	return sources
 }
 
@@ -82,7 +82,7 @@ func BenchmarkReadPage(b *testing.B) {
 		v := j.View()
 		defer v.Close()
 		for range 100 {
-			if _, found, err := v.Record(org, sources[random.IntN(benchedRecords)]); err != nil || !found {
+			if _, found, err := v.Record(org, sources[random.IntN(recordCount)]); err != nil || !found {
 				b.Fatal(found, err)
 			}
 		}
@@ -96,17 +96,17 @@ func BenchmarkWalkList(b *testing.B) {
 	reportDurations(b, func() {
 		v := j.View()
 		defer v.Close()
-		r, _, err := v.Record(org, sources[100+random.IntN(benchedRecords-100)])
+		r, _, err := v.Record(org, sources[100+random.IntN(recordCount-100)])
 		if err != nil {
 			b.Fatal(err)
 		}
-		left := 100
+		remaining := 100
 		err = v.List(org, testList, posting.Walk{First: true, Before: r.Stamp.Updated + 1}, func(posting.Listed) (bool, error) {
-			left--
-			return left > 0, nil
+			remaining--
+			return remaining > 0, nil
 		})
-		if err != nil || left > 0 {
-			b.Fatal(left, err)
+		if err != nil || remaining > 0 {
+			b.Fatal(remaining, err)
 		}
 	})
 }
@@ -114,16 +114,16 @@ func BenchmarkWalkList(b *testing.B) {
 // reportDurations calls fn in each run of the benchmark, and reports the median and the 99th percentile of the
 // durations.
 func reportDurations(b *testing.B, fn func()) {
-	var took []time.Duration
+	var durations []time.Duration
 	b.ReportAllocs()
 	for b.Loop() {
 		started := time.Now()
 		fn()
-		took = append(took, time.Since(started))
+		durations = append(durations, time.Since(started))
 	}
-	slices.Sort(took)
+	slices.Sort(durations)
 	for _, p := range []int{50, 99} {
-		b.ReportMetric(float64(took[len(took)*p/100].Microseconds()), fmt.Sprintf("µs-p%d", p))
+		b.ReportMetric(float64(durations[len(durations)*p/100].Microseconds()), fmt.Sprintf("µs-p%d", p))
 	}
 }
 
@@ -139,11 +139,11 @@ func BenchmarkWalkRecords(b *testing.B) {
 			return true, nil
 		})
 		v.Close()
-		if err != nil || records != benchedRecords {
+		if err != nil || records != recordCount {
 			b.Fatal(records, err)
 		}
 	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*benchedRecords), "ns/record")
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*recordCount), "ns/record")
 }
 
 // The data of the page-buffer benchmarks: as many groups as the page buffer holds at most, each with
@@ -158,15 +158,15 @@ const (
 // in posting.Options.BufferedGroups; with -1 everything is on stored pages.
 func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 	b.Helper()
-	quiet, dir := slog.New(slog.DiscardHandler), b.TempDir()
+	discardLog, dir := slog.New(slog.DiscardHandler), b.TempDir()
 	open := func() *posting.Journal {
-		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: quiet}, Clock: newClock(), Log: quiet, BufferedGroups: maxGroups})
+		j, err := posting.Open(posting.Options{Store: store.Options{Dir: dir, Log: discardLog}, Clock: newClock(), Log: discardLog, BufferedGroups: maxGroups})
 		if err != nil {
 			b.Fatal(err)
 		}
 		return j
 	}
-	shut := func(j *posting.Journal) {
+	closeJournal := func(j *posting.Journal) {
 		if err := j.Close(); err != nil {
 			b.Error(err)
 		}
@@ -179,11 +179,11 @@ func openWithPageBuffer(b *testing.B, maxGroups int) *posting.Journal {
 			b.Fatal(r.Err)
 		}
 	}
-	shut(j)
+	closeJournal(j)
 	started := time.Now()
 	j = open()
 	b.Logf("opened in %v", time.Since(started))
-	b.Cleanup(func() { shut(j) })
+	b.Cleanup(func() { closeJournal(j) })
 	return j
 }
 
@@ -210,12 +210,12 @@ func payments(random *rand.Rand) *posting.Change {
 // BenchmarkReadPageBuffer runs the API's queries with a full page buffer and, for comparison, with an empty
 // one. Each query has a view of its own.
 func BenchmarkReadPageBuffer(b *testing.B) {
-	for _, way := range []struct {
+	for _, c := range []struct {
 		name      string
 		maxGroups int
 	}{{"in-the-page-buffer", posting.MaxBufferedGroups}, {"on-pages", -1}} {
-		b.Run(way.name, func(b *testing.B) {
-			j := openWithPageBuffer(b, way.maxGroups)
+		b.Run(c.name, func(b *testing.B) {
+			j := openWithPageBuffer(b, c.maxGroups)
 			for _, q := range questions(rand.New(rand.NewPCG(3, 4))) {
 				b.Run(q.name, func(b *testing.B) {
 					reportDurations(b, func() {
@@ -238,12 +238,12 @@ type question struct {
 }
 
 func questions(random *rand.Rand) []question {
-	anybody := func() ledger.Account {
+	randomAccount := func() ledger.Account {
 		return ledger.Account{Path: ledger.PartnerAvailable(random.Int64N(partners)), Asset: usd}
 	}
 	return []question{
 		{"balance", func(v *posting.View) error {
-			_, err := v.Totals(org, anybody())
+			_, err := v.Totals(org, randomAccount())
 			return err
 		}},
 		{"statement", func(v *posting.View) error {
@@ -259,7 +259,7 @@ func questions(random *rand.Rand) []question {
 			})
 		}},
 		{"accounts-of-a-partner", func(v *posting.View) error {
-			a := anybody()
+			a := randomAccount()
 			return v.Accounts(org, string(a.Path), a.Asset.Env, func(ledger.Account) (bool, error) { return true, nil })
 		}},
 		{"trial-balance", func(v *posting.View) error {
@@ -291,10 +291,10 @@ func statement(v *posting.View, path ledger.Path) error {
 
 // readPage calls read, which must find 100 rows: for each row it calls next, until next returns false.
 func readPage(read func(next func() bool) error) error {
-	left := 100
-	err := read(func() bool { left--; return left > 0 })
-	if err == nil && left > 0 {
-		err = fmt.Errorf("%d rows are missing", left)
+	remaining := 100
+	err := read(func() bool { remaining--; return remaining > 0 })
+	if err == nil && remaining > 0 {
+		err = fmt.Errorf("%d rows are missing", remaining)
 	}
 	return err
 }

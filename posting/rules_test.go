@@ -58,7 +58,7 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 	answer := strings.Repeat("answer", posting.MaxClaim/6)
 	txid := ledger.Claim{Org: org, Kind: ledger.ClaimTxID, Key: "1/order-1", Owner: []byte("transaction")}
 	key := ledger.Claim{Org: org, Kind: ledger.ClaimIdempotency, Key: "1/key-1", Owner: []byte(answer)}
-	free := func(i int) ledger.Claim {
+	freeClaim := func(i int) ledger.Claim {
 		return ledger.Claim{Org: org, Kind: ledger.ClaimSettlement, Key: strconv.Itoa(i), Owner: []byte("free")}
 	}
 	for _, claim := range []ledger.Claim{txid, key} {
@@ -78,10 +78,10 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 			{[]ledger.Claim{txid}, 0, "transaction"},
 			{[]ledger.Claim{txid, key}, 0, "transaction"},
 			{[]ledger.Claim{key, txid}, 0, answer},
-			{[]ledger.Claim{free(1), key}, 1, answer},
-			{[]ledger.Claim{free(1), txid, key}, 1, "transaction"},
-			{[]ledger.Claim{free(1), free(2), key}, 2, answer},
-			{[]ledger.Claim{free(1), free(2), free(1)}, 2, "free"},
+			{[]ledger.Claim{freeClaim(1), key}, 1, answer},
+			{[]ledger.Claim{freeClaim(1), txid, key}, 1, "transaction"},
+			{[]ledger.Claim{freeClaim(1), freeClaim(2), key}, 2, answer},
+			{[]ledger.Claim{freeClaim(1), freeClaim(2), freeClaim(1)}, 2, "free"},
 		} {
 			change := deposit()
 			change.Claims = c.claims
@@ -93,7 +93,7 @@ func TestReceiptNamesTheFirstTakenClaim(t *testing.T) {
 		}
 	}
 	c := deposit()
-	c.Claims = []ledger.Claim{free(1), free(2)} // the refused changes have taken no claim
+	c.Claims = []ledger.Claim{freeClaim(1), freeClaim(2)} // the refused changes have taken no claim
 	f.must(c)
 }
 
@@ -106,11 +106,11 @@ func TestGuardsOfOneCounterInOneChangeAddUp(t *testing.T) {
 		}
 		return c
 	}
-	almost, err := money.Max.Sub(amount(11))
+	nearlyMax, err := money.Max.Sub(amount(11))
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.must(change(almost))
+	f.must(change(nearlyMax))
 	wantCode(t, f.submit(change(amount(6), amount(6))).Err, ledger.OutOfRange)
 	f.must(change(amount(6), amount(4)))
 	// A release makes room for the later guards of its change.
@@ -183,14 +183,14 @@ func TestCaptureSplitsAfterItsHoldIsReleased(t *testing.T) {
 }
 
 func TestFundsAreCheckedAfterSplitting(t *testing.T) {
-	guarded := func(c *posting.Change) *posting.Change {
+	withFundsGuard := func(c *posting.Change) *posting.Change {
 		c.Funds = []ledger.FundsGuard{{Org: org, Account: ledger.Account{Path: available, Asset: usd}}}
 		return c
 	}
 	t.Run("a credit that pays off a debt makes nothing available", func(t *testing.T) {
 		f := open(t)
 		f.must(transfer(ledger.Posted, line(receivable, ledger.Debit, 100), line("A:bank", ledger.Credit, 100)))
-		c := guarded(transfer(ledger.Posted, maySpill(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
+		c := withFundsGuard(transfer(ledger.Posted, maySpill(ledger.Credit, 100), line("A:bank", ledger.Debit, 100)))
 		c.Steps[0].Events = append(c.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100)},
 		}})
@@ -198,7 +198,7 @@ func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 	})
 	t.Run("a debit that spills leaves nothing lacking", func(t *testing.T) {
 		f := open(t)
-		f.must(guarded(transfer(ledger.Posted, maySpill(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
+		f.must(withFundsGuard(transfer(ledger.Posted, maySpill(ledger.Debit, 100), line("A:bank", ledger.Credit, 100))))
 		f.wantSplit("0", "100")
 	})
 	t.Run("a void in the same change gives back", func(t *testing.T) {
@@ -207,12 +207,12 @@ func TestFundsAreCheckedAfterSplitting(t *testing.T) {
 		c := transfer(ledger.Pending, line(available, ledger.Debit, 100), line("A:provider:x", ledger.Credit, 100))
 		held := c.Steps[0].Events[0].Entry.Postings
 		f.must(c)
-		again := guarded(transfer(ledger.Void, held...))
-		again.Steps[0].Source, again.Steps[0].Expect = c.Steps[0].Source, 1
-		again.Steps[0].Events = append(again.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
+		voidAndHold := withFundsGuard(transfer(ledger.Void, held...))
+		voidAndHold.Steps[0].Source, voidAndHold.Steps[0].Expect = c.Steps[0].Source, 1
+		voidAndHold.Steps[0].Events = append(voidAndHold.Steps[0].Events, ledger.Event{Name: "hold", Entry: &ledger.Entry{
 			Phase: ledger.Pending, Postings: []ledger.Posting{line(available, ledger.Debit, 70), line("A:provider:x", ledger.Credit, 70)},
 		}})
-		f.must(again)
+		f.must(voidAndHold)
 		if got := f.totals(available).Available().String(); got != "30" {
 			t.Errorf("available: %s, want 30", got)
 		}
@@ -260,8 +260,8 @@ func TestTotalsByEffectiveDateIncludeABackdatedCapture(t *testing.T) {
 	capture.Steps[0].Events[0].Entry.Effective = today + 3
 	f.must(capture) // on day 5, with effect from day 3
 	pending, posted := ledger.Totals{DebitsPending: amount(100)}, ledger.Totals{DebitsPosted: amount(80)}
-	for on, want := range map[ledger.Date]ledger.Totals{today: pending, today + 2: pending, today + 3: posted, today + 4: posted, today + 5: posted} {
-		f.wantEffective(on, want)
+	for day, want := range map[ledger.Date]ledger.Totals{today: pending, today + 2: pending, today + 3: posted, today + 4: posted, today + 5: posted} {
+		f.wantEffective(day, want)
 	}
 }
 
@@ -276,18 +276,18 @@ func TestHoldEffectiveAfterItsEndHoldsNothingBefore(t *testing.T) {
 	void.Steps[0].Source, void.Steps[0].Expect = c.Steps[0].Source, 1
 	void.Steps[0].Events[0].Entry.Effective = today - 4
 	f.must(void)
-	for on := today - 5; on < today+2; on++ {
-		f.wantEffective(on, ledger.Totals{})
+	for day := today - 5; day < today+2; day++ {
+		f.wantEffective(day, ledger.Totals{})
 	}
 }
 
-func (f *fixture) wantEffective(on ledger.Date, want ledger.Totals) {
+func (f *fixture) wantEffective(day ledger.Date, want ledger.Totals) {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: on})
+	got, _, err := balances.Account(v, org, ledger.Account{Path: available, Asset: usd}, &balances.AsOf{On: day})
 	if err != nil || got != want {
-		f.t.Errorf("%v: %+v (%v), want %+v", on, got, err, want)
+		f.t.Errorf("%v: %+v (%v), want %+v", day, got, err, want)
 	}
 }
 
@@ -317,30 +317,30 @@ func TestCloseAfterAFailureDoesNotBlock(t *testing.T) {
 
 func TestEveryChangeGetsOneReceiptWhenTheJournalCloses(t *testing.T) {
 	f := open(t)
-	const callers, each = 8, 400
-	answers := make(chan error, callers*each*2)
-	begun, ended := make(chan struct{}, callers*each), make(chan struct{})
+	const callers, perCaller = 8, 400
+	answers := make(chan error, callers*perCaller*2)
+	submitted, finished := make(chan struct{}, callers*perCaller), make(chan struct{})
 	for range callers {
 		go func() {
-			for range each {
+			for range perCaller {
 				c := recordWithoutEntry(uuid.New())
 				f.Submit(&c, func(receipt posting.Receipt) { answers <- receipt.Err })
-				begun <- struct{}{}
+				submitted <- struct{}{}
 			}
-			ended <- struct{}{}
+			finished <- struct{}{}
 		}()
 	}
-	for range each {
-		<-begun
+	for range perCaller {
+		<-submitted
 	}
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 	for range callers {
-		<-ended
+		<-finished
 	}
 	stored := 0
-	for range callers * each {
+	for range callers * perCaller {
 		if err := <-answers; err == nil {
 			stored++
 		} else if err != posting.ErrStopped {

@@ -11,15 +11,15 @@ import (
 	"mizan/posting"
 )
 
-// seals returns a change of one record that replaces its sealed row; nil keeps the row.
-func seals(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
+// sealChange returns a change of one record that replaces its sealed row; nil keeps the row.
+func sealChange(s ledger.Source, expect uint64, sealed []byte) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: s, Expect: expect, Record: []byte{1}, Sealed: sealed, Events: []ledger.Event{{Name: "a", To: "b"}},
 	}}}
 }
 
-func unseals(s ledger.Source, expect uint64) *posting.Change {
-	c := seals(s, expect, nil)
+func unsealChange(s ledger.Source, expect uint64) *posting.Change {
+	c := sealChange(s, expect, nil)
 	c.Steps[0].Unseal = true
 	return c
 }
@@ -37,33 +37,33 @@ func (f *fixture) wantSealed(s ledger.Source, want string) {
 
 func TestSealedRowIsKeptUntilReplacedOrRemoved(t *testing.T) {
 	f := open(t)
-	card, other := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
+	card, partner := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Partner, ID: uuid.New()}
 	f.wantSealed(card, "")
-	f.must(seals(card, 0, []byte("first")))
-	f.must(seals(other, 0, []byte("other")))
-	f.must(seals(card, 1, nil))
+	f.must(sealChange(card, 0, []byte("first")))
+	f.must(sealChange(partner, 0, []byte("other")))
+	f.must(sealChange(card, 1, nil))
 	f.restart()
 	f.wantSealed(card, "first")
-	f.must(seals(card, 2, []byte("second")))
+	f.must(sealChange(card, 2, []byte("second")))
 	f.wantSealed(card, "second")
-	f.must(unseals(card, 3))
+	f.must(unsealChange(card, 3))
 	f.wantSealed(card, "")
 	f.restart()
 	f.wantSealed(card, "")
-	f.wantSealed(other, "other")
-	f.must(unseals(card, 4)) // the record has no sealed row any more
+	f.wantSealed(partner, "other")
+	f.must(unsealChange(card, 4)) // the record has no sealed row any more
 	f.wantSealed(card, "")
 }
 
 func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 	d := blockedDisk()
 	f := openOn(t, d)
-	var gone, kept []ledger.Source
+	var unsealed, sealed []ledger.Source
 	var changes []*posting.Change
 	for range 100 {
 		g, k := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-		gone, kept = append(gone, g), append(kept, k)
-		changes = append(changes, seals(g, 0, []byte("gone")), unseals(g, 1), unseals(k, 0), seals(k, 1, []byte("kept")))
+		unsealed, sealed = append(unsealed, g), append(sealed, k)
+		changes = append(changes, sealChange(g, 0, []byte("gone")), unsealChange(g, 1), unsealChange(k, 0), sealChange(k, 1, []byte("kept")))
 	}
 	for _, receipt := range f.submitTogether(d, changes) {
 		if receipt.Err != nil {
@@ -73,25 +73,25 @@ func TestLaterSealedRowInOneGroupWins(t *testing.T) {
 	if n := f.Stats.Groups.Load(); n > 3 {
 		t.Fatalf("%d groups: not together", n)
 	}
-	for i := range gone {
-		f.wantSealed(gone[i], "")
-		f.wantSealed(kept[i], "kept")
+	for i := range unsealed {
+		f.wantSealed(unsealed[i], "")
+		f.wantSealed(sealed[i], "kept")
 	}
 }
 
 func TestRefusedChangeLeavesSealedRowsUnchanged(t *testing.T) {
 	f := open(t)
 	s := ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}
-	f.must(seals(s, 0, []byte("first")))
-	wantCode(t, f.submit(seals(s, 7, []byte("second"))).Err, ledger.StaleVersion)
-	wantCode(t, f.submit(unseals(s, 7)).Err, ledger.StaleVersion)
+	f.must(sealChange(s, 0, []byte("first")))
+	wantCode(t, f.submit(sealChange(s, 7, []byte("second"))).Err, ledger.StaleVersion)
+	wantCode(t, f.submit(unsealChange(s, 7)).Err, ledger.StaleVersion)
 	f.wantSealed(s, "first")
 }
 
 func TestSealedContentIsInNoOtherRow(t *testing.T) {
 	f := open(t)
 	secret := bytes.Repeat([]byte("4242424242424242"), posting.MaxSealed/16)
-	f.must(seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
+	f.must(sealChange(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, secret))
 	v := f.View()
 	defer v.Close()
 	rows := map[posting.RowKind]int{}
@@ -114,7 +114,7 @@ func TestSealedContentIsInNoOtherRow(t *testing.T) {
 
 func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 	f := open(t)
-	foreign := seals(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
+	foreign := sealChange(ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, 0, []byte("foreign"))
 	foreign.Steps[0].Org = uuid.New()
 	f.must(foreign)
 	want := []ledger.Source{ // in the order of reading
@@ -123,7 +123,7 @@ func TestSealedRowsAreListedByOrganizationKindAndID(t *testing.T) {
 		{Kind: ledger.Transaction, ID: uuid.MustParse("ffffffff-0000-4000-8000-000000000000")},
 	}
 	for _, i := range []int{2, 0, 1} {
-		f.must(seals(want[i], 0, want[i].ID[:]))
+		f.must(sealChange(want[i], 0, want[i].ID[:]))
 	}
 	v := f.View()
 	defer v.Close()

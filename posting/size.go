@@ -27,18 +27,18 @@ func (s *size) take(part size) bool {
 
 func (s size) within(limit size) bool { return s.rows <= limit.rows && s.bytes <= limit.bytes }
 
-// Upper bounds in bytes. A number takes up to ten bytes, an amount 33.
+// Upper bounds in bytes. A number takes up to ten bytes, and an amount up to 33.
 const (
-	rowSize   = 16 + 1 + 16 // the store's overhead of a row, its kind, and the organization
-	claimSize = rowSize + 1
-	countSize = rowSize + 1 + 33
+	rowSize   = 16 + 1 + 16                     // a row's overhead in the store, its kind, and its organization
+	claimSize = rowSize + 1                     // a claim's row without key and owner
+	countSize = rowSize + 1 + 33                // a counter's row without key and window
 	headSize  = rowSize + 18 + 11*10 + hashSize // a record's row without the payload
-	partSize  = rowSize + 25
-	sealSize  = rowSize + 17 // without the ciphertext
-	dueSize   = rowSize + 1
-	noticeRow = rowSize + 1 + 8 + 1
-	noticeMax = 10 + 17 + 17 + 3 // without the body
-	itemSize  = 10 + 16 + 1 + 16 // an item of a due row
+	partSize  = rowSize + 25                    // a further row of a long payload, without the payload
+	sealSize  = rowSize + 17                    // a sealed row without the ciphertext
+	dueSize   = rowSize + 1                     // a due row without its items
+	noticeRow = rowSize + 1 + 8 + 1             // a page of notices without its notices
+	noticeMax = 10 + 17 + 17 + 3                // a notice on its page, without its body
+	itemSize  = 10 + 16 + 1 + 16                // an item of a due row
 	listSize  = chunkSize + 17 + 2 + ledger.ListOwner
 	listRow   = 10 + 16
 	pageSize  = chunkSize + 21 // without path, currency and network

@@ -51,11 +51,11 @@ func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 	f.t.Helper()
 	v := f.View()
 	defer v.Close()
-	var whole []byte
+	var content []byte
 	for _, section := range []posting.RowKind{posting.Records, posting.Parts} {
 		err := v.Rows(org, section, func(key, row []byte) (bool, error) {
 			if key[17] == byte(kind) {
-				whole = append(whole, row...)
+				content = append(content, row...)
 			}
 			return true, nil
 		})
@@ -63,19 +63,19 @@ func (f *fixture) rowHash(kind ledger.Kind) ledger.Hash {
 			f.t.Fatal(err)
 		}
 	}
-	return sha256.Sum256(whole)
+	return sha256.Sum256(content)
 }
 
-func (f *fixture) wantStored(what string, at int, want ledger.Stored) {
+func (f *fixture) wantStored(what string, index int, want ledger.Stored) {
 	f.t.Helper()
-	got := f.hashes(org)[at]
+	got := f.hashes(org)[index]
 	if got.Record != want.Record || got.Notices != want.Notices || len(got.Claims) != len(want.Claims) {
-		f.t.Errorf("%s: event %d has %x, want %x", what, at+1, got, want)
+		f.t.Errorf("%s: event %d has %x, want %x", what, index+1, got, want)
 		return
 	}
 	for i := range want.Claims {
 		if got.Claims[i] != want.Claims[i] {
-			f.t.Errorf("%s: event %d has claim %x, want %x", what, at+1, got.Claims[i], want.Claims[i])
+			f.t.Errorf("%s: event %d has claim %x, want %x", what, index+1, got.Claims[i], want.Claims[i])
 		}
 	}
 }

@@ -9,20 +9,20 @@ import (
 
 // View answers queries about one consistent moment, for one goroutine. The caller must close it.
 type View struct {
-	snap      *store.Snapshot
-	clock     clock.Clock
-	low       uint64               // no older group has page-buffer rows
-	searches  int                  // how many times page buffers were searched for a single page
-	buffers   map[ledger.ID]chunks // page buffers that were loaded as a whole
-	preloaded chunks               // chunks of the pages that PreloadBuffer loaded
-	blockOrg  ledger.ID
-	block     store.BlockRow // the last block read
+	snap           *store.Snapshot
+	clock          clock.Clock
+	oldestBuffered uint64               // no older group has page-buffer rows
+	searches       int                  // how many times page buffers were searched for a single page
+	buffers        map[ledger.ID]chunks // page buffers that were loaded as a whole
+	preloaded      chunks               // chunks of the pages that PreloadBuffer loaded
+	blockOrg       ledger.ID
+	block          store.BlockRow // the last block read
 }
 
 // View opens a view of everything that is durable now.
 func (j *Journal) View() *View {
-	low := j.low.Load() // read before the snapshot is taken; rows of groups below it are never added, only removed
-	return &View{snap: j.store.Snapshot(), clock: j.clock, low: low}
+	oldestBuffered := j.oldestBuffered.Load() // read before the snapshot is taken; rows of groups below it are never added, only removed
+	return &View{snap: j.store.Snapshot(), clock: j.clock, oldestBuffered: oldestBuffered}
 }
 
 // Now returns the current business time.
@@ -31,7 +31,7 @@ func (v *View) Now() ledger.Micros { return ledger.MicrosOf(v.clock.Now()) }
 // Close ends the view.
 func (v *View) Close() { v.snap.Close() }
 
-// Record is a stored record: its envelope and its payload.
+// Record is a stored record: its stamp and its payload.
 type Record struct {
 	Stamp   Stamp
 	Payload []byte
@@ -53,7 +53,7 @@ func (v *View) Record(org ledger.ID, s ledger.Source) (Record, bool, error) {
 	if !ok {
 		return Record{}, false, damaged("record %v: unknown form", s.ID)
 	}
-	payload, err = v.whole(org, s, envelope, payload)
+	payload, err = v.joinParts(org, s, envelope, payload)
 	return Record{Stamp: Stamp(envelope), Payload: payload}, err == nil, err
 }
 
@@ -68,12 +68,12 @@ func (v *View) StoredRecord(org ledger.ID, s ledger.Source) ([]byte, bool, error
 	if !ok {
 		return nil, false, damaged("record %v: unknown form", s.ID)
 	}
-	row, err = v.whole(org, s, envelope, row)
+	row, err = v.joinParts(org, s, envelope, row)
 	return row, err == nil, err
 }
 
-// whole joins the parts of a long payload.
-func (v *View) whole(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
+// joinParts joins the parts of a long payload.
+func (v *View) joinParts(org ledger.ID, s ledger.Source, e store.Envelope, payload []byte) ([]byte, error) {
 	if e.Parts == 0 {
 		return payload, nil
 	}
@@ -96,11 +96,11 @@ func (v *View) whole(org ledger.ID, s ledger.Source, e store.Envelope, payload [
 func (v *View) Records(org ledger.ID, kind ledger.Kind, fn func(ledger.ID, Record) (more bool, err error)) error {
 	return v.snap.Ascend(store.KeyRecords(nil, org, kind), nil, func(key, row []byte) (bool, error) {
 		_, s, ok := store.ParseRecordKey(key)
-		envelope, payload, well := store.DecodeRecord(row)
-		if !ok || !well {
+		envelope, payload, decoded := store.DecodeRecord(row)
+		if !ok || !decoded {
 			return false, damaged("record with key %x: unknown form", key)
 		}
-		payload, err := v.whole(org, s, envelope, payload)
+		payload, err := v.joinParts(org, s, envelope, payload)
 		if err != nil {
 			return false, err
 		}

@@ -8,28 +8,28 @@ import (
 	"mizan/posting/store"
 )
 
-// sought is a posting whose line has to be found, because the line has the account's totals after the
+// soughtLine is a posting whose line has to be found, because the line has the account's totals after the
 // posting.
-type sought struct {
+type soughtLine struct {
 	seq    uint64
 	index  int
 	booked ledger.Micros
 	totals *ledger.Totals // where to store the totals; nil: the line has been found
 }
 
-// seeking has the lines of one account that have to be found, newest first.
-type seeking struct {
-	account ledger.Account
-	lines   []sought
-	left    int
+// accountSearch has the lines of one account that have to be found, newest first.
+type accountSearch struct {
+	account   ledger.Account
+	lines     []soughtLine
+	remaining int
 }
 
 // search has the accounts whose lines are sought, by the heads of their pages.
 type search struct {
-	org      ledger.ID
-	accounts map[string]*seeking
-	left     int
-	from, to ledger.Micros // the earliest and the latest booked time of the lines
+	org       ledger.ID
+	accounts  map[string]*accountSearch
+	remaining int
+	from, to  ledger.Micros // the earliest and the latest booked time of the lines
 }
 
 // TotalsAfter returns the totals of accounts after each posting of events' entries: for each event a slice
@@ -38,7 +38,7 @@ type search struct {
 // of them once. Searching line by line would read a hot account's page, or the whole page buffer, for each
 // line. Errors: *DamageError, also for a posting without a line.
 func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(ledger.Path) bool) ([][]ledger.Totals, error) {
-	s := search{org: org, accounts: make(map[string]*seeking)}
+	s := search{org: org, accounts: make(map[string]*accountSearch)}
 	after := make([][]ledger.Totals, len(events))
 	for n := range events {
 		if e := &events[n]; e.Entry != nil {
@@ -47,13 +47,13 @@ func (v *View) TotalsAfter(org ledger.ID, events []ledger.Event, selects func(le
 		}
 	}
 	for _, a := range s.accounts {
-		a.order()
+		a.sortLines()
 	}
-	if err := v.inBuffers(&s); err != nil {
+	if err := v.searchBuffers(&s); err != nil {
 		return nil, err
 	}
 	for _, a := range s.accounts {
-		if err := v.onPages(org, a); err != nil {
+		if err := v.searchPages(org, a); err != nil {
 			return nil, err
 		}
 	}
@@ -73,52 +73,52 @@ func (s *search) add(e *ledger.Event, after []ledger.Totals, selects func(ledger
 		head = store.PageHead(head[:0], prefix)
 		a := s.accounts[string(head)]
 		if a == nil {
-			a = &seeking{account: account}
+			a = &accountSearch{account: account}
 			s.accounts[string(head)] = a
 		}
-		a.lines = append(a.lines, sought{e.Seq, i, e.Booked, &after[i]})
-		a.left++
-		if s.left++; s.left == 1 {
+		a.lines = append(a.lines, soughtLine{e.Seq, i, e.Booked, &after[i]})
+		a.remaining++
+		if s.remaining++; s.remaining == 1 {
 			s.from, s.to = e.Booked, e.Booked
 		}
 		s.from, s.to = min(s.from, e.Booked), max(s.to, e.Booked)
 	}
 }
 
-// order sorts the lines, the newest first.
-func (a *seeking) order() {
-	slices.SortFunc(a.lines, func(l, m sought) int {
+// sortLines sorts the lines, the newest first.
+func (a *accountSearch) sortLines() {
+	slices.SortFunc(a.lines, func(l, m soughtLine) int {
 		return cmp.Or(cmp.Compare(m.seq, l.seq), cmp.Compare(m.index, l.index))
 	})
 }
 
-// take copies the totals of the sought lines, and returns how many it found.
-func (a *seeking) take(lines []byte) (taken int, err error) {
+// copyTotals copies the totals of the sought lines, and returns how many it found.
+func (a *accountSearch) copyTotals(lines []byte) (copied int, err error) {
 	err = store.DecodePage(lines, func(l *Line) (bool, error) {
-		n, found := slices.BinarySearchFunc(a.lines, l, func(s sought, l *Line) int {
+		n, found := slices.BinarySearchFunc(a.lines, l, func(s soughtLine, l *Line) int {
 			return cmp.Or(cmp.Compare(l.Seq, s.seq), cmp.Compare(l.Index, s.index))
 		})
 		if found && a.lines[n].totals != nil {
 			*a.lines[n].totals, a.lines[n].totals = l.Totals, nil
-			taken++
+			copied++
 		}
 		return l.Seq <= a.lines[0].seq, nil
 	})
-	a.left -= taken
-	return taken, err
+	a.remaining -= copied
+	return copied, err
 }
 
-// inBuffers searches the page-buffer rows of the groups that may have booked the lines. The rows may
+// searchBuffers searches the page-buffer rows of the groups that may have booked the lines. The rows may
 // also have lines that have been flushed since; those equal the lines on the stored page.
-func (v *View) inBuffers(s *search) error {
-	if s.left == 0 || v.low > v.snap.Group() {
+func (v *View) searchBuffers(s *search) error {
+	if s.remaining == 0 || v.oldestBuffered > v.snap.Group() {
 		return nil
 	}
-	shards, err := v.inPreloaded(s)
-	if err != nil || !shards[store.Unsharded] || s.left == 0 {
+	shards, err := v.searchPreloaded(s)
+	if err != nil || !shards[store.Unsharded] || s.remaining == 0 {
 		return err
 	}
-	groups, err := v.bookedBy(s, shards)
+	groups, err := v.narrowGroups(s, shards)
 	if err != nil {
 		return err
 	}
@@ -128,23 +128,23 @@ func (v *View) inBuffers(s *search) error {
 		}
 		err := v.bufferRowsOf(s.org, shard, groups, func(row []byte) error {
 			return store.EachChunk(row, func(head, lines []byte) error {
-				return s.take(s.accounts[string(head)], lines)
+				return s.copyTotals(s.accounts[string(head)], lines)
 			})
 		})
-		if err != nil || s.left == 0 {
+		if err != nil || s.remaining == 0 {
 			return err
 		}
 	}
 	return nil
 }
 
-// inPreloaded searches the chunks that PreloadBuffer has loaded. It returns the shards that may hold
+// searchPreloaded searches the chunks that PreloadBuffer has loaded. It returns the shards that may hold
 // lines of other accounts; if there are none, the unsharded rows need not be read either.
-func (v *View) inPreloaded(s *search) (shards [256]bool, err error) {
+func (v *View) searchPreloaded(s *search) (shards [256]bool, err error) {
 	for head, a := range s.accounts {
 		found, preloaded := v.preloaded[string(store.KeyPages(nil, s.org, a.account))]
 		for i := range found {
-			if err := s.take(a, found[i].lines); err != nil {
+			if err := s.copyTotals(a, found[i].lines); err != nil {
 				return shards, err
 			}
 		}
@@ -155,13 +155,13 @@ func (v *View) inPreloaded(s *search) (shards [256]bool, err error) {
 	return shards, nil
 }
 
-// take copies the totals of an account's sought lines; a is nil if there are none.
-func (s *search) take(a *seeking, lines []byte) error {
-	if a == nil || a.left == 0 {
+// copyTotals copies the totals of an account's sought lines; a is nil if there are none.
+func (s *search) copyTotals(a *accountSearch, lines []byte) error {
+	if a == nil || a.remaining == 0 {
 		return nil
 	}
-	taken, err := a.take(lines)
-	s.left -= taken
+	copied, err := a.copyTotals(lines)
+	s.remaining -= copied
 	return err
 }
 
@@ -171,53 +171,53 @@ type groupRange struct{ first, last uint64 }
 // Bounds of the search for the groups that booked something: the size below which a range is not
 // narrowed any more, and the maximum number of shards whose rows are used to narrow it.
 const (
-	fewGroups = 4
-	narrowing = 3
+	fewGroups          = 4
+	maxNarrowingShards = 3
 )
 
-// bookedBy returns the range of groups with page-buffer rows that may have booked the lines.
+// narrowGroups returns the range of groups with page-buffer rows that may have booked the lines.
 // Not every group has a row in each shard, so some shards narrow the range more than others.
-func (v *View) bookedBy(s *search, shards [256]bool) (groupRange, error) {
-	all := groupRange{v.low, v.snap.Group()}
-	tried := 0
-	for shard := len(shards) - 1; shard >= 0 && tried < narrowing && all.last > all.first+fewGroups; shard-- {
+func (v *View) narrowGroups(s *search, shards [256]bool) (groupRange, error) {
+	groups := groupRange{v.oldestBuffered, v.snap.Group()}
+	shardsTried := 0
+	for shard := len(shards) - 1; shard >= 0 && shardsTried < maxNarrowingShards && groups.last > groups.first+fewGroups; shard-- {
 		if !shards[shard] {
 			continue
 		}
-		_, _, has, err := v.bufferRowFrom(s.org, byte(shard), all)
+		_, _, found, err := v.bufferRowFrom(s.org, byte(shard), groups)
 		if err != nil {
-			return all, err
+			return groups, err
 		}
-		if !has {
+		if !found {
 			continue
 		}
-		tried++
-		first, _, err := v.groupAt(s.org, byte(shard), all, s.from)
+		shardsTried++
+		first, _, err := v.groupAt(s.org, byte(shard), groups, s.from)
 		if err != nil {
-			return all, err
+			return groups, err
 		}
-		_, last, err := v.groupAt(s.org, byte(shard), all, s.to)
+		_, last, err := v.groupAt(s.org, byte(shard), groups, s.to)
 		if err != nil {
-			return all, err
+			return groups, err
 		}
-		all = groupRange{first, last}
+		groups = groupRange{first, last}
 	}
-	return all, nil
+	return groups, nil
 }
 
 // groupAt searches a shard's rows of a range of groups. It returns the last group that began to book at
 // or before an instant, and the first that began later; where there is no such group, it returns the
 // range's bound. Groups book one after the other, so the booked time of any line of a group is enough
 // to compare the group with the instant.
-func (v *View) groupAt(org ledger.ID, shard byte, in groupRange, at ledger.Micros) (began, later uint64, err error) {
-	began, later = in.first, in.last
-	for low, high := in.first, in.last; low <= high; {
+func (v *View) groupAt(org ledger.ID, shard byte, groups groupRange, at ledger.Micros) (began, later uint64, err error) {
+	began, later = groups.first, groups.last
+	for low, high := groups.first, groups.last; low <= high; {
 		middle := low + (high-low)/2
-		group, booked, found, err := v.bufferRowFrom(org, shard, groupRange{middle, high})
+		group, firstBooked, found, err := v.bufferRowFrom(org, shard, groupRange{middle, high})
 		switch {
 		case err != nil:
 			return 0, 0, err
-		case found && booked <= at:
+		case found && firstBooked <= at:
 			began, low = group, group+1
 			continue
 		case found:
@@ -233,13 +233,13 @@ func (v *View) groupAt(org ledger.ID, shard byte, in groupRange, at ledger.Micro
 
 // bufferRowFrom returns the first group of a range that has a row in a shard, and the booked
 // time of that row's first line.
-func (v *View) bufferRowFrom(org ledger.ID, shard byte, in groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
-	err = v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: in.first}), func(key, row []byte) (bool, error) {
+func (v *View) bufferRowFrom(org ledger.ID, shard byte, groups groupRange) (group uint64, booked ledger.Micros, found bool, err error) {
+	err = v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: groups.first}), func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
 			return false, damaged("page-buffer row with key %x", key)
 		}
-		if k.Group > in.last {
+		if k.Group > groups.last {
 			return false, nil
 		}
 		group = k.Group
@@ -255,23 +255,23 @@ func (v *View) bufferRowFrom(org ledger.ID, shard byte, in groupRange) (group ui
 }
 
 // bufferRowsOf calls fn with the rows of a shard that a range of groups wrote.
-func (v *View) bufferRowsOf(org ledger.ID, shard byte, in groupRange, fn func(row []byte) error) error {
-	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: in.first}), func(key, row []byte) (bool, error) {
+func (v *View) bufferRowsOf(org ledger.ID, shard byte, groups groupRange, fn func(row []byte) error) error {
+	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: groups.first}), func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
 			return false, damaged("page-buffer row with key %x", key)
 		}
-		if k.Group > in.last {
+		if k.Group > groups.last {
 			return false, nil
 		}
 		return true, fn(row)
 	})
 }
 
-// onPages searches an account's stored pages for its lines, the newest first. It walks back page by
+// searchPages searches an account's stored pages for its lines, the newest first. It walks back page by
 // page while it finds lines. After a page without any sought line, it seeks directly to the next sought
 // line.
-func (v *View) onPages(org ledger.ID, a *seeking) error {
+func (v *View) searchPages(org ledger.ID, a *accountSearch) error {
 	prefix := store.KeyPages(nil, org, a.account)
 	for n := range a.lines {
 		line := &a.lines[n]
@@ -279,8 +279,8 @@ func (v *View) onPages(org ledger.ID, a *seeking) error {
 			continue
 		}
 		err := v.snap.Descend(prefix, store.KeyPage(nil, org, a.account, line.booked), func(_, page []byte) (bool, error) {
-			taken, err := a.take(page)
-			return taken > 0 && a.left > 0, err
+			copied, err := a.copyTotals(page)
+			return copied > 0 && a.remaining > 0, err
 		})
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ type RowKind byte
 const (
 	Blocks  RowKind = iota + 1 // the journal
 	Trees                      // hashes of the journal
-	Pages                      // accounts' lines with running totals
+	Pages                      // lines of accounts, with running totals
 	Shifted                    // lines with an effective day other than the booked day
 	Records
 	Parts // further rows of long records

@@ -27,14 +27,14 @@ const maxBufferSearches = 16
 func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 	org := ledger.ID(prefix[1:17])
 	if found, ok := v.preloaded[string(prefix)]; ok {
-		return v.join(prefix, found)
+		return v.joinChunks(prefix, found)
 	}
 	if v.searches++; v.searches > maxBufferSearches || v.buffers[org] != nil {
-		all, err := v.loadBuffer(org)
+		pages, err := v.loadBuffer(org)
 		if err != nil {
 			return nil, err
 		}
-		return v.join(prefix, all[string(prefix)])
+		return v.joinChunks(prefix, pages[string(prefix)])
 	}
 	head := store.PageHead(nil, prefix)
 	var found []chunk
@@ -48,7 +48,7 @@ func (v *View) bufferedLines(prefix []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return v.join(prefix, found)
+	return v.joinChunks(prefix, found)
 }
 
 // PreloadBuffer searches the page buffer for the lines of several accounts at once, before a caller
@@ -61,7 +61,7 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 	shards := [256]bool{store.Unsharded: true}
 	for _, a := range accounts {
 		prefix := store.KeyPages(nil, org, a)
-		if _, known := v.preloaded[string(prefix)]; known {
+		if _, isLoaded := v.preloaded[string(prefix)]; isLoaded {
 			continue
 		}
 		head := store.PageHead(nil, prefix)
@@ -78,7 +78,7 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 		}
 		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
 			return store.EachChunk(row, func(head, lines []byte) error {
-				if prefix, wanted := prefixes[string(head)]; wanted {
+				if prefix, isWanted := prefixes[string(head)]; isWanted {
 					found[prefix] = append(found[prefix], chunk{group, slices.Clone(lines)})
 				}
 				return nil
@@ -101,7 +101,7 @@ func (v *View) PreloadBuffer(org ledger.ID, accounts []ledger.Account) error {
 // group that still has rows: iterating over the removed rows of older groups would take longer and
 // longer.
 func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, row []byte) error) error {
-	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: v.low})
+	from := store.KeyBufferRow(nil, store.BufferKey{Org: org, Shard: shard, Group: v.oldestBuffered})
 	return v.snap.Ascend(store.KeyBufferShard(nil, org, shard), from, func(key, row []byte) (bool, error) {
 		k, ok := store.ParseBufferKey(key)
 		if !ok {
@@ -111,13 +111,13 @@ func (v *View) eachBufferRow(org ledger.ID, shard byte, fn func(group uint64, ro
 	})
 }
 
-// join concatenates a page's chunks without those that have been flushed. A flush writes
+// joinChunks concatenates a page's chunks without those that have been flushed. A flush writes
 // all buffered lines of a page, so the flushed chunks are the older ones.
-func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
+func (v *View) joinChunks(prefix []byte, found []chunk) (lines []byte, err error) {
 	if len(found) == 0 {
 		return nil, nil
 	}
-	flushed, err := flushedUntil(v.snap, prefix)
+	lastFlushed, err := flushedUntil(v.snap, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if first > flushed {
+		if first > lastFlushed {
 			lines = append(lines, s.lines...)
 		}
 	}
@@ -137,12 +137,12 @@ func (v *View) join(prefix []byte, found []chunk) (lines []byte, err error) {
 // BufferedPages calls fn with every page of an organization that has lines on no stored
 // page: the prefix of its keys, and those lines.
 func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error) error {
-	all, err := v.loadBuffer(org)
+	pages, err := v.loadBuffer(org)
 	if err != nil {
 		return err
 	}
-	for _, prefix := range slices.Sorted(maps.Keys(all)) {
-		lines, err := v.join([]byte(prefix), all[prefix])
+	for _, prefix := range slices.Sorted(maps.Keys(pages)) {
+		lines, err := v.joinChunks([]byte(prefix), pages[prefix])
 		if err == nil && len(lines) > 0 {
 			err = fn([]byte(prefix), lines)
 		}
@@ -155,17 +155,17 @@ func (v *View) BufferedPages(org ledger.ID, fn func(prefix, lines []byte) error)
 
 // loadBuffer reads an organization's whole page buffer into the view.
 func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
-	if all := v.buffers[org]; all != nil {
-		return all, nil
+	if pages := v.buffers[org]; pages != nil {
+		return pages, nil
 	}
-	all := make(chunks)
+	pages := make(chunks)
 	var prefix []byte
 	for _, shard := range store.Shards() {
 		err := v.eachBufferRow(org, shard, func(group uint64, row []byte) error {
 			return store.EachChunk(slices.Clone(row), func(head, lines []byte) error {
 				prefix = store.PagePrefix(prefix[:0], org, head)
-				found := all[string(prefix)]
-				all[string(prefix)] = append(found, chunk{group, lines})
+				found := pages[string(prefix)]
+				pages[string(prefix)] = append(found, chunk{group, lines})
 				return nil
 			})
 		})
@@ -176,8 +176,8 @@ func (v *View) loadBuffer(org ledger.ID) (chunks, error) {
 	if v.buffers == nil {
 		v.buffers = make(map[ledger.ID]chunks)
 	}
-	v.buffers[org] = all
-	return all, nil
+	v.buffers[org] = pages
+	return pages, nil
 }
 
 // descend calls fn with the lines of a page's rows, newest rows first: the buffered lines,

@@ -7,11 +7,12 @@ import (
 	"mizan/posting/store"
 )
 
-// write orders a change that passed its checks. It must not fail.
+// write puts a change that passed its checks into the group, and the stamps of its steps into the receipt. It
+// must not fail.
 func (w *writer) write(c *Change, r *Receipt) {
 	claims := w.claim(c.Claims)
 	for i := range c.Counters {
-		w.move(&c.Counters[i])
+		w.applyGuard(&c.Counters[i])
 	}
 	for i := range c.KVs {
 		w.putKV(&c.KVs[i])
@@ -26,11 +27,11 @@ func (w *writer) write(c *Change, r *Receipt) {
 	}
 }
 
-// number takes the next number of a sequence.
-func (w *writer) number(org ledger.ID, sequence string) uint64 {
+// nextNumber takes the next number of a sequence.
+func (w *writer) nextNumber(org ledger.ID, sequence string) uint64 {
 	c := w.touch(counterKey{org, SequenceKey(sequence), ""})
-	last, small := c.amount.Uint64()
-	assert.That(small, "the sequence %s is at its end", sequence)
+	last, fits := c.amount.Uint64()
+	assert.That(fits, "the sequence %s is at its end", sequence)
 	c.amount = money.FromUint64(last + 1)
 	return last + 1
 }
@@ -43,15 +44,15 @@ func (w *writer) touch(k counterKey) *counter {
 	c := w.counter(k)
 	if c.group != w.n {
 		c.group = w.n
-		w.moved = append(w.moved, c)
+		w.movedCounters = append(w.movedCounters, c)
 		w.tail.add(1, countSize+len(c.key)+len(c.window))
 	}
 	return c
 }
 
-func (w *writer) move(g *ledger.CounterGuard) {
+func (w *writer) applyGuard(g *ledger.CounterGuard) {
 	c := w.touch(counterKey{g.Org, g.Key, g.Window})
-	amount, err := moved(c.amount, g)
+	amount, err := amountAfter(c.amount, g)
 	if err != nil && !g.Release {
 		// A Change marked MustRecord can't be refused. Its counter becomes full, and a full counter
 		// refuses later changes.
@@ -91,7 +92,7 @@ func (w *writer) claim(claims []ledger.Claim) (hashes []ledger.Hash) {
 func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	b := w.org(s.Org)
 	stamp := w.stamp(s)
-	was := stamp.Due
+	previousDue := stamp.Due
 	first := stamp.Version == 0
 	for i := range s.Events {
 		e := &s.Events[i]
@@ -111,7 +112,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		stamp.Finished = stamp.Updated
 	}
 	if first && s.Number != "" {
-		stamp.Number = w.number(s.Org, s.Number)
+		stamp.Number = w.nextNumber(s.Org, s.Number)
 	}
 	stamp.Due = s.Due
 	if s.Due != 0 {
@@ -119,7 +120,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 		w.due(s, stamp.Due)
 	}
 	k := dueKey{s.Org, s.Source}
-	if was != 0 || stamp.Due != 0 {
+	if previousDue != 0 || stamp.Due != 0 {
 		w.out.dues = append(w.out.dues, dueChange{k, stamp.Due})
 	}
 	last := &s.Events[len(s.Events)-1].Stored
@@ -131,7 +132,7 @@ func (w *writer) step(s *Step, claims []ledger.Hash) Stamp {
 	}
 	for i := range s.Events {
 		w.canonical = s.Events[i].AppendCanonical(w.canonical[:0])
-		w.leaf(b, s.Events[i].Seq, w.canonical)
+		w.appendLeaf(b, s.Events[i].Seq, w.canonical)
 	}
 	if s.List != (ledger.List{}) {
 		w.list(b, s.List, store.Listed{Booked: stamp.Updated, First: first, ID: s.Source.ID})
@@ -150,13 +151,13 @@ func (w *writer) record(s *Step, stamp *Stamp) ledger.Hash {
 	var parts [][]byte
 	if len(inline) > store.MaxPart {
 		inline = inline[:store.MaxPart]
-		for rest := s.Record[store.MaxPart:]; len(rest) > 0; {
-			n := min(len(rest), store.MaxPart)
+		for remaining := s.Record[store.MaxPart:]; len(remaining) > 0; {
+			n := min(len(remaining), store.MaxPart)
 			stamp.Parts++
 			w.key = store.KeyPart(w.key[:0], s.Org, s.Source, stamp.Parts)
-			w.group.Set(w.key, rest[:n])
-			parts = append(parts, rest[:n])
-			rest = rest[n:]
+			w.group.Set(w.key, remaining[:n])
+			parts = append(parts, remaining[:n])
+			remaining = remaining[n:]
 		}
 	}
 	w.value = store.EncodeRecord(w.value[:0], store.Envelope(*stamp), inline)
@@ -185,7 +186,7 @@ func (w *writer) event(b *orgState, e *ledger.Event, stamp *Stamp) {
 	if e.Entry == nil {
 		return
 	}
-	b.dates.give(e)
+	b.dates.setEffective(e)
 	w.projection.split(b.org, e.Entry)
 	hold(e, stamp)
 	w.book(b.org, e)

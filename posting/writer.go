@@ -21,25 +21,25 @@ type writer struct {
 	out      *prepared
 	now      ledger.Micros // never decreases, even if the clock does
 
-	orgs       map[ledger.ID]*orgState
-	touched    []*orgState
-	balances   *cache[accountKey, *balance]
-	lists      *cache[listKey, *page]
-	pages      []*page  // with lines of this group
-	buffers    [][]byte // spare buffers for the lines of pages
-	buffer     pageBuffer
-	stamps     *cache[dueKey, Stamp]
-	counters   *cache[counterKey, *counter]
-	moved      []*counter           // counters to write in this group
-	claims     [2]map[string][]byte // of this group and of the previous one
-	projection projection
+	orgs          map[ledger.ID]*orgState
+	touched       []*orgState
+	balances      *cache[accountKey, *balance]
+	lists         *cache[listKey, *page]
+	pages         []*page  // pages to which this group adds lines
+	buffers       [][]byte // spare buffers for the lines of pages
+	buffer        pageBuffer
+	stamps        *cache[dueKey, Stamp]
+	counters      *cache[counterKey, *counter]
+	movedCounters []*counter           // counters to write in this group
+	claims        [2]map[string][]byte // owners by claim key, of this group's claims and of the previous group's
+	projection    projection
 
-	dues      map[int64][]byte // second → row of this group
-	longest   int              // length in bytes of the longest of these rows
-	inflight  ledger.Micros    // earliest due instant of the previous group; 0: none
-	cleaned   time.Time        // when passed due rows were last removed
-	behind    bool             // more passed due rows are left than one group may remove
-	removedTo []byte           // all due rows below this key are removed
+	dues         map[int64][]byte // second → row of this group
+	longest      int              // length in bytes of the longest of these rows
+	inflight     ledger.Micros    // earliest due instant of the previous group; 0: none
+	lastRemoval  time.Time        // when passed due rows were last removed
+	behind       bool             // more passed due rows are left than one group may remove
+	removedBelow []byte           // all due rows below this key are removed
 
 	slab       []Stamp         // memory for receipts' stamps
 	snap       *store.Snapshot // for reads of this group's checks
@@ -85,13 +85,13 @@ func newWriter(j *Journal, n uint64, hash [32]byte, o Options) *writer {
 // number: at least one, since each change fits into a group by itself.
 func (w *writer) prepare(p *prepared, batch []submitted) int {
 	w.begin(p)
-	taken := 0
-	for taken < len(batch) && taken < MaxGroup && w.fits(&batch[taken]) {
-		w.take(&batch[taken])
-		taken++
+	count := 0
+	for count < len(batch) && count < MaxGroup && w.fits(&batch[count]) {
+		w.take(&batch[count])
+		count++
 	}
 	w.finish()
-	return taken
+	return count
 }
 
 // fits tells whether a change certainly fits into the group. All its due items may be in one second,
@@ -99,11 +99,11 @@ func (w *writer) prepare(p *prepared, batch []submitted) int {
 // it should have flushed, this group reserves half of its room for flushing, unless it is still empty.
 // Without that, the page buffer would grow for as long as every group is full.
 func (w *writer) fits(s *submitted) bool {
-	now, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
-	if w.buffer.lagging && now != (size{}) {
+	used, limit := size{w.group.Rows(), w.group.Bytes()}.plus(w.tail), w.journal.limit
+	if w.buffer.lagging && used != (size{}) {
 		limit = size{limit.rows / 2, limit.bytes / 2}
 	}
-	return now.plus(s.size).within(limit) &&
+	return used.plus(s.size).within(limit) &&
 		w.longest+itemSize*len(s.change.Steps) <= store.MaxValue
 }
 
@@ -120,7 +120,7 @@ func (w *writer) begin(p *prepared) {
 	clear(w.claims[0])
 }
 
-// take checks one change and, if there is no refusal, writes it.
+// take checks one change and, unless the change is refused, writes it.
 func (w *writer) take(s *submitted) {
 	receipt := w.check(s.change)
 	if receipt.Err == nil {
@@ -135,9 +135,9 @@ func (w *writer) stampsFor(n int) []Stamp {
 	if len(w.slab) < n {
 		w.slab = make([]Stamp, max(n, 64))
 	}
-	cut := w.slab[:n:n]
+	stamps := w.slab[:n:n]
 	w.slab = w.slab[n:]
-	return cut
+	return stamps
 }
 
 // finish writes the rows that the group's changes share.
@@ -147,13 +147,13 @@ func (w *writer) finish() {
 		w.flushOrg(b)
 	}
 	w.touched = w.touched[:0]
-	for _, c := range w.moved {
+	for _, c := range w.movedCounters {
 		w.key = store.KeyCounter(w.key[:0], c.org, c.key, c.window)
 		w.value = store.EncodeAmount(w.value[:0], c.amount)
 		w.group.Set(w.key, w.value)
 	}
-	clear(w.moved)
-	w.moved = w.moved[:0]
+	clear(w.movedCounters)
+	w.movedCounters = w.movedCounters[:0]
 	for second, row := range w.dues {
 		w.key = store.KeyDue(w.key[:0], second, w.n)
 		w.group.Set(w.key, row)
@@ -166,7 +166,7 @@ func (w *writer) finish() {
 	}
 	w.tail = size{}
 	w.drain()
-	w.out.low = w.lowestBuffered()
+	w.out.oldestBuffered = w.lowestBuffered()
 	w.removePassedDue()
 	w.closeSnapshot()
 	w.inflight = w.out.earliest
@@ -180,13 +180,13 @@ const (
 	maxDueRemovals = 512
 )
 
-// removePassedDue moves the low-water mark of due work forward and removes the rows below it.
+// removePassedDue moves the low-water mark of due rows forward and removes the rows below it.
 func (w *writer) removePassedDue() {
-	real := time.Now()
-	if !w.behind && real.Sub(w.cleaned) < removalEvery {
+	now := time.Now()
+	if !w.behind && now.Sub(w.lastRemoval) < removalEvery {
 		return
 	}
-	w.cleaned, w.behind = real, false
+	w.lastRemoval, w.behind = now, false
 	earliest := w.inflight
 	if prepared := w.out.earliest; prepared != 0 && (earliest == 0 || prepared < earliest) {
 		earliest = prepared
@@ -197,8 +197,8 @@ func (w *writer) removePassedDue() {
 		return
 	}
 	from := store.KeyDueFrom(nil, d.mark)
-	if bytes.Compare(from, w.removedTo) < 0 {
-		from = w.removedTo // skip rows that are already removed
+	if bytes.Compare(from, w.removedBelow) < 0 {
+		from = w.removedBelow // skip rows that are already removed
 	}
 	removed := 0
 	w.must(w.snapshot().AscendKeys(store.KeyDues(nil), from, func(key []byte) ([]byte, bool, error) {
@@ -208,7 +208,7 @@ func (w *writer) removePassedDue() {
 		}
 		if removed == maxDueRemovals {
 			second, w.behind = at, true
-			w.removedTo = append(w.removedTo[:0], key...)
+			w.removedBelow = append(w.removedBelow[:0], key...)
 			return nil, false, nil
 		}
 		removed++
@@ -244,9 +244,9 @@ func (w *writer) must(err error) {
 	}
 }
 
-// known returns an organization's state for reading. It reads the store if the state is not in
+// loadOrg returns an organization's state for reading. It reads the store if the state is not in
 // memory.
-func (w *writer) known(org ledger.ID) *orgState {
+func (w *writer) loadOrg(org ledger.ID) *orgState {
 	b := w.orgs[org]
 	if b == nil {
 		var err error
@@ -259,7 +259,7 @@ func (w *writer) known(org ledger.ID) *orgState {
 
 // org returns an organization's state for writing.
 func (w *writer) org(org ledger.ID) *orgState {
-	b := w.known(org)
+	b := w.loadOrg(org)
 	if !b.touched {
 		b.touched = true
 		w.touched = append(w.touched, b)

@@ -23,7 +23,7 @@ type book struct {
 	answered     int             // number of requests with a response
 	unanswered   int             // number of requests without a response
 	closeAtCount map[int]signal  // by the number of responses at which they are closed
-	wrong        []error         // errors found
+	errs         []error         // errors found
 	statuses     map[outcome]int // final statuses of transactions, for the log
 }
 
@@ -67,14 +67,14 @@ func (b *book) record(o *order, before reading, line answerLine) {
 	}
 	if err == nil {
 		b.answered++
-		if ring, waits := b.closeAtCount[b.answered]; waits {
-			close(ring)
+		if channel, exists := b.closeAtCount[b.answered]; exists {
+			close(channel)
 			delete(b.closeAtCount, b.answered)
 		}
 		err = b.apply(o, before, &line)
 	}
 	if err != nil {
-		b.wrong = append(b.wrong, err)
+		b.errs = append(b.errs, err)
 	}
 }
 
@@ -106,10 +106,10 @@ func (b *book) apply(o *order, before reading, line *answerLine) error {
 }
 
 // add creates a new order and adds it to the book.
-func (b *book) add(random *rand.Rand, calm bool) *order {
+func (b *book) add(random *rand.Rand, noDelays bool) *order {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	o := newOrder(fmt.Sprintf("crash-%08d", len(b.orders)), random, calm)
+	o := newOrder(fmt.Sprintf("crash-%08d", len(b.orders)), random, noDelays)
 	b.orders = append(b.orders, o)
 	b.byTxid[o.txid] = o
 	return o
@@ -135,38 +135,38 @@ func (b *book) lastReading(o *order) reading {
 }
 
 // ordersMatching lists the orders that match.
-func (b *book) ordersMatching(fits func(*reading) bool) (list []*order) {
+func (b *book) ordersMatching(matches func(*reading) bool) (list []*order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, o := range b.orders {
-		if fits(&o.last) {
+		if matches(&o.last) {
 			list = append(list, o)
 		}
 	}
 	return list
 }
 
-// after returns a channel that is closed after n more responses.
-func (b *book) after(n int) <-chan struct{} {
+// closedAfter returns a channel that is closed after n more responses.
+func (b *book) closedAfter(n int) <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	at := b.answered + n
-	ring, set := b.closeAtCount[at]
-	if !set {
-		ring = make(signal)
-		b.closeAtCount[at] = ring
+	channel, exists := b.closeAtCount[at]
+	if !exists {
+		channel = make(signal)
+		b.closeAtCount[at] = channel
 	}
-	return ring
+	return channel
 }
 
-// settle writes the buffered responses to the file and returns the errors since the last call.
-func (b *book) settle() []error {
+// takeErrors writes the buffered responses to the file and returns the errors since the last call.
+func (b *book) takeErrors() []error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	wrong := b.wrong
-	b.wrong = nil
+	errs := b.errs
+	b.errs = nil
 	if err := b.answers.Flush(); err != nil {
-		wrong = append(wrong, err)
+		errs = append(errs, err)
 	}
-	return wrong
+	return errs
 }

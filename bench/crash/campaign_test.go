@@ -169,24 +169,24 @@ func (c *campaign) open() {
 func (c *campaign) killLoaded(kill int) {
 	c.t.Helper()
 	s := c.start()
-	calm := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
-	clientPool, err := newClientPool(c.book, s, calm)
+	noDelays := kill*3 > c.kills*2 // in the last third: orders that end late must end before the campaign does
+	clientPool, err := newClientPool(c.book, s, noDelays)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	defer clientPool.http.CloseIdleConnections()
 	answers := minAnswers + c.random.IntN(maxAnswers-minAnswers)
-	enough := c.book.after(answers)
-	raceAt := c.book.after(max(1, answers-c.random.IntN(racers)))
+	enoughAnswers := c.book.closedAfter(answers)
+	raceAt := c.book.closedAfter(max(1, answers-c.random.IntN(racers)))
 
 	ctx, cancel := context.WithTimeout(c.t.Context(), loadBound)
 	defer cancel()
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	for i := range clients {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill*clients+i+1)))
-		all.Go(func() { clientPool.work(ctx, random) })
+		workers.Go(func() { clientPool.work(ctx, random) })
 	}
-	all.Go(func() {
+	workers.Go(func() {
 		random := rand.New(rand.NewPCG(c.seed, uint64(kill+1)<<32))
 		select {
 		case <-raceAt:
@@ -195,10 +195,10 @@ func (c *campaign) killLoaded(kill int) {
 		}
 	})
 	if c.manual {
-		all.Go(func() { c.tick(ctx, clientPool, kill) })
+		workers.Go(func() { c.tick(ctx, clientPool, kill) })
 	}
 	select {
-	case <-enough:
+	case <-enoughAnswers:
 	case <-s.Exited():
 		c.t.Errorf("the server ended by itself:\n%s", s.StderrEnd())
 	case <-ctx.Done():
@@ -208,7 +208,7 @@ func (c *campaign) killLoaded(kill int) {
 		c.kill(s)
 	}
 	cancel()
-	all.Wait()
+	workers.Wait()
 	if c.t.Failed() {
 		c.t.FailNow()
 	}
@@ -221,7 +221,7 @@ func (c *campaign) tick(ctx context.Context, clientPool *clientPool, kill int) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.book.after(50 + random.IntN(100)):
+		case <-c.book.closedAfter(50 + random.IntN(100)):
 		}
 		if err := clientPool.advance(ctx, 1+random.IntN(5)); err != nil {
 			c.t.Error(err)
@@ -260,21 +260,21 @@ func (c *campaign) finish() {
 	defer cancel()
 
 	b := c.book
-	c.until(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(left []*order) {
-		clientPool.each(left, func(o *order) { clientPool.create(ctx, o) })
+	c.repeatWhile(ctx, "answered", func(r *reading) bool { return r.ID == "" }, func(orders []*order) {
+		clientPool.each(orders, func(o *order) { clientPool.create(ctx, o) })
 	})
-	c.until(ctx, "final", func(r *reading) bool { return !r.final() }, func(left []*order) {
+	c.repeatWhile(ctx, "final", func(r *reading) bool { return !r.final() }, func(orders []*order) {
 		if c.manual {
 			if err := clientPool.advance(ctx, 5); err != nil {
 				c.t.Fatal(err)
 			}
 		}
-		clientPool.each(left, func(o *order) { clientPool.read(ctx, o) })
+		clientPool.each(orders, func(o *order) { clientPool.read(ctx, o) })
 	})
-	heard := b.unanswered
+	unansweredBefore := b.unanswered
 	clientPool.each(b.ordersMatching(func(*reading) bool { return true }), func(o *order) { clientPool.read(ctx, o) })
-	if b.unanswered != heard {
-		c.t.Errorf("%d of the last reads had no answer", b.unanswered-heard)
+	if b.unanswered != unansweredBefore {
+		c.t.Errorf("%d of the last reads had no answer", b.unanswered-unansweredBefore)
 	}
 	c.compareTotals(c.totals(s))
 	c.stop(s)
@@ -283,17 +283,17 @@ func (c *campaign) finish() {
 	c.searchLog()
 }
 
-// until calls fn repeatedly with the orders that satisfy the condition still, until no order does.
-func (c *campaign) until(ctx context.Context, what string, still func(*reading) bool, fn func(left []*order)) {
+// repeatWhile calls fn repeatedly with the orders for which matches returns true, until there is no such order.
+func (c *campaign) repeatWhile(ctx context.Context, what string, matches func(*reading) bool, fn func(orders []*order)) {
 	c.t.Helper()
-	for left := c.book.ordersMatching(still); len(left) > 0; left = c.book.ordersMatching(still) {
-		fn(left)
-		if wrong := c.book.settle(); len(wrong) > 0 {
-			c.t.Fatalf("%d things that must not be, for example %v", len(wrong), wrong[0])
+	for orders := c.book.ordersMatching(matches); len(orders) > 0; orders = c.book.ordersMatching(matches) {
+		fn(orders)
+		if errs := c.book.takeErrors(); len(errs) > 0 {
+			c.t.Fatalf("%d things that must not be, for example %v", len(errs), errs[0])
 		}
 		select {
 		case <-ctx.Done():
-			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(left), what, finishBound, left[0].txid, show(&left[0].last))
+			c.t.Fatalf("%d orders are not %s after %v, for example %s: %s", len(orders), what, finishBound, orders[0].txid, readingText(&orders[0].last))
 		case <-time.After(50 * time.Millisecond):
 		}
 	}

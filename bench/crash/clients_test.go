@@ -20,15 +20,15 @@ const (
 
 // clientPool is the set of clients of a running server.
 type clientPool struct {
-	book   *book
-	server *server.Server
-	http   *http.Client
-	calm   bool
+	book     *book
+	server   *server.Server
+	http     *http.Client
+	noDelays bool
 }
 
-func newClientPool(b *book, s *server.Server, calm bool) (*clientPool, error) {
+func newClientPool(b *book, s *server.Server, noDelays bool) (*clientPool, error) {
 	client, err := s.Sandbox.Client()
-	return &clientPool{book: b, server: s, http: client, calm: calm}, err
+	return &clientPool{book: b, server: s, http: client, noDelays: noDelays}, err
 }
 
 // work is one client: it creates orders, repeats creates, and reads, until ctx ends.
@@ -38,7 +38,7 @@ func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 		o := c.book.randomOrder(random)
 		switch {
 		case o == nil || roll < 70:
-			c.create(ctx, c.book.add(random, c.calm))
+			c.create(ctx, c.book.add(random, c.noDelays))
 		case roll < 85 || c.book.lastReading(o).ID == "":
 			c.create(ctx, o)
 		default:
@@ -49,17 +49,17 @@ func (c *clientPool) work(ctx context.Context, random *rand.Rand) {
 
 // race lets many clients create one new order at the same instant.
 func (c *clientPool) race(ctx context.Context, random *rand.Rand) {
-	o := c.book.add(random, c.calm)
+	o := c.book.add(random, c.noDelays)
 	start := make(chan struct{})
-	var all sync.WaitGroup
+	var creators sync.WaitGroup
 	for range racers {
-		all.Go(func() {
+		creators.Go(func() {
 			<-start
 			c.create(ctx, o)
 		})
 	}
 	close(start)
-	all.Wait()
+	creators.Wait()
 }
 
 // create requests the order's transaction.
@@ -72,11 +72,11 @@ func (c *clientPool) read(ctx context.Context, o *order) {
 	c.exchange(ctx, o, http.MethodGet, "/api/v1/transactions/"+c.book.lastReading(o).ID, nil, nil)
 }
 
-func (c *clientPool) exchange(ctx context.Context, o *order, method, path string, body, noted []byte) {
+func (c *clientPool) exchange(ctx context.Context, o *order, method, path string, body, recordedBody []byte) {
 	before := c.book.lastReading(o)
 	s := &c.server.Sandbox
 	status, response := c.do(ctx, method, path, body, "x-api-key", s.APIKey)
-	c.book.record(o, before, answerLine{Method: method, Path: path, Body: noted, Status: status, Response: response})
+	c.book.record(o, before, answerLine{Method: method, Path: path, Body: recordedBody, Status: status, Response: response})
 }
 
 // do makes one request. Status 0 means that no complete response came.
@@ -116,9 +116,9 @@ func (c *clientPool) advance(ctx context.Context, seconds int) error {
 // each calls fn for every order, with as many goroutines as there are clients.
 func (c *clientPool) each(orders []*order, fn func(*order)) {
 	queue := make(chan *order)
-	var all sync.WaitGroup
+	var workers sync.WaitGroup
 	for range clients {
-		all.Go(func() {
+		workers.Go(func() {
 			for o := range queue {
 				fn(o)
 			}
@@ -128,5 +128,5 @@ func (c *clientPool) each(orders []*order, fn func(*order)) {
 		queue <- o
 	}
 	close(queue)
-	all.Wait()
+	workers.Wait()
 }

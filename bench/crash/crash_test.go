@@ -23,9 +23,9 @@ func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for a minute")
 	}
-	first := seed(t)
-	t.Run("real clock", func(t *testing.T) { newCampaign(t, first, fewKills, false).run() })
-	t.Run("manual clock", func(t *testing.T) { newCampaign(t, first, fewManualKills, true).run() })
+	campaignSeed := seed(t)
+	t.Run("real clock", func(t *testing.T) { newCampaign(t, campaignSeed, fewKills, false).run() })
+	t.Run("manual clock", func(t *testing.T) { newCampaign(t, campaignSeed, fewManualKills, true).run() })
 }
 
 // TestSoak runs campaigns for the time in MIZAN_SOAK, each with its own store and seed,
@@ -35,12 +35,12 @@ func TestSoak(t *testing.T) {
 	if text == "" {
 		t.Skip("MIZAN_SOAK=30m says for how long")
 	}
-	long, err := time.ParseDuration(text)
+	duration, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatalf("MIZAN_SOAK: %v", err)
 	}
-	first := seed(t)
-	for began, n := time.Now(), first; n == first || time.Since(began) < long; n++ {
+	firstSeed := seed(t)
+	for began, n := time.Now(), firstSeed; n == firstSeed || time.Since(began) < duration; n++ {
 		manual := n%2 == 1 // depends on the seed, so that a campaign can be repeated alone
 		ok := t.Run(strconv.FormatUint(n, 10), func(t *testing.T) {
 			c := newCampaign(t, n, manyKills, manual)

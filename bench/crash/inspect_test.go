@@ -27,8 +27,8 @@ import (
 // two openings.
 func (c *campaign) inspect() {
 	c.t.Helper()
-	if wrong := c.book.settle(); len(wrong) > 0 {
-		c.t.Fatalf("%d answers that must not be, for example %v", len(wrong), wrong[0])
+	if errs := c.book.takeErrors(); len(errs) > 0 {
+		c.t.Fatalf("%d answers that must not be, for example %v", len(errs), errs[0])
 	}
 	r := testkit.Run(c.t, nil, "audit", "verify", "--data", c.dir, "--answers", c.book.path, "--canaries", c.canaries)
 	if r.Exit != 0 || r.Stderr != "" {
@@ -43,14 +43,14 @@ func (c *campaign) inspect() {
 // withJournal opens the closed store and calls fn with its journal.
 func (c *campaign) withJournal(fn func(*posting.Journal) error) {
 	c.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: c.dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	discardLog := slog.New(slog.DiscardHandler)
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: c.dir, Log: discardLog}, Clock: clock.Real{}, Log: discardLog})
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	err = fn(j)
-	if closed := j.Close(); err == nil {
-		err = closed
+	if closeErr := j.Close(); err == nil {
+		err = closeErr
 	}
 	if err != nil {
 		c.t.Fatal(err)
@@ -115,17 +115,17 @@ func (c *campaign) compareTotals(now map[string]totals) {
 	for env, opening := range c.opening {
 		credits, debits := new(big.Int).Set(opening.credits), new(big.Int).Set(opening.debits)
 		for _, o := range c.book.ordersMatching(func(r *reading) bool { return r.Status == "charged" && r.Env == env }) {
-			moved := big.NewInt(int64(o.amount))
+			amount := big.NewInt(int64(o.amount))
 			if o.kind == "payment" {
-				credits.Add(credits, moved)
+				credits.Add(credits, amount)
 			} else {
-				debits.Add(debits, moved)
+				debits.Add(debits, amount)
 			}
 		}
-		has := now[env]
-		if has.credits.Cmp(credits) != 0 || has.debits.Cmp(debits) != 0 || has.held.Sign() != 0 {
+		got := now[env]
+		if got.credits.Cmp(credits) != 0 || got.debits.Cmp(debits) != 0 || got.held.Sign() != 0 {
 			c.t.Errorf("%s: the partner has credits %v, debits %v, held %v; the orders make credits %v, debits %v, nothing held",
-				env, has.credits, has.debits, has.held, credits, debits)
+				env, got.credits, got.debits, got.held, credits, debits)
 		}
 	}
 }

@@ -18,8 +18,8 @@ const sinkSecret = "whsec-crash"
 // maxFailedAttempts is the number of attempts of an event that the sink may fail. It acknowledges the next one.
 const maxFailedAttempts = 3
 
-// delivered records the notifications that have arrived about one event.
-type delivered struct {
+// eventDeliveries records the notifications that have arrived about one event.
+type eventDeliveries struct {
 	transaction, status string
 	data                string // must be the same at each attempt
 	attempts            int
@@ -33,14 +33,14 @@ type sink struct {
 	t testing.TB
 
 	mu       sync.Mutex
-	events   map[string]*delivered // guarded by mu: by event_id
-	ids      map[[2]string]string  // guarded by mu: the event_id of a transaction's status
-	arrivals int                   // guarded by mu
-	hangs    chan struct{}         // guarded by mu: closed to release hanging requests; nil: no request hangs
+	events   map[string]*eventDeliveries // guarded by mu; the key is the event_id
+	ids      map[[2]string]string        // guarded by mu: the event_id of a transaction's status
+	arrivals int                         // guarded by mu
+	hangs    chan struct{}               // guarded by mu: closed to release hanging requests; nil: no request hangs
 }
 
 func newSink(t testing.TB) *sink {
-	s := &sink{t: t, events: make(map[string]*delivered), ids: make(map[[2]string]string)}
+	s := &sink{t: t, events: make(map[string]*eventDeliveries), ids: make(map[[2]string]string)}
 	s.Server = httptest.NewServer(http.HandlerFunc(s.receive))
 	t.Cleanup(func() {
 		s.allowHanging(false)
@@ -51,14 +51,14 @@ func newSink(t testing.TB) *sink {
 }
 
 // allowHanging sets whether a third of the requests is never answered.
-func (s *sink) allowHanging(may bool) {
+func (s *sink) allowHanging(allowed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.hangs != nil {
 		close(s.hangs)
 		s.hangs = nil
 	}
-	if may {
+	if allowed {
 		s.hangs = make(chan struct{})
 	}
 }
@@ -99,14 +99,14 @@ func (s *sink) receiveNotification(header http.Header, body []byte) (status int,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.arrivals++
-	of := [2]string{data.ID, data.Status}
-	if id, ok := s.ids[of]; ok && id != n.EventID {
-		s.t.Errorf("%v has two event ids, %s and %s", of, id, n.EventID)
+	statusKey := [2]string{data.ID, data.Status}
+	if id, ok := s.ids[statusKey]; ok && id != n.EventID {
+		s.t.Errorf("%v has two event ids, %s and %s", statusKey, id, n.EventID)
 	}
-	s.ids[of] = n.EventID
+	s.ids[statusKey] = n.EventID
 	e := s.events[n.EventID]
 	if e == nil {
-		e = &delivered{transaction: data.ID, status: data.Status, data: string(n.Data)}
+		e = &eventDeliveries{transaction: data.ID, status: data.Status, data: string(n.Data)}
 		s.events[n.EventID] = e
 	}
 	if e.data != string(n.Data) {
@@ -135,7 +135,7 @@ func (s *sink) attemptsOf(transaction, status string) (attempts int, acknowledge
 	return e.attempts, e.acknowledged
 }
 
-func (s *sink) counts() (came, events, repeated int) {
+func (s *sink) counts() (arrived, events, repeated int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.events {

@@ -17,8 +17,8 @@ import (
 // fewNoticeKills is the number of kills in `make test`; MIZAN_NOTICE_KILLS sets another.
 const fewNoticeKills = 8
 
-// notified are the statuses of which a merchant is notified.
-var notified = map[string]bool{
+// notifiedStatuses are the statuses of which a merchant is notified.
+var notifiedStatuses = map[string]bool{
 	"action_required": true, "payment_suspended": true, "payout_suspended": true, "charged": true, "rejected": true,
 	"failed": true, "reversed": true, "refunding": true, "refunded": true,
 }
@@ -87,33 +87,33 @@ func (r *noticeRun) load(stop <-chan struct{}, answers chan<- struct{}) (wait fu
 func (r *noticeRun) lifecycle(n int) {
 	r.t.Helper()
 	r.sink.allowHanging(n%3 == 0)
-	until, answers := make(chan struct{}), make(chan struct{})
-	wait := r.load(until, answers)
-	var stepping sync.WaitGroup
+	stop, answers := make(chan struct{}), make(chan struct{})
+	wait := r.load(stop, answers)
+	var clockMove sync.WaitGroup
 	if n%3 != 0 { // moving the clock waits for hanging requests
 		admin := r.Admin()
-		stepping.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
+		clockMove.Go(func() { _, _ = admin.Put("/api/v1/sandbox/clock", `{"advance_seconds":45}`) })
 	}
-	late := time.After(time.Duration(1+r.random.IntN(300)) * time.Millisecond)
+	timeout := time.After(time.Duration(1+r.random.IntN(300)) * time.Millisecond)
 	if n%2 == 0 {
-		late = time.After(readyBound)
+		timeout = time.After(readyBound)
 	}
-	for left := 1 + r.random.IntN(60); left > 0; left-- {
+	for remaining := 1 + r.random.IntN(60); remaining > 0; remaining-- {
 		select {
 		case <-answers:
-		case <-late:
-			left = 0
+		case <-timeout:
+			remaining = 0
 		}
 	}
 	r.Kill()
-	close(until)
+	close(stop)
 	wait()
-	stepping.Wait()
+	clockMove.Wait()
 	r.sink.allowHanging(false)
 }
 
 // transitions returns the statuses that a transaction has had.
-func (r *noticeRun) transitions(auditor *testkit.Client, id string) (through []string) {
+func (r *noticeRun) transitions(auditor *testkit.Client, id string) (statuses []string) {
 	r.t.Helper()
 	answer, err := auditor.Get("/api/v1/ledger/events?limit=500&source=" + id)
 	if err != nil {
@@ -125,10 +125,10 @@ func (r *noticeRun) transitions(auditor *testkit.Client, id string) (through []s
 	}
 	for _, e := range list.Data {
 		if e.From != e.To {
-			through = append(through, e.To)
+			statuses = append(statuses, e.To)
 		}
 	}
-	return through
+	return statuses
 }
 
 func (r *noticeRun) advance(seconds int) {
@@ -146,19 +146,19 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a server for half a minute")
 	}
-	kills, first := fewNoticeKills, seed(t)
+	kills, seedValue := fewNoticeKills, seed(t)
 	if text := os.Getenv("MIZAN_NOTICE_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
 			t.Fatalf("MIZAN_NOTICE_KILLS: %v", err)
 		}
 	}
-	t.Logf("MIZAN_SEED=%d repeats the choices", first)
+	t.Logf("MIZAN_SEED=%d repeats the choices", seedValue)
 	flags := []string{"--clock", "manual", "--tls", "off", "--log-level", "warn", "--provider-timeout", "1s", "--create-wait", "2s"}
-	r := &noticeRun{t: t, random: rand.New(rand.NewPCG(first, 0)), sink: newSink(t), Server: testkit.Start(t, testkit.Options{Flags: flags})}
-	set, err := r.Admin().Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", r.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":%q}`, r.sink.URL+"/hook", sinkSecret))
-	if err != nil || set.Status != http.StatusOK {
-		t.Fatalf("the address: %v %+v", err, set)
+	r := &noticeRun{t: t, random: rand.New(rand.NewPCG(seedValue, 0)), sink: newSink(t), Server: testkit.Start(t, testkit.Options{Flags: flags})}
+	answer, err := r.Admin().Do(http.MethodPatch, fmt.Sprintf("/api/v1/partners/%d", r.Sandbox.PartnerID), fmt.Sprintf(`{"notify_url":%q,"secret":%q}`, r.sink.URL+"/hook", sinkSecret))
+	if err != nil || answer.Status != http.StatusOK {
+		t.Fatalf("the address: %v %+v", err, answer)
 	}
 	for n := range kills {
 		r.lifecycle(n)
@@ -169,7 +169,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	auditor := r.Auditor()
 	for _, id := range r.answered {
 		for _, status := range r.transitions(auditor, id) {
-			if !notified[status] {
+			if !notifiedStatuses[status] {
 				continue
 			}
 			statuses[status]++
@@ -178,8 +178,8 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 			}
 		}
 	}
-	came, events, repeated := r.sink.counts()
-	t.Logf("%d kills, %d transactions answered, statuses %v; %d notifications of %d events came, %d events more than once", kills, len(r.answered), statuses, came, events, repeated)
+	arrived, events, repeated := r.sink.counts()
+	t.Logf("%d kills, %d transactions answered, statuses %v; %d notifications of %d events came, %d events more than once", kills, len(r.answered), statuses, arrived, events, repeated)
 	if statuses["charged"] == 0 || statuses["action_required"] == 0 || repeated == 0 {
 		t.Errorf("too little happened: %v", statuses)
 	}
@@ -187,7 +187,7 @@ func TestNoNotificationIsLostOverKills(t *testing.T) {
 	if code := r.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d\n%s", code, r.Stderr())
 	}
-	if checked := testkit.Run(t, nil, "audit", "verify", "--data", r.Dir); checked.Exit != 0 {
-		t.Errorf("the books do not hold: exit %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
+	if audit := testkit.Run(t, nil, "audit", "verify", "--data", r.Dir); audit.Exit != 0 {
+		t.Errorf("the books do not hold: exit %d\n%s%s", audit.Exit, audit.Stdout, audit.Stderr)
 	}
 }

@@ -51,8 +51,8 @@ var outcomes = map[string]outcome{
 	"4000000000000341": charged, // an inquiry returns the outcome 10 s later
 }
 
-// underWay are the statuses before a final one.
-var underWay = []string{"created", "new", "authorizing", "charging"}
+// statusesBeforeFinal are the statuses before a final one.
+var statusesBeforeFinal = []string{"created", "new", "authorizing", "charging"}
 
 const (
 	cardholder = "Zebulon Quixworth-Canary"
@@ -64,15 +64,15 @@ const (
 type order struct {
 	txid, kind, card, env string
 	amount                int
-	body                  []byte // as sent
-	redactedBody          []byte // as recorded: without the CVV, and with only the last four digits of the card
+	body                  []byte // body of the request, as sent
+	redactedBody          []byte // the same body as it is recorded: without the CVV, and with only the last four digits of the card
 
 	last reading // guarded by book.mu: the latest response; zero: none yet
 }
 
 // newOrder makes a random order. Orders with a delayed outcome are rare, because a campaign has to wait
-// for them. If calm is set, there are none.
-func newOrder(txid string, random *rand.Rand, calm bool) *order {
+// for them. With noDelays there are none.
+func newOrder(txid string, random *rand.Rand, noDelays bool) *order {
 	o := &order{txid: txid, kind: "payment", env: "prod", card: "4242424242424242", amount: 1 + random.IntN(maxAmount)}
 	switch roll := random.IntN(100); {
 	case roll < 50:
@@ -84,9 +84,9 @@ func newOrder(txid string, random *rand.Rand, calm bool) *order {
 		o.card = "4000000000009995"
 	case roll < 88:
 		o.card = "4000000000000119"
-	case roll < 95 && !calm:
+	case roll < 95 && !noDelays:
 		o.card = "4000000000000077"
-	case !calm:
+	case !noDelays:
 		o.card = "4000000000000341"
 	}
 	if random.IntN(5) == 0 {
@@ -110,19 +110,19 @@ func (o *order) render(card, cvv string) []byte {
 // check compares a response with the order and with the last response before the request was sent.
 func (o *order) check(before, got *reading) error {
 	want := reading{TxID: o.txid, Type: o.kind, Amount: fmt.Sprint(o.amount), Currency: currency, Env: o.env}
-	has := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
+	answered := reading{TxID: got.TxID, Type: got.Type, Amount: got.Amount, Currency: got.Currency, Env: got.Env}
 	switch {
-	case want != has:
-		return fmt.Errorf("txid %s: answered %+v, ordered was %+v", o.txid, has, want)
+	case want != answered:
+		return fmt.Errorf("txid %s: answered %+v, ordered was %+v", o.txid, answered, want)
 	case got.ID == "" || got.Started == "":
 		return fmt.Errorf("txid %s: answered without id or time: %+v", o.txid, *got)
 	case before.ID != "" && (got.ID != before.ID || got.Started != before.Started):
 		return fmt.Errorf("txid %s: was transaction %s of %s, is now %s of %s", o.txid, before.ID, before.Started, got.ID, got.Started)
-	case before.final() && !same(before, got):
-		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, show(before), show(got))
+	case before.final() && !sameReading(before, got):
+		return fmt.Errorf("txid %s: was final as %s, is now %s", o.txid, readingText(before), readingText(got))
 	case got.final() && !o.allows(outcome{got.Status, got.Error}):
 		return fmt.Errorf("txid %s: card %s ended as %s %q", o.txid, o.card[len(o.card)-4:], got.Status, got.Error)
-	case !got.final() && !slices.Contains(underWay, got.Status):
+	case !got.final() && !slices.Contains(statusesBeforeFinal, got.Status):
 		return fmt.Errorf("txid %s: unexpected status %q", o.txid, got.Status)
 	}
 	return nil
@@ -130,9 +130,9 @@ func (o *order) check(before, got *reading) error {
 
 func (o *order) allows(end outcome) bool { return end == outcomes[o.card] || end == interrupted }
 
-func same(a, b *reading) bool { return show(a) == show(b) }
+func sameReading(a, b *reading) bool { return readingText(a) == readingText(b) }
 
-func show(r *reading) string {
+func readingText(r *reading) string {
 	text, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // the struct has only strings
@@ -144,37 +144,37 @@ func TestOrderCheckDetectsWrongResponses(t *testing.T) {
 	o := newOrder("t-1", rand.New(rand.NewPCG(1, 1)), true)
 	o.card = "4000000000000002"
 	finished := "2026-11-21T00:00:01Z"
-	declined := reading{
+	declinedReading := reading{
 		ID: "a", TxID: "t-1", Type: o.kind, Status: "rejected", Error: "card_declined", Amount: fmt.Sprint(o.amount),
 		Currency: currency, Env: o.env, Started: "2026-11-21T00:00:00Z", Finished: &finished,
 	}
-	open := declined
-	open.Status, open.Error, open.Finished = "authorizing", "", nil
+	openReading := declinedReading
+	openReading.Status, openReading.Error, openReading.Finished = "authorizing", "", nil
 	for _, c := range []struct {
-		name   string
-		before reading
-		change func(*reading)
-		valid  bool
+		name    string
+		before  reading
+		change  func(*reading)
+		isValid bool
 	}{
 		{"the first response", reading{}, func(*reading) {}, true},
-		{"the same final response again", declined, func(*reading) {}, true},
-		{"the transaction has ended", open, func(*reading) {}, true},
-		{"interrupted", open, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, true},
-		{"a second transaction", open, func(r *reading) { r.ID = "b" }, false},
-		{"another start time", open, func(r *reading) { r.Started = finished }, false},
-		{"a final status that changes", declined, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, false},
-		{"a final status taken back", declined, func(r *reading) { *r = open }, false},
-		{"another reason", declined, func(r *reading) { r.Error = "" }, false},
+		{"the same final response again", declinedReading, func(*reading) {}, true},
+		{"the transaction has ended", openReading, func(*reading) {}, true},
+		{"interrupted", openReading, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, true},
+		{"a second transaction", openReading, func(r *reading) { r.ID = "b" }, false},
+		{"another start time", openReading, func(r *reading) { r.Started = finished }, false},
+		{"a final status that changes", declinedReading, func(r *reading) { r.Status, r.Error = "failed", "interrupted" }, false},
+		{"a final status taken back", declinedReading, func(r *reading) { *r = openReading }, false},
+		{"another reason", declinedReading, func(r *reading) { r.Error = "" }, false},
 		{"a charge of a declined card", reading{}, func(r *reading) { r.Status, r.Error = "charged", "" }, false},
 		{"another amount", reading{}, func(r *reading) { r.Amount = "0" }, false},
 		{"another txid", reading{}, func(r *reading) { r.TxID = "t-2" }, false},
 		{"another environment", reading{}, func(r *reading) { r.Env = "" }, false},
 		{"no id", reading{}, func(r *reading) { r.ID = "" }, false},
-		{"a status that no order can have", open, func(r *reading) { r.Status = "reversed" }, false},
+		{"a status that no order can have", openReading, func(r *reading) { r.Status = "reversed" }, false},
 	} {
-		got := declined
+		got := declinedReading
 		c.change(&got)
-		if err := o.check(&c.before, &got); (err == nil) != c.valid {
+		if err := o.check(&c.before, &got); (err == nil) != c.isValid {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -28,33 +28,33 @@ type Options struct {
 
 // Server is a running process.
 type Server struct {
-	Sandbox    Sandbox       // set by Ready
+	Sandbox    Sandbox       // set by WaitReady
 	ReadyAfter time.Duration // from the start of the process until it was ready
 
-	options Options
-	process *os.Process
-	began   time.Time
-	stale   os.FileInfo // sandbox.json of the previous start; nil: none
-	end     *tail
-	exited  chan struct{} // closed when the process has ended
-	exit    error         // how the process ended; valid after exited is closed
+	options      Options
+	process      *os.Process
+	started      time.Time
+	previousFile os.FileInfo // sandbox.json of the previous start; nil: none
+	stderrEnd    *tail
+	exited       chan struct{} // closed when the process has ended
+	exit         error         // how the process ended; valid after exited is closed
 }
 
 // Start starts `serve --sandbox` on a port that the kernel chooses, and returns without
 // waiting.
 func Start(o Options) (*Server, error) {
-	s := &Server{options: o, end: new(tail), exited: make(chan struct{})}
+	s := &Server{options: o, stderrEnd: new(tail), exited: make(chan struct{})}
 	if stat, err := os.Stat(filepath.Join(o.Dir, sandboxFile)); err == nil {
-		s.stale = stat
+		s.previousFile = stat
 	}
 	args := append([]string{"serve", "--sandbox", "--tls", o.TLS, "--listen", "127.0.0.1:0", "--data", o.Dir}, o.Args...)
 	cmd := exec.Command(o.Binary, args...)
-	cmd.Stderr = s.end
+	cmd.Stderr = s.stderrEnd
 	if o.Log != nil {
-		cmd.Stderr = io.MultiWriter(s.end, o.Log)
+		cmd.Stderr = io.MultiWriter(s.stderrEnd, o.Log)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	s.began = time.Now()
+	s.started = time.Now()
 	started := make(chan error, 1)
 	go s.runProcess(cmd, started)
 	if err := <-started; err != nil {
@@ -84,14 +84,14 @@ func (s *Server) WaitReady(ctx context.Context) error {
 	for {
 		ready, err := s.probe(ctx)
 		if err != nil || ready {
-			s.ReadyAfter = time.Since(s.began)
+			s.ReadyAfter = time.Since(s.started)
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.began).Round(time.Millisecond), ctx.Err(), s.end)
+			return fmt.Errorf("server: not ready after %v: %w\n%s", time.Since(s.started).Round(time.Millisecond), ctx.Err(), s.stderrEnd)
 		case <-s.exited:
-			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.exitError(), s.end)
+			return fmt.Errorf("server: ended before it was ready: %w\n%s", s.exitError(), s.stderrEnd)
 		case <-tick.C:
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Server) WaitReady(ctx context.Context) error {
 func (s *Server) probe(ctx context.Context) (bool, error) {
 	path := filepath.Join(s.options.Dir, sandboxFile)
 	stat, err := os.Stat(path)
-	if err != nil || (s.stale != nil && os.SameFile(s.stale, stat)) {
+	if err != nil || (s.previousFile != nil && os.SameFile(s.previousFile, stat)) {
 		return false, nil
 	}
 	sandbox, err := ReadSandbox(s.options.Dir)
@@ -128,7 +128,7 @@ func (s *Server) PID() int { return s.process.Pid }
 func (s *Server) Exited() <-chan struct{} { return s.exited }
 
 // StderrEnd returns the end of the server's stderr.
-func (s *Server) StderrEnd() string { return s.end.String() }
+func (s *Server) StderrEnd() string { return s.stderrEnd.String() }
 
 // Kill ends the process with SIGKILL and waits for its end.
 func (s *Server) Kill() error {
@@ -148,10 +148,10 @@ func (s *Server) Stop(wait time.Duration) error {
 	select {
 	case <-s.exited:
 	case <-timer.C:
-		return errors.Join(fmt.Errorf("server: still running %v after SIGTERM\n%s", wait, s.end), s.Kill())
+		return errors.Join(fmt.Errorf("server: still running %v after SIGTERM\n%s", wait, s.stderrEnd), s.Kill())
 	}
 	if s.exit != nil {
-		return fmt.Errorf("server: stopped with %w\n%s", s.exit, s.end)
+		return fmt.Errorf("server: stopped with %w\n%s", s.exit, s.stderrEnd)
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (s *Server) Stop(wait time.Duration) error {
 func (s *Server) signal(sig syscall.Signal) error {
 	select {
 	case <-s.exited:
-		return fmt.Errorf("server: has already ended: %w\n%s", s.exitError(), s.end)
+		return fmt.Errorf("server: has already ended: %w\n%s", s.exitError(), s.stderrEnd)
 	default:
 	}
 	if err := s.process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {

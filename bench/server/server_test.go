@@ -63,11 +63,11 @@ func stub(kind string, args []string) int {
 func start(t *testing.T, kind, dir string) *Server {
 	t.Helper()
 	t.Setenv(stubEnv, kind)
-	self, err := os.Executable()
+	binary, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(Options{Binary: self, Dir: dir, TLS: "off"})
+	s, err := Start(Options{Binary: binary, Dir: dir, TLS: "off"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,8 +2,8 @@ package server
 
 import "sync"
 
-// keptTail is the number of bytes at the end of a server's output that are kept for error texts.
-const keptTail = 8 << 10
+// maxTail is the number of bytes at the end of a server's output that are kept for error texts.
+const maxTail = 8 << 10
 
 // tail keeps the end of what is written to it.
 type tail struct {
@@ -16,8 +16,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.text = append(t.text, p...)
-	if over := len(t.text) - keptTail; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
+	if excess := len(t.text) - maxTail; excess > 0 {
+		t.text = append(t.text[:0], t.text[excess:]...)
 	}
 	return len(p), nil
 }

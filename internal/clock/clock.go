@@ -29,11 +29,11 @@ type latest struct{ micros atomic.Int64 }
 func (l *latest) advance(at time.Time) time.Time {
 	micros := at.UnixMicro()
 	for {
-		before := l.micros.Load()
-		if micros <= before {
-			return time.UnixMicro(before).UTC()
+		current := l.micros.Load()
+		if micros <= current {
+			return time.UnixMicro(current).UTC()
 		}
-		if l.micros.CompareAndSwap(before, micros) {
+		if l.micros.CompareAndSwap(current, micros) {
 			return time.UnixMicro(micros).UTC()
 		}
 	}

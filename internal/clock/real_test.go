@@ -10,11 +10,11 @@ import (
 func TestMachinesClockNeverGoesBack(t *testing.T) {
 	var l latest
 	noon := time.Date(2026, 9, 3, 12, 0, 0, 123456789, time.FixedZone("elsewhere", 3600))
-	cut := time.Date(2026, 9, 3, 11, 0, 0, 123456000, time.UTC)
+	noonUTC := time.Date(2026, 9, 3, 11, 0, 0, 123456000, time.UTC)
 	for _, step := range []struct{ machine, want time.Duration }{
 		{0, 0}, {-time.Hour, 0}, {-time.Microsecond, 0}, {time.Microsecond, time.Microsecond}, {0, time.Microsecond}, {time.Hour, time.Hour},
 	} {
-		if got, want := l.advance(noon.Add(step.machine)), cut.Add(step.want); got != want {
+		if got, want := l.advance(noon.Add(step.machine)), noonUTC.Add(step.want); got != want {
 			t.Errorf("with the machine's at %v the clock shows %v, want %v", step.machine, got, want)
 		}
 	}
@@ -22,9 +22,9 @@ func TestMachinesClockNeverGoesBack(t *testing.T) {
 
 // Concurrent callers see the clock move forward only.
 func TestMachinesClockMovesForwardForAll(t *testing.T) {
-	var askers sync.WaitGroup
+	var callers sync.WaitGroup
 	for range 4 {
-		askers.Go(func() {
+		callers.Go(func() {
 			before := Real{}.Now()
 			for range 10_000 {
 				now := Real{}.Now()
@@ -36,5 +36,5 @@ func TestMachinesClockMovesForwardForAll(t *testing.T) {
 			}
 		})
 	}
-	askers.Wait()
+	callers.Wait()
 }

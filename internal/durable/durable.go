@@ -36,14 +36,14 @@ func write(path string, mode fs.FileMode, content []byte, replace bool) (err err
 			err = errors.Join(err, rm)
 		}
 	}()
-	take := os.Link
+	putInPlace := os.Link
 	if replace {
-		take = os.Rename
+		putInPlace = os.Rename
 	}
 	if err := fill(f, path, mode, content); err != nil {
 		return err
 	}
-	if err := take(f.Name(), path); err != nil {
+	if err := putInPlace(f.Name(), path); err != nil {
 		return err
 	}
 	return SyncDir(filepath.Dir(path))
@@ -84,11 +84,11 @@ func keepOwner(f *os.File, path string) error {
 	if err != nil {
 		return err
 	}
-	was, is := before.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
-	if was.Uid == is.Uid {
+	oldStat, newStat := before.Sys().(*syscall.Stat_t), now.Sys().(*syscall.Stat_t)
+	if oldStat.Uid == newStat.Uid {
 		return nil
 	}
-	return f.Chown(int(was.Uid), int(was.Gid))
+	return f.Chown(int(oldStat.Uid), int(oldStat.Gid))
 }
 
 // RemoveLeftovers deletes the temporary files that killed writes of the named files have left
@@ -96,8 +96,8 @@ func keepOwner(f *os.File, path string) error {
 func RemoveLeftovers(dir string, names ...string) {
 	entries, _ := os.ReadDir(dir) // without a directory there are no leftovers
 	for _, entry := range entries {
-		of := func(name string) bool { return leftover(entry.Name(), name) }
-		if slices.ContainsFunc(names, of) {
+		isLeftoverOf := func(name string) bool { return leftover(entry.Name(), name) }
+		if slices.ContainsFunc(names, isLeftoverOf) {
 			_ = os.Remove(filepath.Join(dir, entry.Name()))
 		}
 	}

@@ -22,8 +22,8 @@ func wantFile(t *testing.T, path, content string, mode fs.FileMode) {
 	if info, err := os.Stat(path); err != nil || info.Mode() != mode {
 		t.Errorf("mode %v, %v, want %v", info.Mode(), err, mode)
 	}
-	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the directory holds %q", left)
+	if names := fileNames(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("the directory holds %q", names)
 	}
 }
 
@@ -65,24 +65,24 @@ func TestCreateRefusesExistingNames(t *testing.T) {
 
 func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	won := make(chan string, 32)
-	var all sync.WaitGroup
-	for i := range cap(won) {
-		all.Go(func() {
+	winners := make(chan string, 32)
+	var creators sync.WaitGroup
+	for i := range cap(winners) {
+		creators.Go(func() {
 			content := fmt.Sprint("creator ", i)
 			switch err := Create(path, 0o600, []byte(content)); {
 			case err == nil:
-				won <- content
+				winners <- content
 			case !errors.Is(err, fs.ErrExist):
 				t.Error(err)
 			}
 		})
 	}
-	all.Wait()
-	if len(won) != 1 {
-		t.Fatalf("%d creators won", len(won))
+	creators.Wait()
+	if len(winners) != 1 {
+		t.Fatalf("%d creators won", len(winners))
 	}
-	wantFile(t, path, <-won, 0o600)
+	wantFile(t, path, <-winners, 0o600)
 }
 
 // TestFailedWriteChangesNothing tries to replace a directory, which fails.
@@ -95,8 +95,8 @@ func TestFailedWriteChangesNothing(t *testing.T) {
 	if err := Replace(path, 0o600, []byte("x")); err == nil {
 		t.Error("a directory was replaced")
 	}
-	if left := fileNames(t, dir); !slices.Equal(left, []string{"file"}) {
-		t.Errorf("the directory holds %q", left)
+	if names := fileNames(t, dir); !slices.Equal(names, []string{"file"}) {
+		t.Errorf("the directory holds %q", names)
 	}
 	if err := Replace(filepath.Join(dir, "none", "file"), 0o600, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file in a directory that is not there: %v", err)
@@ -132,17 +132,17 @@ func TestLeftoversAreRemovedAndNothingElse(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	stay := []string{"file", ".file.bak.tmp", ".file..tmp", ".file.12", ".file.swp", "file.1.tmp", ".files.1.tmp", ".other.1.tmp", ".file.1x.tmp"}
-	for _, name := range append(slices.Clone(stay), ".file.1.tmp", ".file.4294967295.tmp", ".second.7.tmp") {
+	otherNames := []string{"file", ".file.bak.tmp", ".file..tmp", ".file.12", ".file.swp", "file.1.tmp", ".files.1.tmp", ".other.1.tmp", ".file.1x.tmp"}
+	for _, name := range append(slices.Clone(otherNames), ".file.1.tmp", ".file.4294967295.tmp", ".second.7.tmp") {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	RemoveLeftovers(dir, "file", "second")
 	RemoveLeftovers(filepath.Join(dir, "none"), "file")
-	slices.Sort(stay)
-	if left := fileNames(t, dir); !slices.Equal(left, stay) {
-		t.Errorf("the directory holds %q, want %q", left, stay)
+	slices.Sort(otherNames)
+	if names := fileNames(t, dir); !slices.Equal(names, otherNames) {
+		t.Errorf("the directory holds %q, want %q", names, otherNames)
 	}
 }
 
@@ -156,7 +156,7 @@ func TestKillLeavesOnlyLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	RemoveLeftovers(filepath.Dir(path), filepath.Base(path))
-	if left := fileNames(t, filepath.Dir(path)); len(left) != 0 {
-		t.Errorf("the directory holds %q", left)
+	if names := fileNames(t, filepath.Dir(path)); len(names) != 0 {
+		t.Errorf("the directory holds %q", names)
 	}
 }

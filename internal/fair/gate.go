@@ -20,9 +20,9 @@ var (
 
 // Bounds are the bounds of a gate, each above zero.
 type Bounds struct {
-	Inside  int // callers that have a place
-	Waiting int // callers that wait; callers in Share (at most Inside) do not count
-	Each    int // callers of one member that have a place or wait
+	Inside  int // maximum number of callers that have a place
+	Waiting int // maximum number of callers that wait, not counting callers in Share (at most Inside)
+	Each    int // maximum number of callers of one member that have a place or wait
 }
 
 // Gate shares places among callers. It is safe for concurrent use.
@@ -177,24 +177,24 @@ func (g *Gate[K]) admit(m *member[K]) error {
 	if g.waiting < g.bounds.Waiting {
 		return nil
 	}
-	of := m.group
-	for _, other := range g.groups {
-		if other.waiting > max(of.waiting, m.group.waiting+1) {
-			of = other
+	largestGroup := m.group
+	for _, candidate := range g.groups {
+		if candidate.waiting > max(largestGroup.waiting, m.group.waiting+1) {
+			largestGroup = candidate
 		}
 	}
-	largest := m
-	for _, other := range of.members {
-		if other.waiting > largest.waiting || largest.group != of {
-			largest = other
+	largestMember := m
+	for _, candidate := range largestGroup.members {
+		if candidate.waiting > largestMember.waiting || largestMember.group != largestGroup {
+			largestMember = candidate
 		}
 	}
-	if of != m.group || largest.waiting > m.waiting+1 {
-		for at := len(largest.queue) - 1; at >= 0; at-- {
-			if w := largest.queue[at]; !w.sharing {
-				g.dequeue(largest, at)
+	if largestGroup != m.group || largestMember.waiting > m.waiting+1 {
+		for at := len(largestMember.queue) - 1; at >= 0; at-- {
+			if w := largestMember.queue[at]; !w.sharing {
+				g.dequeue(largestMember, at)
 				w.result <- ErrCrowded
-				g.forget(largest)
+				g.forget(largestMember)
 				return nil
 			}
 		}
@@ -208,26 +208,26 @@ func (g *Gate[K]) admit(m *member[K]) error {
 // grant gives free places to the callers whose turn is next.
 func (g *Gate[K]) grant() {
 	for g.inside < g.bounds.Inside {
-		var of *group[K]
-		for _, other := range g.groups {
-			if other.waiting > 0 && (of == nil || other.compare(&of.share) < 0) {
-				of = other
+		var nextGroup *group[K]
+		for _, candidate := range g.groups {
+			if candidate.waiting > 0 && (nextGroup == nil || candidate.compare(&nextGroup.share) < 0) {
+				nextGroup = candidate
 			}
 		}
-		if of == nil {
+		if nextGroup == nil {
 			return
 		}
 		var m *member[K]
-		for _, other := range of.members {
-			if other.waiting > 0 && (m == nil || other.compare(&m.share) < 0) {
-				m = other
+		for _, candidate := range nextGroup.members {
+			if candidate.waiting > 0 && (m == nil || candidate.compare(&m.share) < 0) {
+				m = candidate
 			}
 		}
 		w := m.queue[0]
 		g.dequeue(m, 0)
 		g.served++
 		g.inside++
-		for _, s := range [...]*share{&m.share, &of.share} {
+		for _, s := range [...]*share{&m.share, &nextGroup.share} {
 			s.inside, s.served = s.inside+1, g.served
 		}
 		w.result <- nil
@@ -258,19 +258,19 @@ func (g *Gate[K]) dequeue(m *member[K], at int) {
 
 // member returns a member, and adds it if it is new.
 func (g *Gate[K]) member(groupKey, memberKey K) *member[K] {
-	of := g.groups[groupKey]
-	if of == nil {
-		of = &group[K]{key: groupKey, members: make(map[K]*member[K])}
+	callersGroup := g.groups[groupKey]
+	if callersGroup == nil {
+		callersGroup = &group[K]{key: groupKey, members: make(map[K]*member[K])}
 		g.served++ // after all present groups and members
-		of.served = g.served
-		g.groups[groupKey] = of
+		callersGroup.served = g.served
+		g.groups[groupKey] = callersGroup
 	}
-	m := of.members[memberKey]
+	m := callersGroup.members[memberKey]
 	if m == nil {
-		m = &member[K]{key: memberKey, group: of}
+		m = &member[K]{key: memberKey, group: callersGroup}
 		g.served++
 		m.served = g.served
-		of.members[memberKey] = m
+		callersGroup.members[memberKey] = m
 	}
 	return m
 }

@@ -16,12 +16,12 @@ import (
 
 // gateFixture records the order in which callers of one gate get places.
 type gateFixture struct {
-	t    *testing.T
-	gate *Gate[string]
-	mu   sync.Mutex
-	in   []string // guarded by mu: callers that got a place, in order
-	out  []string // guarded by mu: callers that were refused
-	wait sync.WaitGroup
+	t       *testing.T
+	gate    *Gate[string]
+	mu      sync.Mutex
+	entered []string // guarded by mu: callers that got a place, in order
+	refused []string // guarded by mu: callers that were refused
+	wait    sync.WaitGroup
 }
 
 func newGateFixture(t *testing.T, b Bounds) *gateFixture {
@@ -50,23 +50,23 @@ func (p *gateFixture) hold(name string) *Place[string] {
 func (p *gateFixture) queue(names ...string) {
 	p.t.Helper()
 	for _, name := range names {
-		refused := func() int { p.mu.Lock(); defer p.mu.Unlock(); return len(p.out) }
+		countRefused := func() int { p.mu.Lock(); defer p.mu.Unlock(); return len(p.refused) }
 		_, before := p.counts()
-		out := refused()
+		refusedBefore := countRefused()
 		group, _, _ := strings.Cut(name, ".")
 		p.wait.Go(func() {
 			place, err := p.gate.Enter(p.t.Context(), group, name)
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			if err != nil {
-				p.out = append(p.out, fmt.Sprintf("%s: %v", name, err))
+				p.refused = append(p.refused, fmt.Sprintf("%s: %v", name, err))
 				return
 			}
-			p.in = append(p.in, name)
+			p.entered = append(p.entered, name)
 			place.Leave()
 		})
 		for { // until it waits, was refused, or has displaced another caller
-			if _, now := p.counts(); now > before || refused() > out {
+			if _, now := p.counts(); now > before || countRefused() > refusedBefore {
 				break
 			}
 			runtime.Gosched()
@@ -74,11 +74,11 @@ func (p *gateFixture) queue(names ...string) {
 	}
 }
 
-func (p *gateFixture) want(in string) {
+func (p *gateFixture) wantOrder(order string) {
 	p.t.Helper()
 	p.wait.Wait()
-	if got := strings.Join(p.in, " "); got != in {
-		p.t.Errorf("places went to %q, want %q", got, in)
+	if got := strings.Join(p.entered, " "); got != order {
+		p.t.Errorf("places went to %q, want %q", got, order)
 	}
 	if len(p.gate.groups) != 0 || p.gate.inside != 0 || p.gate.waiting != 0 {
 		p.t.Errorf("left behind: %d groups, %d inside, %d waiting", len(p.gate.groups), p.gate.inside, p.gate.waiting)
@@ -90,17 +90,17 @@ func TestGroupsAndTheirMembersTakeTurns(t *testing.T) {
 	place := p.hold("z")
 	p.queue("a.1", "a.1", "a.1", "a.2", "b.1", "b.1", "c.1")
 	place.Leave()
-	p.want("a.1 b.1 c.1 a.2 b.1 a.1 a.1")
+	p.wantOrder("a.1 b.1 c.1 a.2 b.1 a.1 a.1")
 }
 
 func TestGroupWithoutAPlaceComesFirst(t *testing.T) {
 	p := newGateFixture(t, Bounds{Inside: 2, Waiting: 20, Each: 10})
-	one, two := p.hold("a.1"), p.hold("z")
+	placeOfA, placeOfZ := p.hold("a.1"), p.hold("z")
 	p.queue("a.1", "a.2", "b.1")
-	two.Leave()
+	placeOfZ.Leave()
 	p.wait.Wait()
-	one.Leave()
-	p.want("b.1 a.2 a.1")
+	placeOfA.Leave()
+	p.wantOrder("b.1 a.2 a.1")
 }
 
 func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
@@ -112,7 +112,7 @@ func TestPlacesAndWaitersOfOneMemberAreBounded(t *testing.T) {
 	}
 	p.queue("a.2")
 	place.Leave()
-	p.want("a.1 a.2 a.1")
+	p.wantOrder("a.1 a.2 a.1")
 }
 
 func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
@@ -125,9 +125,9 @@ func TestGroupWithTheMostWaitersMakesRoom(t *testing.T) {
 		t.Errorf("of a group that has as many as others: %v", err)
 	}
 	place.Leave()
-	p.want("a.1 b.1 a.2 b.2")
-	if want := []string{"a.1: " + ErrCrowded.Error(), "a.1: " + ErrCrowded.Error()}; !slices.Equal(p.out, want) {
-		t.Errorf("refused were %q", p.out)
+	p.wantOrder("a.1 b.1 a.2 b.2")
+	if want := []string{"a.1: " + ErrCrowded.Error(), "a.1: " + ErrCrowded.Error()}; !slices.Equal(p.refused, want) {
+		t.Errorf("refused were %q", p.refused)
 	}
 }
 
@@ -137,9 +137,9 @@ func TestMemberWithTheMostWaitersMakesRoom(t *testing.T) {
 	p.queue("a.1", "a.1", "a.1", "b.1", "b.1", "b.1")
 	p.queue("a.2", "b.2")
 	place.Leave()
-	p.want("a.1 b.1 a.2 b.2 a.1 b.1")
-	if want := []string{"a.1: " + ErrCrowded.Error(), "b.1: " + ErrCrowded.Error()}; !slices.Equal(p.out, want) {
-		t.Errorf("refused were %q", p.out)
+	p.wantOrder("a.1 b.1 a.2 b.2 a.1 b.1")
+	if want := []string{"a.1: " + ErrCrowded.Error(), "b.1: " + ErrCrowded.Error()}; !slices.Equal(p.refused, want) {
+		t.Errorf("refused were %q", p.refused)
 	}
 }
 
@@ -151,28 +151,28 @@ func TestFullQueueRefusesIfEachMemberHasOneWaiter(t *testing.T) {
 		t.Errorf("one too many: %v", err)
 	}
 	place.Leave()
-	p.want("a.1 b.1")
+	p.wantOrder("a.1 b.1")
 }
 
 func TestCancelledWaiterLeavesNoState(t *testing.T) {
 	p := newGateFixture(t, Bounds{Inside: 1, Waiting: 2, Each: 10})
 	place := p.hold("z")
 	ctx, cancel := context.WithCancel(t.Context())
-	gone := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		_, err := p.gate.Enter(ctx, "a", "a.1")
-		gone <- err
+		result <- err
 	}()
 	for _, waiting := p.counts(); waiting == 0; _, waiting = p.counts() {
 		runtime.Gosched()
 	}
 	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
+	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("gave up: %v", err)
 	}
 	p.queue("b.1", "c.1")
 	place.Leave()
-	p.want("b.1 c.1")
+	p.wantOrder("b.1 c.1")
 }
 
 func TestShareGivesThePlaceToWaiters(t *testing.T) {
@@ -182,7 +182,7 @@ func TestShareGivesThePlaceToWaiters(t *testing.T) {
 		t.Errorf("nobody waits: %v %v", waited, err)
 	}
 	p.queue("a.2", "b.1")
-	if waited, err := place.Share(t.Context(), time.Hour); waited != 0 || err != nil || len(p.in) != 0 {
+	if waited, err := place.Share(t.Context(), time.Hour); waited != 0 || err != nil || len(p.entered) != 0 {
 		t.Errorf("too early: %v %v", waited, err)
 	}
 	if _, err := place.Share(t.Context(), 0); err != nil {
@@ -190,7 +190,7 @@ func TestShareGivesThePlaceToWaiters(t *testing.T) {
 	}
 	p.wait.Wait()
 	place.Leave()
-	p.want("b.1 a.2")
+	p.wantOrder("b.1 a.2")
 }
 
 func TestCancelledShareLosesThePlace(t *testing.T) {
@@ -199,14 +199,14 @@ func TestCancelledShareLosesThePlace(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	entered, leave := make(chan struct{}), make(chan struct{})
 	p.wait.Go(func() {
-		other, err := p.gate.Enter(t.Context(), "b", "b.1")
+		otherPlace, err := p.gate.Enter(t.Context(), "b", "b.1")
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		close(entered)
 		<-leave
-		other.Leave()
+		otherPlace.Leave()
 	})
 	for _, waiting := p.counts(); waiting == 0; _, waiting = p.counts() {
 		runtime.Gosched()
@@ -216,7 +216,7 @@ func TestCancelledShareLosesThePlace(t *testing.T) {
 		t.Errorf("gave up: %v", err)
 	}
 	close(leave)
-	p.want("")
+	p.wantOrder("")
 }
 
 // With random arrivals and departures, there are never more callers inside than allowed, and at the end no
@@ -243,7 +243,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 					continue
 				}
 				now := inside.Add(1)
-				for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+				for previous := most.Load(); now > previous && !most.CompareAndSwap(previous, now); previous = most.Load() {
 				}
 				if random.IntN(2) == 0 {
 					inside.Add(-1)
@@ -259,7 +259,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	p.want("")
+	p.wantOrder("")
 	if most.Load() > int64(b.Inside) || refused.Load() == 0 {
 		t.Errorf("%d were inside at once, %d were refused", most.Load(), refused.Load())
 	}

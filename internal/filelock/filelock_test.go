@@ -28,12 +28,12 @@ func TestLockIsHeldUntilItsFileIsClosed(t *testing.T) {
 	if err := filelock.Try(second); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("a second lock: %v, want ErrHeld", err)
 	}
-	waited := make(chan error, 1)
-	go func() { waited <- filelock.Wait(second) }()
+	waitResult := make(chan error, 1)
+	go func() { waitResult <- filelock.Wait(second) }()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-waited; err != nil {
+	if err := <-waitResult; err != nil {
 		t.Errorf("the wait ended with %v", err)
 	}
 }

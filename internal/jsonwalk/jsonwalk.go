@@ -85,22 +85,22 @@ func valueLength(b []byte) int {
 
 // nestLength returns the length of the object or array at the beginning of b.
 func nestLength(b []byte) int {
-	open, texts := 0, 0
+	depth, textBytes := 0, 0
 	for i := 0; i < len(b); i++ {
 		switch b[i] {
 		case '"':
 			n := TextLength(b[i:])
-			i, texts = i+n-1, texts+n
+			i, textBytes = i+n-1, textBytes+n
 		case '{', '[':
-			open++
+			depth++
 		case '}', ']':
-			if open--; open == 0 {
-				steps.Add(i + 1 - texts)
+			if depth--; depth == 0 {
+				steps.Add(i + 1 - textBytes)
 				return i + 1
 			}
 		}
 	}
-	steps.Add(len(b) - texts)
+	steps.Add(len(b) - textBytes)
 	return len(b)
 }
 

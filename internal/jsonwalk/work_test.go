@@ -57,13 +57,13 @@ func wantLinear(t *testing.T, document []byte) {
 	t.Helper()
 	before := steps.Total()
 	walk(document)
-	if took := steps.Total() - before; took > mostSteps*int64(len(document)) {
-		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), took)
+	if stepsTaken := steps.Total() - before; stepsTaken > mostSteps*int64(len(document)) {
+		t.Fatalf("%.80q…, %d bytes: %d steps", document, len(document), stepsTaken)
 	}
 }
 
-// repeated returns a document of about the requested size, with a piece repeated in the middle.
-func repeated(head, piece, tail []byte, size int) []byte {
+// repeatPiece returns a document of about the requested size, with a piece repeated in the middle.
+func repeatPiece(head, piece, tail []byte, size int) []byte {
 	times := max(0, size-len(head)-len(tail)) / max(1, len(piece))
 	return bytes.Join([][]byte{head, bytes.Repeat(piece, times), tail}, nil)
 }
@@ -82,7 +82,7 @@ func TestWorkIsLinearInTheInput(t *testing.T) {
 		{`[1`, `1`, `]`},
 		{`{"a":[[`, `"",`, `""]]}`},
 	} {
-		document := repeated([]byte(c.head), []byte(c.piece), []byte(c.tail), 1<<17)
+		document := repeatPiece([]byte(c.head), []byte(c.piece), []byte(c.tail), 1<<17)
 		if !jsontext.Value(document).IsValid() {
 			t.Errorf("%.40q… is no JSON", document)
 			continue
@@ -97,7 +97,7 @@ func FuzzWorkIsLinear(f *testing.F) {
 	f.Add([]byte(`[`), []byte(`{"a":["\\",{}]},`), []byte(`[]]`))
 	f.Add([]byte(` {"a" : `), []byte(` `), []byte(`1}`))
 	f.Fuzz(func(t *testing.T, head, piece, tail []byte) {
-		document := bytes.TrimSpace(repeated(head, piece, tail, 16<<10))
+		document := bytes.TrimSpace(repeatPiece(head, piece, tail, 16<<10))
 		if len(document) == 0 || !jsontext.Value(document).IsValid() {
 			return
 		}

@@ -16,15 +16,15 @@ import (
 var (
 	text  []byte
 	code  uintptr
-	taken uint32           // who writes the line: 0: nobody yet; byProcess: the process itself; otherwise: a thread
+	taken uint32           // who writes the line: 0 is nobody yet, byProcess is the process itself, any other value is a thread
 	late  uint32           // 1 if a thread writes the line because the process did not
-	grace = [2]int64{1, 0} // a struct timespec: how long a thread waits for the process's end, in seconds and nanoseconds
+	grace = [2]int64{1, 0} // how long a thread waits for the process to end: a struct timespec, seconds and nanoseconds
 )
 
 // byProcess is the value of taken when the process itself writes the last line.
 const byProcess = 2
 
-var set, ending atomic.Bool
+var isInstalled, isEnding atomic.Bool
 
 // onFault is the handler, in assembly. It is never called from Go.
 func onFault()
@@ -49,7 +49,7 @@ const (
 // Exit makes a fault in a mapped file end the process with the code, after writing the line to
 // standard error. Only the first call in a process has an effect.
 func Exit(exitCode int, line string) error {
-	if !set.CompareAndSwap(false, true) {
+	if !isInstalled.CompareAndSwap(false, true) {
 		return nil
 	}
 	text, code = []byte(line+"\n"), uintptr(exitCode)
@@ -67,7 +67,7 @@ func Exit(exitCode int, line string) error {
 // printed. A later fault waits a second for the process to end before it prints its line. If a
 // fault has already begun to print, LastWord does not return.
 func LastWord() {
-	if !ending.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, byProcess) {
+	if !isEnding.Swap(true) && !atomic.CompareAndSwapUint32(&taken, 0, byProcess) {
 		select {}
 	}
 }

@@ -1,8 +1,9 @@
 #include "textflag.h"
 
-// func onFault(): write(2, text), then exit_group(code). Of several threads that meet a
-// fault the first writes. The others wait for the end, as all do where the process has the
-// last word; if it doesn't come within the grace one of them writes.
+// func onFault(): write(2, text), then exit_group(code). The first thread that meets a fault
+// writes. Any other thread waits for the process to end. If the process itself is to write
+// the last line (LastWord), all threads wait. If it has not ended after the time in grace,
+// one of them writes.
 TEXT ·onFault(SB), NOSPLIT|NOFRAME, $0-0
 	MOVL  $1, AX
 	XCHGL AX, ·taken(SB)

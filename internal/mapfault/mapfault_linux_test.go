@@ -61,9 +61,9 @@ func fault(path, ending string) error {
 		LastWord()
 		LastWord() // a second call has no effect
 	}
-	var all sync.WaitGroup
+	var writers sync.WaitGroup
 	for range 4 {
-		all.Go(func() {
+		writers.Go(func() {
 			for range 1000 {
 				runtime.Gosched()
 			}
@@ -77,7 +77,7 @@ func fault(path, ending string) error {
 		fmt.Fprintln(os.Stderr, "the store has failed")
 		os.Exit(2)
 	}
-	all.Wait()
+	writers.Wait()
 	return nil
 }
 

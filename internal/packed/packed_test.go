@@ -12,20 +12,20 @@ import (
 
 // WellFormed accepts every form that the library writes.
 func TestWellFormed(t *testing.T) {
-	var form bytes.Buffer
-	long := strings.Repeat("x", 70000)
+	var encoded bytes.Buffer
+	longText := strings.Repeat("x", 70000)
 	values := []any{
 		nil, true, false, 1, -1, -33, 200, -200, 70000, -70000, 1 << 40, -1 << 40, uint64(1 << 63), float32(1), 2.5,
-		"", "short", long[:40], long[:300], long, []byte(long[:40]), []byte(long[:300]), []byte(long),
+		"", "short", longText[:40], longText[:300], longText, []byte(longText[:40]), []byte(longText[:300]), []byte(longText),
 		make([]int, 3), make([]int, 20), make([]bool, 70000), map[string]any{"a": []any{map[string]int{"b": 1}}}, manyKeys(20), manyKeys(70000), time.Unix(1, 1),
 	}
-	encoder := msgpack.NewEncoder(&form)
+	encoder := msgpack.NewEncoder(&encoded)
 	for i, value := range values {
-		form.Reset()
+		encoded.Reset()
 		if err := encoder.Encode(map[string]any{"x": value}); err != nil {
 			t.Fatal(err)
 		}
-		b := form.Bytes()
+		b := encoded.Bytes()
 		if !WellFormed(b) {
 			t.Errorf("value %d (%T) is refused", i, value)
 		}

@@ -14,7 +14,7 @@ import (
 
 const canary = "4000000000000002"
 
-func printed(value any) string {
+func printInEveryWay(value any) string {
 	var out bytes.Buffer
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%X", "%T: %v", "%08.3f", "%c", "%U"} {
 		if strings.Count(verb, "%") == 2 {
@@ -70,7 +70,7 @@ func TestSecretsPrintRedactedWithEveryVerb(t *testing.T) {
 		{"page tokens' value", *pages, string(pages.key)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			output := printed(c.value)
+			output := printInEveryWay(c.value)
 			if leaks(output, c.secret) {
 				t.Errorf("the secret shows in\n%s", output)
 			}

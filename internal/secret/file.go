@@ -105,8 +105,8 @@ func lockPrivate(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		held, err := lockIfCurrent(f, path)
-		if held {
+		isCurrent, err := lockIfCurrent(f, path)
+		if isCurrent {
 			return f, nil
 		}
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -121,13 +121,13 @@ func lockIfCurrent(f *os.File, path string) (bool, error) {
 	if err := filelock.Wait(f); err != nil {
 		return false, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
-	locked, err := f.Stat()
+	lockedInfo, err := f.Stat()
 	if err != nil {
 		return false, err
 	}
-	named, err := os.Stat(path)
+	namedInfo, err := os.Stat(path)
 	if err != nil {
 		return false, err
 	}
-	return os.SameFile(locked, named), nil
+	return os.SameFile(lockedInfo, namedInfo), nil
 }

@@ -26,9 +26,9 @@ func (b *blocks) write(text []byte) {
 		b.hash.Write(b.rest[:])
 		b.n = 0
 	}
-	whole := len(text) &^ (len(b.rest) - 1)
-	b.hash.Write(text[:whole])
-	b.n = copy(b.rest[:], text[whole:])
+	wholeBlocks := len(text) &^ (len(b.rest) - 1)
+	b.hash.Write(text[:wholeBlocks])
+	b.n = copy(b.rest[:], text[wholeBlocks:])
 }
 
 // sum returns the hash of everything written, padded to whole blocks. Afterwards neither b nor

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// padded returns the text as Sum256 and mac pad it.
-func padded(text []byte) []byte {
+// pad returns the text as Sum256 and mac pad it.
+func pad(text []byte) []byte {
 	text = append(bytes.Clone(text), 0x80)
 	for len(text)%sha256.BlockSize != 0 {
 		text = append(text, 0)
@@ -23,7 +23,7 @@ func TestHashCoversThePaddedText(t *testing.T) {
 		text[i] = byte(i)
 	}
 	for n := range text {
-		if got, want := Sum256(text[:n]), sha256.Sum256(padded(text[:n])); got != want {
+		if got, want := Sum256(text[:n]), sha256.Sum256(pad(text[:n])); got != want {
 			t.Fatalf("%d bytes: %x, want %x", n, got, want)
 		}
 		for _, cut := range []int{0, n / 3, n / 2, n} {
@@ -32,7 +32,7 @@ func TestHashCoversThePaddedText(t *testing.T) {
 			}
 		}
 		h := hmac.New(sha256.New, key)
-		h.Write(padded(text[:n]))
+		h.Write(pad(text[:n]))
 		if got := mac(key, text[:n]); !bytes.Equal(got[:], h.Sum(nil)) {
 			t.Fatalf("%d bytes: another HMAC", n)
 		}
@@ -42,11 +42,11 @@ func TestHashCoversThePaddedText(t *testing.T) {
 // recordingHash is a hash that records what is written to it.
 type recordingHash struct {
 	lengths []int
-	kept    [][]byte // slices as they were passed: a hash may read them only during Write
+	passed  [][]byte // slices as they were passed: a hash may read them only during Write
 }
 
 func (r *recordingHash) Write(p []byte) (int, error) {
-	r.lengths, r.kept = append(r.lengths, len(p)), append(r.kept, p)
+	r.lengths, r.passed = append(r.lengths, len(p)), append(r.passed, p)
 	return len(p), nil
 }
 func (r *recordingHash) Sum(b []byte) []byte { return append(b, make([]byte, sha256.Size)...) }
@@ -68,7 +68,7 @@ func TestHashKeepsNoPlaintext(t *testing.T) {
 			if n%sha256.BlockSize != 0 {
 				t.Errorf("%v: %d bytes are written", pieces, n)
 			}
-			if p := r.kept[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
+			if p := r.passed[i]; n > 0 && &p[0] == &b.rest[0] && bytes.Contains(p, []byte("4")) {
 				t.Errorf("%v: the rest is still there", pieces)
 			}
 		}

@@ -24,7 +24,7 @@ const (
 	signerName = "mizan"
 
 	fingerprintKeyBytes = 32
-	fingerprintBytes    = 16 // of the HMAC: 32 hex digits
+	fingerprintBytes    = 16 // the first bytes of the HMAC, which give 32 hex digits
 )
 
 // The fields of version 1. Adding a field keeps the version. Changing the meaning of a field,
@@ -88,7 +88,7 @@ func CompleteKeyring(path string) (*Keyring, error) {
 		if k.CanSeal() { // another process has added one
 			return k, nil
 		}
-		return k.rotated()
+		return k.withNewSealingKey()
 	})
 }
 
@@ -97,27 +97,27 @@ func CompleteKeyring(path string) (*Keyring, error) {
 // that has loaded the keyring continues with the loaded one. Errors are those of LoadKeyring
 // and of the file system. At 1000 keys it fails and leaves the file as it is.
 func RotateKeyring(path string) (*Keyring, error) {
-	return rewriteKeyring(path, (*Keyring).rotated)
+	return rewriteKeyring(path, (*Keyring).withNewSealingKey)
 }
 
 // rewriteKeyring changes the keyring's current content on disk, and not a copy that was loaded
 // before. Writing back an old copy could undo a rotation, and what was sealed in between would
 // be lost.
-func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (made *Keyring, err error) {
+func rewriteKeyring(path string, change func(*Keyring) (*Keyring, error)) (changed *Keyring, err error) {
 	err = rewritePrivate(path, func(content []byte) ([]byte, error) {
 		k, err := parseKeyring(content)
 		if err == nil {
-			made, err = change(k)
+			changed, err = change(k)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
-		return made.encode(), nil
+		return changed.encode(), nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("keyring: %w", err)
 	}
-	return made, nil
+	return changed, nil
 }
 
 // CreateKeyring creates new keys and writes them to a new file of mode 0600. The error is
@@ -190,7 +190,7 @@ func newKeyring(random io.Reader) (*Keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	return k.rotated()
+	return k.withNewSealingKey()
 }
 
 func parseKeyring(content []byte) (*Keyring, error) {

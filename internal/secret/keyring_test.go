@@ -57,8 +57,8 @@ func wantOwnerOnly(t *testing.T, path string) {
 	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the directory holds %q", left)
+	if names := fileNames(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("the directory holds %q", names)
 	}
 }
 
@@ -77,32 +77,32 @@ func fileNames(t *testing.T, dir string) []string {
 
 func TestKeyringSurvivesARoundTrip(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	made, err := CreateKeyring(path, rand.Reader)
+	created, err := CreateKeyring(path, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := LoadKeyring(path)
+	loaded, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	signed, err := note.Sign(&note.Note{Text: "head\n"}, made.Signer())
+	signed, err := note.Sign(&note.Note{Text: "head\n"}, created.Signer())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := note.Open(signed, note.VerifierList(read.Verifier())); err != nil {
+	if _, err := note.Open(signed, note.VerifierList(loaded.Verifier())); err != nil {
 		t.Errorf("what the made keyring signed, the read one does not verify: %v", err)
 	}
-	verifier, err := note.NewVerifier(read.VerifierKey())
+	verifier, err := note.NewVerifier(loaded.VerifierKey())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := note.Open(signed, note.VerifierList(verifier)); err != nil {
 		t.Errorf("what the made keyring signed, its published key does not verify: %v", err)
 	}
-	if a, b := made.Fingerprint([]byte(canary)), read.Fingerprint([]byte(canary)); a != b {
+	if a, b := created.Fingerprint([]byte(canary)), loaded.Fingerprint([]byte(canary)); a != b {
 		t.Errorf("fingerprints %s and %s", a, b)
 	}
-	if other := create(t); other.Fingerprint([]byte(canary)) == made.Fingerprint([]byte(canary)) || other.Verifier().KeyHash() == made.Verifier().KeyHash() {
+	if other := create(t); other.Fingerprint([]byte(canary)) == created.Fingerprint([]byte(canary)) || other.Verifier().KeyHash() == created.Verifier().KeyHash() {
 		t.Error("two keyrings share a key")
 	}
 }
@@ -113,7 +113,7 @@ func TestKeyringIsReadableByItsOwnerOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOwnerOnly(t, path)
-	for mode, fine := range map[fs.FileMode]bool{
+	for mode, isAccepted := range map[fs.FileMode]bool{
 		0o600: true, 0o400: true, 0o700: true,
 		0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o610: false, 0o601: false,
 	} {
@@ -124,7 +124,7 @@ func TestKeyringIsReadableByItsOwnerOnly(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := load(path)
-			if (err == nil) != fine {
+			if (err == nil) != isAccepted {
 				t.Errorf("%s, mode %04o: %v", name, mode, err)
 			}
 			if err != nil && !strings.Contains(err.Error(), "others than its owner can reach it; set it to 0600") {
@@ -145,34 +145,34 @@ func TestCreateNeverOverwrites(t *testing.T) {
 	if content, err := os.ReadFile(path); err != nil || string(content) != "not even a keyring" {
 		t.Errorf("the file is now %q, %v", content, err)
 	}
-	if left := fileNames(t, filepath.Dir(path)); len(left) != 1 {
-		t.Errorf("the directory holds %q", left)
+	if names := fileNames(t, filepath.Dir(path)); len(names) != 1 {
+		t.Errorf("the directory holds %q", names)
 	}
 }
 
 func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	made := make([]*Keyring, 64)
-	var all sync.WaitGroup
-	for i := range made {
-		all.Go(func() {
+	created := make([]*Keyring, 64)
+	var creators sync.WaitGroup
+	for i := range created {
+		creators.Go(func() {
 			k, err := CreateKeyring(path, rand.Reader)
 			if err != nil && !errors.Is(err, fs.ErrExist) {
 				t.Error(err)
 			}
-			made[i] = k
+			created[i] = k
 		})
 	}
-	all.Wait()
-	read, err := LoadKeyring(path)
+	creators.Wait()
+	loaded, err := LoadKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	winners := 0
-	for _, k := range made {
+	for _, k := range created {
 		if k != nil {
 			winners++
-			if k.Verifier().KeyHash() != read.Verifier().KeyHash() {
+			if k.Verifier().KeyHash() != loaded.Verifier().KeyHash() {
 				t.Error("the winner's key is not the one on disk")
 			}
 		}
@@ -184,8 +184,8 @@ func TestConcurrentCreatesHaveOneWinner(t *testing.T) {
 
 func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
-	const later = `{"primary":18446744073709551615,"keys":["a","b"]}`
-	write(t, path, strings.Replace(oldKeyring, "{", `{"later":`+later+",", 1))
+	const laterField = `{"primary":18446744073709551615,"keys":["a","b"]}`
+	write(t, path, strings.Replace(oldKeyring, "{", `{"later":`+laterField+",", 1))
 	if _, err := RotateKeyring(path); err != nil {
 		t.Fatal(err)
 	}
@@ -197,9 +197,9 @@ func TestUnknownFieldsSurviveARewrite(t *testing.T) {
 	if err := errors.Join(json.Unmarshal([]byte(oldKeyring), &before), json.Unmarshal(content, &after)); err != nil {
 		t.Fatal(err)
 	}
-	var kept bytes.Buffer
-	if err := json.Compact(&kept, after["later"]); err != nil || kept.String() != later {
-		t.Errorf("the field is %s, %v, want %s", kept.String(), err, later)
+	var compacted bytes.Buffer
+	if err := json.Compact(&compacted, after["later"]); err != nil || compacted.String() != laterField {
+		t.Errorf("the field is %s, %v, want %s", compacted.String(), err, laterField)
 	}
 	for name := range before {
 		if !bytes.Equal(before[name], after[name]) {
@@ -221,13 +221,13 @@ func TestFingerprintIsATruncatedHMAC(t *testing.T) {
 }
 
 func TestDamagedKeyringIsRefused(t *testing.T) {
-	good, other := create(t), create(t)
+	intact, other := create(t), create(t)
 	otherVerifier := field(t, other, fieldVerifierKey)
 	namedSigner, namedVerifier, err := note.GenerateKey(rand.Reader, "elsewhere")
 	if err != nil {
 		t.Fatal(err)
 	}
-	skey := field(t, good, fieldSigningKey)
+	skey := field(t, intact, fieldSigningKey)
 	for name, change := range map[string]func(fields map[string]any){
 		"no version":            func(f map[string]any) { delete(f, fieldVersion) },
 		"version 2":             func(f map[string]any) { f[fieldVersion] = 2 },
@@ -252,7 +252,7 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fields map[string]any
-			if err := json.Unmarshal(good.encode(), &fields); err != nil {
+			if err := json.Unmarshal(intact.encode(), &fields); err != nil {
 				t.Fatal(err)
 			}
 			change(fields)
@@ -265,8 +265,8 @@ func TestDamagedKeyringIsRefused(t *testing.T) {
 	}
 	for name, content := range map[string][]byte{
 		"empty": nil, "null": []byte("null"), "a list": []byte("[]"), "text": []byte(skey),
-		"cut":      good.encode()[:200],
-		"too long": append(good.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
+		"cut":      intact.encode()[:200],
+		"too long": append(intact.encode(), bytes.Repeat([]byte{' '}, maxPrivate)...),
 	} {
 		t.Run(name, func(t *testing.T) { wantRefused(t, content, skey) })
 	}
@@ -312,8 +312,8 @@ func TestMissingKeyringIsNotExist(t *testing.T) {
 		if _, err := load(filepath.Join(dir, "keyring")); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: error %v", name, err)
 		}
-		if left := fileNames(t, dir); len(left) != 0 {
-			t.Errorf("%s made %q", name, left)
+		if names := fileNames(t, dir); len(names) != 0 {
+			t.Errorf("%s made %q", name, names)
 		}
 		if _, err := load(dir); err == nil {
 			t.Errorf("%s took a directory", name)
@@ -327,8 +327,8 @@ func TestKeyringNeedsRandomness(t *testing.T) {
 		if _, err := CreateKeyring(path, bytes.NewReader(make([]byte, n))); err == nil {
 			t.Errorf("a keyring was made from %d bytes", n)
 		}
-		if left := fileNames(t, filepath.Dir(path)); len(left) != 0 {
-			t.Errorf("with %d bytes the directory holds %q", n, left)
+		if names := fileNames(t, filepath.Dir(path)); len(names) != 0 {
+			t.Errorf("with %d bytes the directory holds %q", n, names)
 		}
 	}
 }

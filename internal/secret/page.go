@@ -22,9 +22,9 @@ const (
 	derivedLabel   = "mizan derived key: "
 	pageTokenLabel = "mizan page tokens"
 
-	pageMACBytes    = 16 // of the HMAC
+	pageMACBytes    = 16 // the first bytes of the HMAC
 	pageTokenBytes  = 8 + pageMACBytes
-	pageTokenLength = pageTokenBytes / 3 * 4 // of base64, without a remainder
+	pageTokenLength = pageTokenBytes / 3 * 4 // characters of base64, which needs no padding for this number of bytes
 )
 
 // The errors for a page token. A caller can't tell a malformed token from a forged one.

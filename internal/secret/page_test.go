@@ -71,7 +71,7 @@ func TestPageTokenOpensItsPageUntilItExpires(t *testing.T) {
 			t.Errorf("%v after the end: %v, want %v", at, err, want)
 		}
 	}
-	if again := loadOldKeyring(t).PageTokens(); again.Check("action", organization, record, token, noon.Add(-1)) != nil {
+	if reloaded := loadOldKeyring(t).PageTokens(); reloaded.Check("action", organization, record, token, noon.Add(-1)) != nil {
 		t.Error("after a restart the token does not hold")
 	}
 }
@@ -91,9 +91,9 @@ func TestPageTokenFitsIntoAURL(t *testing.T) {
 func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 	pages := create(t).PageTokens()
 	token := pages.Issue("action", organization, record, noon)
-	other := record
-	other[15]++
-	foreign := create(t).PageTokens().Issue("action", organization, record, noon)
+	otherRecord := record
+	otherRecord[15]++
+	otherKeyrings := create(t).PageTokens().Issue("action", organization, record, noon)
 	last := strings.IndexByte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", token[31])
 	for name, c := range map[string]struct {
 		purpose string
@@ -103,10 +103,10 @@ func TestPageTokenOfAnotherPageIsInvalid(t *testing.T) {
 		"another purpose":      {"receipt", organization, record, token},
 		"a shorter purpose":    {"actio", organization, record, token},
 		"no purpose":           {"", organization, record, token},
-		"another organization": {"action", other, record, token},
-		"another record":       {"action", organization, other, token},
+		"another organization": {"action", otherRecord, record, token},
+		"another record":       {"action", organization, otherRecord, token},
 		"changed places":       {"action", record, organization, token},
-		"another keyring's":    {"action", organization, record, foreign},
+		"another keyring's":    {"action", organization, record, otherKeyrings},
 		"empty":                {"action", organization, record, ""},
 		"cut":                  {"action", organization, record, token[:31]},
 		"longer":               {"action", organization, record, token + "A"},

@@ -94,29 +94,29 @@ func TestEveryCardSurvivesSealing(t *testing.T) {
 // recordingAEAD is an AEAD that records the plaintexts passed to it.
 type recordingAEAD struct {
 	tink.AEAD
-	seen [][]byte // the caller's own buffers
-	was  []string // copies of their content
+	buffers  [][]byte // the caller's own buffers
+	contents []string // copies of their content
 }
 
-func (s *recordingAEAD) see(plaintext []byte) {
-	s.seen, s.was = append(s.seen, plaintext[:cap(plaintext)]), append(s.was, string(plaintext))
+func (s *recordingAEAD) record(plaintext []byte) {
+	s.buffers, s.contents = append(s.buffers, plaintext[:cap(plaintext)]), append(s.contents, string(plaintext))
 }
 
 func (s *recordingAEAD) Encrypt(plaintext, context []byte) ([]byte, error) {
-	s.see(plaintext)
+	s.record(plaintext)
 	return s.AEAD.Encrypt(plaintext, context)
 }
 
 func (s *recordingAEAD) Decrypt(sealed, context []byte) ([]byte, error) {
 	plaintext, err := s.AEAD.Decrypt(sealed, context)
-	s.see(plaintext)
+	s.record(plaintext)
 	return plaintext, err
 }
 
 func TestPlaintextOfACardIsWiped(t *testing.T) {
 	k := create(t)
-	watch := &recordingAEAD{AEAD: k.sealer}
-	k.sealer = watch
+	recorder := &recordingAEAD{AEAD: k.sealer}
+	k.sealer = recorder
 	s, err := k.SealCard(cardOfJane(), sealingContext)
 	if err != nil {
 		t.Fatal(err)
@@ -125,10 +125,10 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 	if err != nil || string(card.Number) != canary {
 		t.Fatalf("the card did not come back, %v", err)
 	}
-	if len(watch.seen) != 2 || !strings.Contains(watch.was[0], canary) || watch.was[0] != watch.was[1] {
-		t.Fatalf("the plaintext was seen %d times", len(watch.seen))
+	if len(recorder.buffers) != 2 || !strings.Contains(recorder.contents[0], canary) || recorder.contents[0] != recorder.contents[1] {
+		t.Fatalf("the plaintext was seen %d times", len(recorder.buffers))
 	}
-	for _, buffer := range watch.seen {
+	for _, buffer := range recorder.buffers {
 		if !bytes.Equal(buffer, make([]byte, len(buffer))) {
 			t.Error("the plaintext is still there")
 		}
@@ -137,17 +137,17 @@ func TestPlaintextOfACardIsWiped(t *testing.T) {
 
 func TestMalformedSealedCardIsRefusedAndNotQuoted(t *testing.T) {
 	k := create(t)
-	good := encodeCard(cardOfJane())
+	intact := encodeCard(cardOfJane())
 	damaged := map[string][]byte{
-		"empty": {}, "another version": append([]byte{2}, good[1:]...), "more": append(slices.Clone(good), 0),
+		"empty": {}, "another version": append([]byte{2}, intact[1:]...), "more": append(slices.Clone(intact), 0),
 		"endless length": append([]byte{1}, bytes.Repeat([]byte{0xff}, 11)...),
 		"huge length":    append([]byte{1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}, canary...),
 	}
-	for n := 1; n < len(good); n++ {
-		damaged["cut to "+string(good[:n])] = good[:n]
+	for n := 1; n < len(intact); n++ {
+		damaged["cut to "+string(intact[:n])] = intact[:n]
 	}
 	for name, plaintext := range damaged {
-		card, err := k.OpenCard(sealed(t, k, string(plaintext)), sealingContext)
+		card, err := k.OpenCard(sealText(t, k, string(plaintext)), sealingContext)
 		if err == nil || card != nil {
 			t.Errorf("%q was opened", name)
 		} else if strings.Contains(err.Error(), canary[:4]) {

@@ -19,7 +19,7 @@ import (
 // sealingContext is the context of the ciphertexts in these tests.
 var sealingContext = []byte("an organization, and a record of")
 
-func sealed(t *testing.T, k *Keyring, plaintext string) []byte {
+func sealText(t *testing.T, k *Keyring, plaintext string) []byte {
 	t.Helper()
 	s, err := k.Seal([]byte(plaintext), sealingContext)
 	if err != nil {
@@ -53,9 +53,9 @@ func primary(t *testing.T, k *Keyring) uint32 {
 	return found[0]
 }
 
-func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
+func TestCiphertextOpensInItsContextOnly(t *testing.T) {
 	k := create(t)
-	s := sealed(t, k, canary)
+	s := sealText(t, k, canary)
 	wantOpens(t, k, s, canary)
 	for name, context := range map[string][]byte{
 		"another record": []byte("an organization, and a record oF"), "no context": nil, "shorter": sealingContext[:31], "longer": append(bytes.Clone(sealingContext), 0),
@@ -67,12 +67,12 @@ func TestCiphertextOpensInItsFieldOnly(t *testing.T) {
 	if _, err := create(t).Open(s, sealingContext); !errors.Is(err, ErrUnopened) {
 		t.Errorf("another keyring: %v", err)
 	}
-	wantOpens(t, k, sealed(t, k, ""), "")
+	wantOpens(t, k, sealText(t, k, ""), "")
 }
 
 func TestChangedCiphertextIsRefused(t *testing.T) {
 	k := create(t)
-	s := sealed(t, k, canary)
+	s := sealText(t, k, canary)
 	for i := range len(s) * 8 {
 		changed := bytes.Clone(s)
 		changed[i/8] ^= 1 << (i % 8)
@@ -92,13 +92,13 @@ func TestChangedCiphertextIsRefused(t *testing.T) {
 
 func TestCiphertextRevealsNothing(t *testing.T) {
 	k := create(t)
-	one, two := sealed(t, k, canary), sealed(t, k, canary)
-	if bytes.Equal(one[5:], two[5:]) || leaks(string(one)+string(two), canary) || leaks(string(one), string(sealingContext)) {
+	first, second := sealText(t, k, canary), sealText(t, k, canary)
+	if bytes.Equal(first[5:], second[5:]) || leaks(string(first)+string(second), canary) || leaks(string(first), string(sealingContext)) {
 		t.Error("the plaintext or the context shows, or two seals of one text are equal")
 	}
 }
 
-func TestSealingNeedsAField(t *testing.T) {
+func TestSealingNeedsAContext(t *testing.T) {
 	defer func() {
 		if text := recover(); text == nil || leaks(text.(string), canary) {
 			t.Errorf("sealing without a context said %v", text)
@@ -158,18 +158,18 @@ func TestCompletingAddsTheMissingKeyOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantOwnerOnly(t, path)
-	s := sealed(t, first, canary)
+	s := sealText(t, first, canary)
 	before, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := CompleteKeyring(path)
+	second, err := CompleteKeyring(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOpens(t, again, s, canary)
-	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(again.SealingKeys()) != 1 {
-		t.Errorf("a complete keyring was rewritten: %v, %d keys", err, len(again.SealingKeys()))
+	wantOpens(t, second, s, canary)
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(second.SealingKeys()) != 1 {
+		t.Errorf("a complete keyring was rewritten: %v, %d keys", err, len(second.SealingKeys()))
 	}
 }
 
@@ -178,26 +178,26 @@ func TestRotationMakesAPrimaryKeyAndKeepsTheOld(t *testing.T) {
 	write(t, path, oldKeyring)
 	ids, texts := []uint32{}, [][]byte{}
 	for range 3 {
-		made, err := RotateKeyring(path)
+		rotated, err := RotateKeyring(path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantOwnerOnly(t, path)
-		read, err := LoadKeyring(path)
+		loaded, err := LoadKeyring(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := sealed(t, made, canary)
+		s := sealText(t, rotated, canary)
 		ids, texts = append(ids, keyOf(s)), append(texts, s)
 		want := make([]SealingKey, len(ids))
 		for i, id := range ids {
 			want[i] = SealingKey{ID: id, Primary: i == len(ids)-1, Enabled: true}
 		}
-		if !slices.Equal(made.SealingKeys(), want) || !slices.Equal(read.SealingKeys(), want) {
-			t.Errorf("the keys are %v, in the file %v, want %v", made.SealingKeys(), read.SealingKeys(), want)
+		if !slices.Equal(rotated.SealingKeys(), want) || !slices.Equal(loaded.SealingKeys(), want) {
+			t.Errorf("the keys are %v, in the file %v, want %v", rotated.SealingKeys(), loaded.SealingKeys(), want)
 		}
 		for _, s := range texts {
-			wantOpens(t, read, s, canary)
+			wantOpens(t, loaded, s, canary)
 		}
 	}
 	if slices.Sort(ids); len(slices.Compact(ids)) != 3 {
@@ -234,7 +234,7 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := sealed(t, first, canary)
+	s := sealText(t, first, canary)
 	second, err := RotateKeyring(path)
 	if err != nil {
 		t.Fatal(err)
@@ -267,12 +267,12 @@ func TestDisabledKeyIsListedAndOpensNothing(t *testing.T) {
 func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keyring")
 	write(t, path, oldKeyring)
-	const each = 12
-	texts := make(chan []byte, 2*each)
-	var all sync.WaitGroup
-	for range each {
+	const rotations = 12
+	texts := make(chan []byte, 2*rotations)
+	var processes sync.WaitGroup
+	for range rotations {
 		for _, load := range []func(string) (*Keyring, error){CompleteKeyring, RotateKeyring} {
-			all.Go(func() {
+			processes.Go(func() {
 				k, err := load(path)
 				if err != nil {
 					t.Error(err)
@@ -286,7 +286,7 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 			})
 		}
 	}
-	all.Wait()
+	processes.Wait()
 	close(texts)
 	last, err := LoadKeyring(path)
 	if err != nil {
@@ -296,8 +296,8 @@ func TestConcurrentStartsAndRotationsLoseNoKey(t *testing.T) {
 		wantOpens(t, last, s, canary)
 	}
 	// A start adds a key only if it comes before every rotation.
-	if n := len(last.SealingKeys()); n != each && n != each+1 {
-		t.Errorf("%d keys after %d rotations", n, each)
+	if n := len(last.SealingKeys()); n != rotations && n != rotations+1 {
+		t.Errorf("%d keys after %d rotations", n, rotations)
 	}
 	wantOwnerOnly(t, path)
 }
@@ -307,9 +307,9 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 	write(t, path, oldKeyring)
 	const starts = 24
 	texts := make(chan []byte, starts)
-	var all sync.WaitGroup
+	var processes sync.WaitGroup
 	for range starts {
-		all.Go(func() {
+		processes.Go(func() {
 			k, err := CompleteKeyring(path)
 			if err != nil {
 				t.Error(err)
@@ -322,7 +322,7 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 			texts <- s
 		})
 	}
-	all.Wait()
+	processes.Wait()
 	close(texts)
 	last, err := LoadKeyring(path)
 	if err != nil {
@@ -337,10 +337,10 @@ func TestConcurrentStartsMakeOneKey(t *testing.T) {
 }
 
 func TestRotationFollowsALinkAndRemovesLeftovers(t *testing.T) {
-	kept, shown := t.TempDir(), t.TempDir()
-	path, link := filepath.Join(kept, "keys"), filepath.Join(shown, "keyring")
+	targetDir, linkDir := t.TempDir(), t.TempDir()
+	path, link := filepath.Join(targetDir, "keys"), filepath.Join(linkDir, "keyring")
 	write(t, path, oldKeyring)
-	write(t, filepath.Join(kept, ".keys.12.tmp"), "half a keyr")
+	write(t, filepath.Join(targetDir, ".keys.12.tmp"), "half a keyr")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
@@ -384,5 +384,5 @@ func TestKeyringHasUpTo1000SealingKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantOpens(t, k, sealed(t, k, canary), canary)
+	wantOpens(t, k, sealText(t, k, canary), canary)
 }

@@ -18,10 +18,10 @@ const (
 	RaceBinaryVariable = "MIZAN_TEST_RACE_BINARY" // built with the race detector
 )
 
-var plain, raced built
+var plainBinary, raceBinary builtBinary
 
-// built is the binary under test, with or without the race detector.
-type built struct {
+// builtBinary is the binary under test, with or without the race detector.
+type builtBinary struct {
 	once sync.Once
 	path string
 	dir  string // directory of the build; empty: none was made
@@ -32,7 +32,7 @@ type built struct {
 // this kit calls it from TestMain.
 func Main(m *testing.M) {
 	code := m.Run()
-	for _, b := range []*built{&plain, &raced} {
+	for _, b := range []*builtBinary{&plainBinary, &raceBinary} {
 		if b.dir != "" {
 			_ = os.RemoveAll(b.dir)
 		}
@@ -44,7 +44,7 @@ func Main(m *testing.M) {
 // builds it.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	return plain.of(tb, false)
+	return plainBinary.pathOf(tb, false)
 }
 
 // RaceBinary returns the path of the binary with the race detector if the tests have it, and Binary
@@ -52,9 +52,9 @@ func Binary(tb testing.TB) string {
 func RaceBinary(tb testing.TB) string {
 	tb.Helper()
 	if !raceDetector {
-		return plain.of(tb, false)
+		return plainBinary.pathOf(tb, false)
 	}
-	return raced.of(tb, true)
+	return raceBinary.pathOf(tb, true)
 }
 
 // binaryOf returns the path of the binary for a command. A command with one goroutine has no races,
@@ -67,7 +67,7 @@ func binaryOf(tb testing.TB, args []string) string {
 	return Binary(tb)
 }
 
-func (b *built) of(tb testing.TB, race bool) string {
+func (b *builtBinary) pathOf(tb testing.TB, race bool) string {
 	tb.Helper()
 	b.once.Do(func() { b.path, b.err = b.build(race) })
 	if b.err != nil {
@@ -76,7 +76,7 @@ func (b *built) of(tb testing.TB, race bool) string {
 	return b.path
 }
 
-func (b *built) build(race bool) (string, error) {
+func (b *builtBinary) build(race bool) (string, error) {
 	variable := BinaryVariable
 	if race {
 		variable = RaceBinaryVariable

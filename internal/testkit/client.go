@@ -90,16 +90,16 @@ func (s *Server) trust() *tls.Config {
 // With returns the same client with more headers, given as name, value pairs. An empty value
 // removes the header.
 func (c *Client) With(pairs ...string) *Client {
-	other := *c
-	other.header = c.header.Clone()
+	extended := *c
+	extended.header = c.header.Clone()
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			other.header.Del(pairs[i])
+			extended.header.Del(pairs[i])
 		} else {
-			other.header.Set(pairs[i], pairs[i+1])
+			extended.header.Set(pairs[i], pairs[i+1])
 		}
 	}
-	return &other
+	return &extended
 }
 
 // Get reads a path, which begins with /api/v1.

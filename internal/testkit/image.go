@@ -50,7 +50,7 @@ func (i *Image) World(tb testing.TB) *World {
 	if w.Keyring, err = secret.LoadKeyring(filepath.Join(w.Dir, keyringName)); err != nil {
 		tb.Fatal(err)
 	}
-	w.options()
+	w.setOptions()
 	return w
 }
 

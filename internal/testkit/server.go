@@ -13,8 +13,8 @@ import (
 // Options configures the start of a server.
 type Options struct {
 	Dir   string   // data directory; empty: a new one that is removed after the test
-	Flags []string // besides serve, --data and --listen
-	Env   []string // added to this process's environment
+	Flags []string // arguments in addition to serve, --data and --listen
+	Env   []string // variables in addition to this process's environment
 
 	Plain     bool // build without the race detector even if the tests have it, for tests that read the server's memory
 	OpenFiles int  // limit of open files; 0: that of this process
@@ -119,12 +119,12 @@ func (s *Server) start() {
 
 // waitHealthy waits until the health check reports ok. The listener is open when the ready line
 // is printed, so usually the first response is ok.
-func (s *Server) waitHealthy(until time.Time) {
+func (s *Server) waitHealthy(deadline time.Time) {
 	s.tb.Helper()
 	var health struct {
 		CoreStatus string `json:"core_status"`
 	}
-	for s.process.running() && time.Now().Before(until) {
+	for s.process.running() && time.Now().Before(deadline) {
 		answer, err := s.Anyone().Get("/api/v1/health")
 		if err != nil {
 			s.tb.Fatalf("health: %v\n%s", err, s.Stderr())

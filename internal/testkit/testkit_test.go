@@ -62,16 +62,16 @@ func TestARaceInAProcessThatIsKilledFailsItsTest(t *testing.T) {
 
 func TestKillStopAndRestart(t *testing.T) {
 	s := Start(t, Options{})
-	first := s.PID()
+	firstPID := s.PID()
 	s.Kill()
-	if err := syscall.Kill(first, 0); err == nil {
+	if err := syscall.Kill(firstPID, 0); err == nil {
 		t.Error("the process is still there after a kill")
 	}
 	if code := s.Wait(); code != -1 {
 		t.Errorf("a killed server ended with %d, want -1", code)
 	}
 	s.Restart("--log-level", "debug")
-	if s.PID() == first {
+	if s.PID() == firstPID {
 		t.Error("a restart kept the process")
 	}
 	if !strings.Contains(s.Stderr(), "level=DEBUG") {

@@ -22,14 +22,14 @@ const worldMemTable = 8 << 20
 // journal on it, the actors' runtime, a keyring, and a clock that only the test moves. A test may
 // close it and open it again; what is stored stays.
 type World struct {
-	Dir     string // of the store and of what a test keeps beside it
+	Dir     string // directory of the store and of what a test keeps beside it
 	Clock   *clock.Manual
 	Keyring *secret.Keyring
 	Journal *posting.Journal
 	Runtime *actors.Runtime // nil after OpenJournal
 
-	// Options with which Open opens the journal and makes the runtime; a test may change them before. Open sets
-	// the Journal, and the Clock if it is nil.
+	// Open opens the journal and makes the runtime with these options. A test may change them before it calls
+	// Open. Open sets their Journal, and their Clock if it is nil.
 	JournalOptions posting.Options
 	RuntimeOptions actors.Options
 
@@ -49,15 +49,15 @@ func NewWorld(tb testing.TB, at time.Time) *World {
 	if w.Keyring, err = secret.CreateKeyring(filepath.Join(w.Dir, keyringName), rand.Reader); err != nil {
 		tb.Fatal(err)
 	}
-	w.options()
+	w.setOptions()
 	return w
 }
 
-// options sets what the journal and the runtime are opened with.
-func (w *World) options() {
-	quiet := slog.New(slog.DiscardHandler)
-	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: quiet, MemTable: worldMemTable}, Log: quiet}
-	w.RuntimeOptions = actors.Options{Log: quiet, Sealer: w.Keyring}
+// setOptions sets the options of the journal and of the runtime.
+func (w *World) setOptions() {
+	discardLog := slog.New(slog.DiscardHandler)
+	w.JournalOptions = posting.Options{Store: store.Options{Dir: w.Dir, Log: discardLog, MemTable: worldMemTable}, Log: discardLog}
+	w.RuntimeOptions = actors.Options{Log: discardLog, Sealer: w.Keyring}
 }
 
 // OpenJournal opens the journal without a runtime, so nothing that is due is handled.

@@ -14,8 +14,8 @@ import (
 
 var worldBegan = time.Date(2026, 9, 3, 10, 15, 30, 0, time.UTC)
 
-// stored returns a change that stores a record.
-func stored(org, id ledger.ID) *posting.Change {
+// recordChange returns a change that stores a record.
+func recordChange(org, id ledger.ID) *posting.Change {
 	return &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.User, ID: id}, Record: []byte{7}, Events: []ledger.Event{{Name: "create", To: "active"}},
 	}}}
@@ -35,7 +35,7 @@ func (w *World) has(t *testing.T, org, id ledger.ID) bool {
 func TestReopenedWorldKeepsItsRecords(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
-	w.MustSubmit(stored(org, id))
+	w.MustSubmit(recordChange(org, id))
 	w.Close()
 	w.Close()
 	w.OpenJournal()
@@ -47,22 +47,22 @@ func TestReopenedWorldKeepsItsRecords(t *testing.T) {
 func TestWorldsOfAnImageAreIndependent(t *testing.T) {
 	w, org, id := NewWorld(t, worldBegan), uuid.New(), uuid.New()
 	w.Open()
-	w.MustSubmit(stored(org, id))
+	w.MustSubmit(recordChange(org, id))
 	if err := w.Clock.Set(worldBegan.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	image, more := w.Image(), uuid.New()
+	image, laterID := w.Image(), uuid.New()
 	for range 2 {
 		copied := image.World(t)
 		if !copied.Clock.Now().Equal(w.Clock.Now()) || copied.Keyring.VerifierKey() != w.Keyring.VerifierKey() {
 			t.Error("it has another time or another keyring")
 		}
 		copied.Open()
-		if !copied.has(t, org, id) || copied.has(t, org, more) {
+		if !copied.has(t, org, id) || copied.has(t, org, laterID) {
 			t.Error("it does not have what the image had")
 		}
-		copied.MustSubmit(stored(org, more))
+		copied.MustSubmit(recordChange(org, laterID))
 		info, err := os.Stat(filepath.Join(copied.Dir, keyringName))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the keyring's file: %v %v", info, err)

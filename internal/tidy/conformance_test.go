@@ -76,8 +76,8 @@ func textsIn(f *ast.FuncDecl) map[string]bool {
 
 // conformanceFaults lists the page's faults: rows without a test, tests that do not exist, repeated
 // numbers, and tests of conformanceFolder that no row names.
-func conformanceFaults(page string, tests testNames) (wrong []string) {
-	named, numbers := make(map[string]bool), make(map[string]bool)
+func conformanceFaults(page string, tests testNames) (faults []string) {
+	namedTests, numbers := make(map[string]bool), make(map[string]bool)
 	rows := 0
 	for i, line := range strings.Split(page, "\n") {
 		if !strings.HasPrefix(line, "|") || line == conformanceHeader || strings.HasPrefix(line, "|-") {
@@ -87,30 +87,30 @@ func conformanceFaults(page string, tests testNames) (wrong []string) {
 		at := fmt.Sprintf("%s:%d", conformancePage, i+1)
 		cells := strings.Split(strings.Trim(line, "|"), " | ")
 		if len(cells) != 3 {
-			wrong = append(wrong, at+": a row has three cells")
+			faults = append(faults, at+": a row has three cells")
 			continue
 		}
 		number := strings.TrimSpace(cells[0])
 		if !rowNumber.MatchString(number) || numbers[number] {
-			wrong = append(wrong, at+": "+number+" is no number of its own")
+			faults = append(faults, at+": "+number+" is no number of its own")
 		}
 		numbers[number] = true
-		wrong = append(wrong, rowFaults(at, strings.TrimSpace(cells[2]), tests, named)...)
+		faults = append(faults, rowFaults(at, strings.TrimSpace(cells[2]), tests, namedTests)...)
 	}
 	if rows == 0 {
-		wrong = append(wrong, conformancePage+": there are no rows")
+		faults = append(faults, conformancePage+": there are no rows")
 	}
 	for name := range tests {
-		if strings.HasPrefix(name, conformanceFolder+".") && !named[name] {
-			wrong = append(wrong, conformancePage+": no row names "+name)
+		if strings.HasPrefix(name, conformanceFolder+".") && !namedTests[name] {
+			faults = append(faults, conformancePage+": no row names "+name)
 		}
 	}
-	slices.Sort(wrong)
-	return wrong
+	slices.Sort(faults)
+	return faults
 }
 
 // rowFaults lists the faults of a row's tests, and adds the tests that exist to named.
-func rowFaults(at, cell string, tests testNames, named map[string]bool) (wrong []string) {
+func rowFaults(at, cell string, tests testNames, namedTests map[string]bool) (faults []string) {
 	if cell == boundClients {
 		return nil
 	}
@@ -121,7 +121,7 @@ func rowFaults(at, cell string, tests testNames, named map[string]bool) (wrong [
 	for _, m := range list {
 		parts := testName.FindStringSubmatch(m[1])
 		if parts == nil {
-			wrong = append(wrong, at+": "+m[1]+" is no test's name")
+			faults = append(faults, at+": "+m[1]+" is no test's name")
 			continue
 		}
 		folder, function, subtest := parts[1], parts[2], parts[3]
@@ -130,12 +130,12 @@ func rowFaults(at, cell string, tests testNames, named map[string]bool) (wrong [
 		}
 		texts, exists := tests[folder+"."+function]
 		if !exists || subtest != "" && !texts[subtest] {
-			wrong = append(wrong, at+": there is no "+m[1])
+			faults = append(faults, at+": there is no "+m[1])
 			continue
 		}
-		named[folder+"."+function] = true
+		namedTests[folder+"."+function] = true
 	}
-	return wrong
+	return faults
 }
 
 // TestConformancePageNamesExistingTests checks the project's own page.
@@ -160,11 +160,11 @@ func TestFaultsOfTheConformancePageAreFound(t *testing.T) {
 		"api/conformance/a_test.go": "package conformance_test\n\nfunc TestMain() {}\nfunc TestOne() {}\nfunc TestTwo() { run(\"when full\") }\nfunc helper() {}\n",
 		"ledger/b_test.go":          "package ledger\n\nfunc TestLedger() {}\n",
 	} {
-		full := filepath.Join(root, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		fullPath := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(fullPath), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		if err := os.WriteFile(fullPath, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -190,9 +190,9 @@ func TestFaultsOfTheConformancePageAreFound(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			page := strings.Replace(sound, c.old, c.new, 1)
-			wrong := strings.Join(conformanceFaults(page, tests), "\n")
-			if c.want == "" && wrong != "" || !strings.Contains(wrong, c.want) {
-				t.Errorf("found %q, want %q", wrong, c.want)
+			faults := strings.Join(conformanceFaults(page, tests), "\n")
+			if c.want == "" && faults != "" || !strings.Contains(faults, c.want) {
+				t.Errorf("found %q, want %q", faults, c.want)
 			}
 		})
 	}

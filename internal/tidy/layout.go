@@ -27,11 +27,11 @@ func (r *Report) machinePaths(root, name string) error {
 	if path.Base(name) == "go.sum" {
 		return nil
 	}
-	full := filepath.Join(root, filepath.FromSlash(name))
-	if stat, err := os.Stat(full); err != nil || stat.Size() > maxText {
+	fullPath := filepath.Join(root, filepath.FromSlash(name))
+	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxText {
 		return err
 	}
-	content, err := os.ReadFile(full)
+	content, err := os.ReadFile(fullPath)
 	if err != nil {
 		return err
 	}

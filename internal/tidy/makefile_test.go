@@ -16,20 +16,20 @@ var (
 
 // targetFaults lists the targets of a Makefile that `make help` would not show, and those that
 // are not declared phony.
-func targetFaults(makefile string) (wrong []string) {
+func targetFaults(makefile string) (faults []string) {
 	_, phony, _ := strings.Cut(makefile, ".PHONY:")
 	phony, _, _ = strings.Cut(phony, "\n")
 	for _, m := range makeTarget.FindAllStringSubmatch(makefile, -1) {
-		name, rest := m[1], m[2]
+		name, description := m[1], m[2]
 		switch {
 		case strings.HasPrefix(name, "."): // a special target of make
-		case !makeExplained.MatchString(rest):
-			wrong = append(wrong, name+" has no line in make help")
+		case !makeExplained.MatchString(description):
+			faults = append(faults, name+" has no line in make help")
 		case !slices.Contains(strings.Fields(phony), name):
-			wrong = append(wrong, name+" is not in .PHONY")
+			faults = append(faults, name+" is not in .PHONY")
 		}
 	}
-	return wrong
+	return faults
 }
 
 func TestMakeHelpIsComplete(t *testing.T) {
@@ -44,16 +44,16 @@ func TestMakeHelpIsComplete(t *testing.T) {
 
 func TestTargetWithoutADescriptionIsFound(t *testing.T) {
 	const makefile = ".PHONY: help build\n\nVERSION := $(shell date)\nGO ?= go\n\nhelp: ## show this\n\t@true\n\nbuild: help ## build\n\tgo build\n"
-	if wrong := targetFaults(makefile); len(wrong) != 0 {
-		t.Errorf("a sound one: %v", wrong)
+	if faults := targetFaults(makefile); len(faults) != 0 {
+		t.Errorf("a sound one: %v", faults)
 	}
 	for planted, want := range map[string]string{
 		"bare:\n\ttrue\n":             "bare has no line in make help",
 		"needs: build\n\ttrue\n":      "needs has no line in make help",
 		"shown: build ## x\n\ttrue\n": "shown is not in .PHONY",
 	} {
-		if wrong := targetFaults(makefile + planted); len(wrong) != 1 || wrong[0] != want {
-			t.Errorf("%q: %v, want %q", planted, wrong, want)
+		if faults := targetFaults(makefile + planted); len(faults) != 1 || faults[0] != want {
+			t.Errorf("%q: %v, want %q", planted, faults, want)
 		}
 	}
 }

@@ -82,11 +82,11 @@ func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 	if err != nil {
 		return err
 	}
-	return filepath.WalkDir(root, func(full string, entry fs.DirEntry, err error) error {
-		if err != nil || full == root {
+	return filepath.WalkDir(root, func(fullPath string, entry fs.DirEntry, err error) error {
+		if err != nil || fullPath == root {
 			return err
 		}
-		rel, err := filepath.Rel(root, full)
+		rel, err := filepath.Rel(root, fullPath)
 		if err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func walk(root string, visit func(path string, entry fs.DirEntry) error) error {
 			return nil
 		}
 		if entry.IsDir() {
-			if entry.Name() == "testdata" || matchesName(ignored, path) || isModule(full) {
+			if entry.Name() == "testdata" || matchesName(ignored, path) || isModule(fullPath) {
 				return fs.SkipDir
 			}
 			return nil

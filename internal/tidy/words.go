@@ -75,14 +75,14 @@ func (r *Report) words(root, name string) error {
 	if slices.Contains(wordFiles, name) || path.Base(name) == "go.sum" {
 		return nil
 	}
-	for _, word := range refused(name) {
+	for _, word := range findRefused(name) {
 		r.breach("words", name, "%q in the path: say %s", word, refusedWords[word])
 	}
-	full := filepath.Join(root, filepath.FromSlash(name))
-	if stat, err := os.Stat(full); err != nil || stat.Size() > maxText {
+	fullPath := filepath.Join(root, filepath.FromSlash(name))
+	if stat, err := os.Stat(fullPath); err != nil || stat.Size() > maxText {
 		return err
 	}
-	content, err := os.ReadFile(full)
+	content, err := os.ReadFile(fullPath)
 	if err != nil || bytes.IndexByte(content, 0) >= 0 || !mayContain(content) {
 		return err
 	}
@@ -92,20 +92,20 @@ func (r *Report) words(root, name string) error {
 		if !mayContain(line) {
 			continue
 		}
-		for _, word := range refused(string(line)) {
+		for _, word := range findRefused(string(line)) {
 			r.breach("words", fmt.Sprintf("%s:%d", name, number), "%q: say %s", word, refusedWords[word])
 		}
 	}
 	return nil
 }
 
-// refused lists the refused words in a text, each as often as it occurs. Capitals divide an
+// findRefused lists the refused words in a text, each as often as it occurs. Capitals divide an
 // identifier into words.
-func refused(text string) (found []string) {
+func findRefused(text string) (found []string) {
 	for _, run := range strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) }) {
 		parts := camelParts(run)
 		for i, part := range parts {
-			if _, bad := refusedWords[part]; bad {
+			if _, isRefused := refusedWords[part]; isRefused {
 				found = append(found, part)
 			}
 			if i == 0 {

@@ -37,7 +37,7 @@ func TestOtherWordsAreNotRefused(t *testing.T) {
 		if text == "in-house" {
 			want = 1 // a hyphen ends a word
 		}
-		if found := refused(text); len(found) != want {
+		if found := findRefused(text); len(found) != want {
 			t.Errorf("%q: found %v, want %d", text, found, want)
 		}
 	}

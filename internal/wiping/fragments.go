@@ -25,12 +25,12 @@ type fragments struct {
 func (r *fragments) write(p []byte) (n int, err error) {
 	r.wire.hold()
 	for n < len(p) && err == nil {
-		var some int
-		some, err = r.secured.Write(p[n:min(n+fragment, len(p))])
-		n += some
+		var written int
+		written, err = r.secured.Write(p[n:min(n+fragment, len(p))])
+		n += written
 	}
-	if failed := r.wire.release(); err == nil {
-		err = failed
+	if releaseErr := r.wire.release(); err == nil {
+		err = releaseErr
 	}
 	return n, err
 }
@@ -43,30 +43,30 @@ const heldBytes = 32 << 10
 type wire struct {
 	net.Conn
 
-	mu   sync.Mutex
-	held []byte // guarded by mu; nil: nothing is held back
+	mu       sync.Mutex
+	heldBack []byte // guarded by mu; nil: nothing is held back
 }
 
 func (w *wire) hold() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.held = make([]byte, 0, 1<<10)
+	w.heldBack = make([]byte, 0, 1<<10)
 }
 
 // release writes the bytes held back, and stops holding back.
 func (w *wire) release() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	held := w.held
-	w.held = nil
-	return w.flush(held)
+	heldBack := w.heldBack
+	w.heldBack = nil
+	return w.flush(heldBack)
 }
 
-func (w *wire) flush(held []byte) error {
-	if len(held) == 0 {
+func (w *wire) flush(heldBack []byte) error {
+	if len(heldBack) == 0 {
 		return nil
 	}
-	_, err := w.Conn.Write(held)
+	_, err := w.Conn.Write(heldBack)
 	return err
 }
 
@@ -74,12 +74,12 @@ func (w *wire) flush(held []byte) error {
 func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held == nil {
+	if w.heldBack == nil {
 		return w.Conn.Write(p)
 	}
-	if w.held = append(w.held, p...); len(w.held) > heldBytes {
-		err := w.flush(w.held)
-		w.held = w.held[:0]
+	if w.heldBack = append(w.heldBack, p...); len(w.heldBack) > heldBytes {
+		err := w.flush(w.heldBack)
+		w.heldBack = w.heldBack[:0]
 		if err != nil {
 			return 0, err
 		}

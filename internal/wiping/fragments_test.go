@@ -39,22 +39,22 @@ func TestTLSRecordHoldsAtMostAFragmentOfABody(t *testing.T) {
 			arrived <- nil
 			return
 		}
-		all, _ := io.ReadAll(c)
-		arrived <- all
+		received, _ := io.ReadAll(c)
+		arrived <- received
 	}()
 	raw, err := net.DialTimeout("tcp", l.Addr().String(), time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
 	tap := &wiretap{Conn: raw}
-	below := &wire{Conn: tap}
-	secured := tls.Client(below, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
+	socket := &wire{Conn: tap}
+	secured := tls.Client(socket, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS13})
 	if err := secured.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	tap.writes = nil
 	content := bytes.Repeat(mark, 40)
-	b, o := NewBody(bytes.Clone(content)), &outgoing{Conn: secured, bodies: (&fragments{secured, below}).write}
+	b, o := NewBody(bytes.Clone(content)), &outgoing{Conn: secured, writeBody: (&fragments{secured, socket}).write}
 	b.AttachTo(o)
 	if n, err := o.Write(append([]byte(head), bytes.Repeat([]byte(" "), len(content))...)); n != len(head)+len(content) || err != nil {
 		t.Fatalf("%d, %v", n, err)
@@ -90,8 +90,8 @@ func TestBrokenConnectionIsAnError(t *testing.T) {
 		w := &wire{Conn: c}
 		w.hold()
 		_, err := w.Write(make([]byte, size))
-		if failed := w.release(); err == nil {
-			err = failed
+		if releaseErr := w.release(); err == nil {
+			err = releaseErr
 		}
 		if err == nil {
 			t.Errorf("%s: no error", name)

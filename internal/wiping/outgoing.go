@@ -70,7 +70,7 @@ func (b *Body) AttachTo(c net.Conn) {
 }
 
 // write writes the next n bytes. A closed body has no more bytes.
-func (b *Body) write(to func([]byte) (int, error), n int) (int, error) {
+func (b *Body) write(writeContent func([]byte) (int, error), n int) (int, error) {
 	b.mu.Lock()
 	if b.closed || n > len(b.content)-b.written {
 		b.mu.Unlock()
@@ -80,7 +80,7 @@ func (b *Body) write(to func([]byte) (int, error), n int) (int, error) {
 	b.busy = true
 	b.mu.Unlock()
 
-	n, err := to(part)
+	n, err := writeContent(part)
 
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +100,7 @@ func (b *Body) remaining() int {
 // outgoing is a connection of http.Transport, which writes one request at a time.
 type outgoing struct {
 	net.Conn
-	bodies func([]byte) (int, error) // writes the bodies
+	writeBody func([]byte) (int, error) // writes a part of a body
 
 	body           *Body // the body of the current request; nil: it has no Body
 	endOfHeadBytes int   // bytes of endOfHead that were written
@@ -114,15 +114,15 @@ func (o *outgoing) Write(p []byte) (int, error) {
 	if o.body == nil {
 		return o.Conn.Write(p)
 	}
-	head := o.headBytes(p)
+	headLength := o.headBytes(p)
 	n, err := 0, error(nil)
-	if head > 0 {
-		n, err = o.Conn.Write(p[:head])
+	if headLength > 0 {
+		n, err = o.Conn.Write(p[:headLength])
 	}
-	if body := min(len(p)-head, o.body.remaining()); err == nil && body > 0 {
-		var more int
-		more, err = o.body.write(o.bodies, body)
-		n += more
+	if bodyLength := min(len(p)-headLength, o.body.remaining()); err == nil && bodyLength > 0 {
+		var written int
+		written, err = o.body.write(o.writeBody, bodyLength)
+		n += written
 	}
 	if o.body.remaining() == 0 {
 		o.body = nil
@@ -152,7 +152,7 @@ func Dial(d *net.Dialer) func(ctx context.Context, network, address string) (net
 		if err != nil {
 			return nil, err
 		}
-		return &outgoing{Conn: c, bodies: c.Write}, nil
+		return &outgoing{Conn: c, writeBody: c.Write}, nil
 	}
 }
 
@@ -170,14 +170,14 @@ func DialTLS(d *net.Dialer, config *tls.Config, bound time.Duration) func(ctx co
 		}
 		hostConfig := config.Clone()
 		hostConfig.ServerName = host
-		below := &wire{Conn: c}
-		secured := tls.Client(below, hostConfig)
+		ciphertext := &wire{Conn: c}
+		secured := tls.Client(ciphertext, hostConfig)
 		ctx, cancel := context.WithTimeout(ctx, bound)
 		defer cancel()
 		if err := secured.HandshakeContext(ctx); err != nil {
 			_ = c.Close()
 			return nil, err
 		}
-		return &outgoing{Conn: secured, bodies: (&fragments{secured, below}).write}, nil
+		return &outgoing{Conn: secured, writeBody: (&fragments{secured, ciphertext}).write}, nil
 	}
 }

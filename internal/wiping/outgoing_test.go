@@ -16,16 +16,14 @@ import (
 	"time"
 )
 
-// recordingConn is a connection that records what is written, and the memory from which it was written.
+// recordingConn is a connection that records what is written.
 type recordingConn struct {
 	net.Conn
 	written []byte
-	lent    [][]byte
-	fails   int // number of the write that fails, counted down; 0: none fails
+	fails   int // number of writes up to and including the one that fails; 0: none fails
 }
 
 func (t *recordingConn) Write(p []byte) (int, error) {
-	t.lent = append(t.lent, p)
 	if t.fails--; t.fails == 0 {
 		t.written = append(t.written, p[:len(p)/2]...)
 		return len(p) / 2, io.ErrClosedPipe
@@ -36,13 +34,14 @@ func (t *recordingConn) Write(p []byte) (int, error) {
 
 const head = "POST /\r\n/ HTTP/1.1\r\nHost: x\r\r\n\r\n"
 
-// A head and a body may be written in any pieces. The head is written unchanged, and the body from
-// its own memory, which is then overwritten. Requests without a Body are unchanged.
+// http.Transport may write a request's head and body in pieces of any length. The head arrives unchanged. The
+// body is written from the memory of its Body, which is then overwritten. A request without a Body arrives
+// unchanged.
 func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	random := newRandom(t)
 	for range 2000 {
 		c := &recordingConn{}
-		o := &outgoing{Conn: c, bodies: c.Write}
+		o := &outgoing{Conn: c, writeBody: c.Write}
 		var want []byte
 		for range 1 + random.IntN(3) {
 			content := bytes.Repeat(mark, random.IntN(9))
@@ -69,31 +68,31 @@ func TestBodyIsWrittenFromItsOwnMemoryAndOverwritten(t *testing.T) {
 	}
 }
 
-// writeInPieces writes what it reads in pieces of random length, as http.Transport may do.
-func writeInPieces(t *testing.T, to io.Writer, from io.Reader, intN func(int) int) {
+// writeInPieces writes everything that r gives to w, in pieces of random length, as http.Transport may do.
+func writeInPieces(t *testing.T, w io.Writer, r io.Reader, intN func(int) int) {
 	t.Helper()
-	all, err := io.ReadAll(from)
+	text, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Contains(all, mark[:4]) {
+	if bytes.Contains(text, mark[:4]) {
 		t.Fatal("the transport reads the body")
 	}
-	for len(all) > 0 {
-		n := 1 + intN(len(all))
-		if written, err := to.Write(all[:n]); written != n || err != nil {
+	for len(text) > 0 {
+		n := 1 + intN(len(text))
+		if written, err := w.Write(text[:n]); written != n || err != nil {
 			t.Fatalf("%d of %d, %v", written, n, err)
 		}
-		all = all[n:]
+		text = text[n:]
 	}
 }
 
-// A body that will not be written any more is overwritten, also if its connection failed or its request ended
-// before.
+// A body that will not be written any more is overwritten. That includes a body whose connection failed, and one
+// whose request ended before it was written.
 func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	for name, use := range map[string]func(b *Body, o *outgoing){
-		"it is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
-		"it was half written": func(b *Body, o *outgoing) {
+		"the body is closed at once": func(b *Body, _ *outgoing) { _ = b.Close() },
+		"the body was half written": func(b *Body, o *outgoing) {
 			_, _ = o.Write([]byte(head + "   "))
 			_ = b.Close()
 			if n, err := o.Write([]byte("  ")); n != 0 || !errors.Is(err, net.ErrClosed) {
@@ -110,7 +109,7 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 	} {
 		content := bytes.Clone(mark)
 		c := &recordingConn{}
-		b, o := NewBody(content), &outgoing{Conn: c, bodies: c.Write}
+		b, o := NewBody(content), &outgoing{Conn: c, writeBody: c.Write}
 		b.AttachTo(o)
 		use(b, o)
 		if len(bytes.Trim(content, "\x00")) > 0 {
@@ -122,27 +121,27 @@ func TestUnwrittenBodyIsOverwritten(t *testing.T) {
 // With http.Transport, bodies of all sizes arrive complete on kept connections, over TLS and
 // without, and http.Transport reads none of them.
 func TestTransportDeliversBodiesCompletely(t *testing.T) {
-	server := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := io.ReadAll(r.Body)
 		if err != nil {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 		_, _ = fmt.Fprintf(w, "%s %d %t", r.Method, len(content), bytes.Equal(content, bytes.Repeat(mark, len(content)/len(mark))))
 	})
-	secured := httptest.NewTLSServer(server)
-	defer secured.Close()
-	plain := httptest.NewServer(server)
-	defer plain.Close()
+	tlsServer := httptest.NewTLSServer(handler)
+	defer tlsServer.Close()
+	plainServer := httptest.NewServer(handler)
+	defer plainServer.Close()
 	dialer := &net.Dialer{}
-	for _, at := range []*httptest.Server{plain, secured} {
+	for _, server := range []*httptest.Server{plainServer, tlsServer} {
 		config := &tls.Config{MinVersion: tls.VersionTLS12}
-		if at == secured {
-			config.RootCAs = secured.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		if server == tlsServer {
+			config.RootCAs = tlsServer.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
 		}
 		transport := &http.Transport{DialContext: Dial(dialer), DialTLSContext: DialTLS(dialer, config, time.Minute), MaxIdleConnsPerHost: 4}
-		var all sync.WaitGroup
+		var clients sync.WaitGroup
 		for range 4 {
-			all.Go(func() {
+			clients.Go(func() {
 				for _, times := range []int{1, 0, 150, 1, 0, 170, 2000, 1, 40_000, 0, 3} {
 					want := fmt.Sprintf("POST %d true", times*len(mark))
 					method := http.MethodPost
@@ -150,7 +149,7 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 					if times == 0 {
 						method, want = http.MethodGet, "GET 0 true"
 					}
-					h, err := http.NewRequest(method, at.URL, nil)
+					request, err := http.NewRequest(method, server.URL, nil)
 					if err != nil {
 						t.Error(err)
 						return
@@ -158,10 +157,10 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 					content := bytes.Repeat(mark, times)
 					if times > 0 {
 						body = NewBody(content)
-						h.Body, h.ContentLength = body, int64(len(content))
+						request.Body, request.ContentLength = body, int64(len(content))
 					}
-					h = h.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { body.AttachTo(got.Conn) }}))
-					answer, err := transport.RoundTrip(h)
+					request = request.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { body.AttachTo(got.Conn) }}))
+					answer, err := transport.RoundTrip(request)
 					if err != nil {
 						t.Error(err)
 						return
@@ -177,17 +176,17 @@ func TestTransportDeliversBodiesCompletely(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		clients.Wait()
 		transport.CloseIdleConnections()
 	}
 }
 
 // A server with a wrong certificate, or one that never completes the handshake, gets nothing.
 func TestUntrustedServerGetsNothing(t *testing.T) {
-	secured := httptest.NewTLSServer(http.NotFoundHandler())
-	secured.Config.ErrorLog = nil
-	defer secured.Close()
-	address := strings.TrimPrefix(secured.URL, "https://")
+	tlsServer := httptest.NewTLSServer(http.NotFoundHandler())
+	tlsServer.Config.ErrorLog = nil
+	defer tlsServer.Close()
+	address := strings.TrimPrefix(tlsServer.URL, "https://")
 	var unknown *tls.CertificateVerificationError
 	if _, err := DialTLS(&net.Dialer{}, &tls.Config{}, time.Minute)(t.Context(), "tcp", address); !errors.As(err, &unknown) {
 		t.Errorf("%v", err)

@@ -43,20 +43,20 @@ func (c *Conn) NetConn() net.Conn { return c.records.Conn }
 // Wipe overwrites what the connection still has of the received data. The connection must have
 // ended: nobody may be reading, and later reads return io.EOF.
 func (c *Conn) Wipe() {
-	c.records.over = true
+	c.records.ended = true
 	if !c.ConnectionState().HandshakeComplete {
 		return // only handshakes were read
 	}
-	to := borrowBuffer()
+	buffer := borrowBuffer()
 	for {
 		// First the remaining bytes are taken. Then the next record is requested, which is the
 		// end.
-		if _, err := c.Conn.Read(*to); err != nil {
+		if _, err := c.Conn.Read(*buffer); err != nil {
 			break
 		}
 	}
-	clear(*to)
-	buffers.Put(to)
+	clear(*buffer)
+	buffers.Put(buffer)
 }
 
 // headerBytes is the length of a record's header: its type, version and length (RFC 8446,
@@ -70,10 +70,10 @@ type records struct {
 	head    int // number of header bytes returned; if all were, the payload follows
 	payload int // number of payload bytes still to come
 
-	received *[]byte // nil: all received bytes were returned
-	ahead    []byte  // the part of received that was not returned yet
+	received   *[]byte // nil: all received bytes were returned
+	unreturned []byte  // the part of received that was not returned yet
 
-	over bool
+	ended bool
 }
 
 // Read implements io.Reader for crypto/tls: it returns bytes of one header, or of one
@@ -82,10 +82,10 @@ func (r *records) Read(p []byte) (int, error) {
 	if r.head == 0 {
 		clear(p) // overwrites the record before
 	}
-	if r.over {
+	if r.ended {
 		return 0, io.EOF
 	}
-	if len(r.ahead) == 0 {
+	if len(r.unreturned) == 0 {
 		if r.head == headerBytes {
 			n, err := r.Conn.Read(p[:min(len(p), r.payload)])
 			r.countPayload(n)
@@ -99,18 +99,18 @@ func (r *records) Read(p []byte) (int, error) {
 		}
 		r.received = borrowBuffer()
 		*r.received = append((*r.received)[:0], p[:n]...)
-		r.ahead = *r.received
+		r.unreturned = *r.received
 	}
 	n := 0
 	if r.head < headerBytes {
-		n = copy(p, r.ahead[:min(len(r.ahead), headerBytes-r.head)])
+		n = copy(p, r.unreturned[:min(len(r.unreturned), headerBytes-r.head)])
 		copy(r.header[r.head:], p[:n])
 		r.countHeader(n)
 	} else {
-		n = copy(p, r.ahead[:min(len(r.ahead), r.payload)])
+		n = copy(p, r.unreturned[:min(len(r.unreturned), r.payload)])
 		r.countPayload(n)
 	}
-	if r.ahead = r.ahead[n:]; len(r.ahead) == 0 {
+	if r.unreturned = r.unreturned[n:]; len(r.unreturned) == 0 {
 		buffers.Put(r.received)
 		r.received = nil
 	}

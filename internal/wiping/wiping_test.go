@@ -130,18 +130,18 @@ func configurations(t *testing.T) map[string]*tls.Config {
 func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 	for name, config := range configurations(t) {
 		t.Run(name, func(t *testing.T) {
-			d := newRandom(t)
-			c, s, client := connectTLS(t, d, config)
+			random := newRandom(t)
+			c, s, client := connectTLS(t, random, config)
 			for range 60 {
-				sent := bytes.Repeat(mark, 1+d.IntN(1<<d.IntN(12)))
+				plaintext := bytes.Repeat(mark, 1+random.IntN(1<<random.IntN(12)))
 				written := make(chan error, 1)
 				go func() {
-					_, err := client.Write(sent)
+					_, err := client.Write(plaintext)
 					written <- err
 				}()
-				got := make([]byte, len(sent))
-				if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, sent) {
-					t.Fatalf("%v: %d bytes are not as they were sent", err, len(sent))
+				got := make([]byte, len(plaintext))
+				if _, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, plaintext) {
+					t.Fatalf("%v: %d bytes are not as they were sent", err, len(plaintext))
 				}
 				if err := <-written; err != nil {
 					t.Fatal(err)
@@ -162,14 +162,14 @@ func TestPlaintextIsWipedBeforeEachWait(t *testing.T) {
 // A connection that is closed in the middle of a record leaves no plaintext either.
 func TestUnreadPlaintextIsWipedAtClose(t *testing.T) {
 	for name, config := range configurations(t) {
-		for _, taken := range []int{0, 1, 700, len(mark) * 40} {
-			t.Run(fmt.Sprintf("%s, %d bytes taken", name, taken), func(t *testing.T) {
+		for _, bytesRead := range []int{0, 1, 700, len(mark) * 40} {
+			t.Run(fmt.Sprintf("%s, %d bytes taken", name, bytesRead), func(t *testing.T) {
 				c, s, client := connectTLS(t, newRandom(t), config)
 				if _, err := client.Write(bytes.Repeat(mark, 40)); err != nil {
 					t.Fatal(err)
 				}
-				if taken > 0 {
-					if _, err := io.ReadFull(c, make([]byte, taken)); err != nil {
+				if bytesRead > 0 {
+					if _, err := io.ReadFull(c, make([]byte, bytesRead)); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -11,8 +11,8 @@ import (
 // AsOf selects accounts and the time of their totals.
 type AsOf struct {
 	Env    money.Env
-	Prefix string          // of the accounts' paths; empty: all
-	After  *ledger.Account // begin after this account; nil: with the first
+	Prefix string          // prefix of the paths of the accounts; empty: all accounts
+	After  *ledger.Account // begin after this account; nil: begin with the first account
 	At     ledger.Micros   // count everything booked at or before this instant
 	On     ledger.Date     // count everything that takes effect on or before this day instead; 0: use At
 	Seen   ledger.Micros   // with On, count only what was booked at or before this instant; 0: no bound
@@ -57,8 +57,8 @@ func (q *AsOf) keys() keys {
 	return k
 }
 
-// only returns the range that contains one account.
-func only(a ledger.Account) keys {
+// keysOf returns the range that contains one account.
+func keysOf(a ledger.Account) keys {
 	key := string(store.AccountKey(nil, a))
 	return keys{from: key, until: key + "\x00"}
 }

@@ -38,26 +38,26 @@ func NextCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint) (seq ui
 	if err != nil {
 		return 0, false, err
 	}
-	long := base.Seq + distance(base)
-	enough := base.Seq + max(1, base.Accounts/checkpointAccounts)
-	if enough > head {
+	byDistance := base.Seq + distance(base)
+	earliest := base.Seq + max(1, base.Accounts/checkpointAccounts)
+	if earliest > head {
 		return 0, false, nil
 	}
-	e, _, found, err := view.Event(org, enough)
+	e, _, found, err := view.Event(org, earliest)
 	if err != nil {
 		return 0, false, err
 	}
 	if !found {
-		return 0, false, damaged("organization %v: event %d is missing", org, enough)
+		return 0, false, damaged("organization %v: event %d is missing", org, earliest)
 	}
-	day, err := seqUntil(view, org, head, endOf(e.Booked.Date()))
+	endOfDay, err := seqUntil(view, org, head, endOf(e.Booked.Date()))
 	switch {
 	case err != nil:
 		return 0, false, err
-	case long <= min(day, head):
-		return long, true, nil
+	case byDistance <= min(endOfDay, head):
+		return byDistance, true, nil
 	}
-	return day, day < head, nil
+	return endOfDay, endOfDay < head, nil
 }
 
 // distance returns the number of events from a checkpoint to the next on a day with many events.
@@ -73,9 +73,9 @@ func seqUntil(view *posting.View, org ledger.ID, head uint64, at ledger.Micros) 
 }
 
 // DraftCheckpoint builds the rows of the checkpoint after the event seq. It begins with the checkpoint base
-// (the zero value: with the journal's beginning) and adds the events in between. It calls keep with each part,
-// and then with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, and those of keep.
-func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq uint64, keep func(posting.KV) error) (*Checkpoint, error) {
+// (the zero value: with the journal's beginning) and adds the events in between. It calls write with each part,
+// and then with the head. Errors: ErrNotWhole, ErrManyAccounts, the store's, and those of write.
+func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq uint64, write func(posting.KV) error) (*Checkpoint, error) {
 	e, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return nil, err
@@ -84,25 +84,25 @@ func DraftCheckpoint(view *posting.View, org ledger.ID, base *Checkpoint, seq ui
 		return nil, damaged("organization %v: event %d is missing", org, seq)
 	}
 	w := store.CheckpointWriter{Head: Checkpoint{Seq: seq, Booked: e.Booked, Previous: base.Seq}}
-	places := 0
-	part := func(row []byte) error {
+	parts := 0
+	writePart := func(row []byte) error {
 		switch {
 		case w.Full():
 			return ErrManyAccounts
 		case row == nil:
 			return nil
 		}
-		places++
-		return keep(posting.KV{Org: org, Key: store.KeyCheckpointPart(seq, places-1), Value: row})
+		parts++
+		return write(posting.KV{Org: org, Key: store.KeyCheckpointPart(seq, parts-1), Value: row})
 	}
 	err = new(Reader).advance(view, org, base, seq, keys{}, maxTurnover, func(key []byte, t *ledger.Totals) (bool, error) {
-		return true, part(w.Add(key, t))
+		return true, writePart(w.Add(key, t))
 	})
 	if err == nil {
-		err = part(w.Flush())
+		err = writePart(w.Flush())
 	}
 	if err == nil {
-		err = keep(posting.KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
+		err = write(posting.KV{Org: org, Key: store.KeyCheckpointHead(e.Booked), Value: store.EncodeCheckpointHead(&w.Head)})
 	}
 	return &w.Head, err
 }

@@ -46,14 +46,14 @@ func (f *fixture) nextCheckpoint(base balances.Checkpoint) (*balances.Checkpoint
 }
 
 // makeCheckpoints makes all due checkpoints after base.
-func (f *fixture) makeCheckpoints(base balances.Checkpoint) (made []balances.Checkpoint) {
+func (f *fixture) makeCheckpoints(base balances.Checkpoint) (checkpoints []balances.Checkpoint) {
 	f.t.Helper()
 	for {
 		c, due := f.nextCheckpoint(base)
 		if !due {
-			return made
+			return checkpoints
 		}
-		made, base = append(made, *c), *c
+		checkpoints, base = append(checkpoints, *c), *c
 	}
 }
 
@@ -102,13 +102,13 @@ func (f *fixture) trialInEveryWay(q balances.AsOf) listing {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	var pages, continued listing
-	if err := errors.Join(balances.FromPages(v, org, q, pages.add), new(balances.Reader).FromCheckpoint(v, org, q, 1, continued.add)); err != nil {
+	var fromPages, fromCheckpoint listing
+	if err := errors.Join(balances.FromPages(v, org, q, fromPages.add), new(balances.Reader).FromCheckpoint(v, org, q, 1, fromCheckpoint.add)); err != nil {
 		f.t.Fatal(err)
 	}
 	lines := f.trial(q)
-	if !slices.Equal(pages, lines) || !slices.Equal(continued, lines) {
-		f.t.Errorf("%+v: it is %q, from the pages %q, from a checkpoint %q", q, lines, pages, continued)
+	if !slices.Equal(fromPages, lines) || !slices.Equal(fromCheckpoint, lines) {
+		f.t.Errorf("%+v: it is %q, from the pages %q, from a checkpoint %q", q, lines, fromPages, fromCheckpoint)
 	}
 	return lines
 }
@@ -121,20 +121,20 @@ func (f *fixture) setClock(day, hour int) {
 	}
 }
 
-func posted(amount uint64) *posting.Change {
+func deposit(amount uint64) *posting.Change {
 	return transfer(ledger.Posted, line("A:bank", ledger.Debit, amount), line("L:partner:1:available", ledger.Credit, amount))
 }
 
 func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 	f := open(t)
 	for _, n := range []uint64{500, 30} {
-		f.MustSubmit(posted(n))
+		f.MustSubmit(deposit(n))
 	}
 	f.setClock(1, 12)
 	if _, due := f.nextCheckpoint(balances.Checkpoint{}); due {
 		t.Fatal("it was made before something was booked later")
 	}
-	f.MustSubmit(posted(7))
+	f.MustSubmit(deposit(7))
 	c, due := f.nextCheckpoint(balances.Checkpoint{})
 	if !due || c.Seq != 2 || c.Accounts != 2 || c.Previous != 0 || c.Booked.Date() != ledger.DateOf(start) {
 		t.Fatalf("made was %+v, %v", c, due)
@@ -143,7 +143,7 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 		t.Error("the next day has one before it is over")
 	}
 	f.setClock(4, 12)
-	f.MustSubmit(posted(1))
+	f.MustSubmit(deposit(1))
 	next, due := f.nextCheckpoint(*c)
 	if !due || next.Seq != 3 || next.Previous != 2 {
 		t.Errorf("the checkpoint of the next day: %+v, %v", next, due)
@@ -152,21 +152,21 @@ func TestDayCheckpointIsMadeOnceTheNextDayBegins(t *testing.T) {
 
 func TestDayWithTooFewEventsGetsNoCheckpoint(t *testing.T) {
 	f := open(t)
-	var many []ledger.Posting
+	var credits []ledger.Posting
 	for n := range int64(9) {
-		many = append(many, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
+		credits = append(credits, line(ledger.PartnerAvailable(n+1), ledger.Credit, 1))
 	}
-	f.MustSubmit(transfer(ledger.Posted, append(many, line("A:bank", ledger.Debit, 9))...))
+	f.MustSubmit(transfer(ledger.Posted, append(credits, line("A:bank", ledger.Debit, 9))...))
 	f.setClock(1, 12)
-	f.MustSubmit(posted(7)) // one event; ten accounts require two
+	f.MustSubmit(deposit(7)) // one event; ten accounts require two
 	f.setClock(2, 12)
-	f.MustSubmit(posted(7))
-	f.MustSubmit(posted(7))
+	f.MustSubmit(deposit(7))
+	f.MustSubmit(deposit(7))
 	f.setClock(3, 12)
-	f.MustSubmit(posted(1))
-	made := f.makeCheckpoints(balances.Checkpoint{})
-	if len(made) != 2 || made[0].Seq != 1 || made[0].Accounts != 10 || made[1].Seq != 4 {
-		t.Errorf("made were %+v", made)
+	f.MustSubmit(deposit(1))
+	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
+	if len(checkpoints) != 2 || checkpoints[0].Seq != 1 || checkpoints[0].Accounts != 10 || checkpoints[1].Seq != 4 {
+		t.Errorf("made were %+v", checkpoints)
 	}
 }
 
@@ -175,11 +175,11 @@ func TestLongDayHasSeveralCheckpoints(t *testing.T) {
 	for range balances.CheckpointEvents/posting.MaxSteps + 1 {
 		f.MustSubmit(manyEntries(posting.MaxSteps))
 	}
-	made := f.makeCheckpoints(balances.Checkpoint{})
-	if len(made) != 1 || made[0].Seq != balances.CheckpointEvents {
-		t.Fatalf("made were %+v", made)
+	checkpoints := f.makeCheckpoints(balances.Checkpoint{})
+	if len(checkpoints) != 1 || checkpoints[0].Seq != balances.CheckpointEvents {
+		t.Fatalf("made were %+v", checkpoints)
 	}
-	if got, want := f.trialInEveryWay(balances.AsOf{Env: money.Prod, At: made[0].Booked}), (listing{
+	if got, want := f.trialInEveryWay(balances.AsOf{Env: money.Prod, At: checkpoints[0].Booked}), (listing{
 		"A:bank " + usd.String() + ": 32768 0 0 0", "L:partner:1:available " + usd.String() + ": 0 32768 0 0",
 	}); !slices.Equal(got, want) {
 		t.Errorf("it is %q", got)
@@ -202,30 +202,30 @@ func manyEntries(n int) *posting.Change {
 
 func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 	f := open(t)
-	must := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
-	first := must(posted(500))
-	held := &posting.Change{Steps: []posting.Step{{
+	book := func(c *posting.Change) ledger.Micros { return f.MustSubmit(c).Stamps[0].Updated }
+	first := book(deposit(500))
+	holdChange := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: uuid.New()}, Record: []byte{1},
 		Events: []ledger.Event{{Name: "hold", To: "held", Entry: &ledger.Entry{Phase: ledger.Pending, Postings: []ledger.Posting{
 			line("L:partner:1:available", ledger.Debit, 100), line("A:bank", ledger.Credit, 100),
 		}}}},
 	}}}
-	hold := must(held)
+	hold := book(holdChange)
 	f.setClock(1, 12)
-	step := held.Steps[0]
+	step := holdChange.Steps[0]
 	step.Expect = 1
 	step.Events = []ledger.Event{{Name: "take", To: "taken", Entry: &ledger.Entry{Phase: ledger.Capture, Postings: []ledger.Posting{
 		line("L:partner:1:available", ledger.Debit, 60), line("A:bank", ledger.Credit, 59), line("I:fees", ledger.Credit, 1),
-	}, Released: held.Steps[0].Events[0].Entry.Postings}}}
-	taken := must(&posting.Change{Steps: []posting.Step{step}})
+	}, Released: holdChange.Steps[0].Events[0].Entry.Postings}}}
+	captured := book(&posting.Change{Steps: []posting.Step{step}})
 	f.setClock(2, 12)
-	backdated := posted(7)
+	backdated := deposit(7)
 	backdated.Steps[0].Events[0].Entry.Effective = ledger.DateOf(start)
-	booked := must(backdated)
+	booked := book(backdated)
 	f.setClock(3, 12)
-	must(posted(1))
-	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 3 {
-		t.Fatalf("made were %+v", made)
+	book(deposit(1))
+	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 3 {
+		t.Fatalf("made were %+v", checkpoints)
 	}
 	bank, fees, partner := "A:bank "+usd.String()+": ", "I:fees "+usd.String()+": ", "L:partner:1:available "+usd.String()+": "
 	for _, c := range []struct {
@@ -236,7 +236,7 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 		{"before everything", balances.AsOf{At: first - 1}, nil},
 		{"before 1970", balances.AsOf{At: -1}, nil},
 		{"after the first", balances.AsOf{At: first}, listing{bank + "500 0 0 0", partner + "0 500 0 0"}},
-		{"while held", balances.AsOf{At: taken - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
+		{"while held", balances.AsOf{At: captured - 1}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
 		{"at the hold", balances.AsOf{At: hold}, listing{bank + "500 0 0 100", partner + "0 500 100 0"}},
 		{"when taken", balances.AsOf{At: booked - 1}, listing{bank + "500 59 0 0", fees + "0 1 0 0", partner + "60 500 0 0"}},
 		{"when the back-dated one was booked", balances.AsOf{At: booked}, listing{bank + "507 59 0 0", fees + "0 1 0 0", partner + "60 507 0 0"}},
@@ -262,11 +262,11 @@ func TestTrialBalanceIgnoresLaterEvents(t *testing.T) {
 func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros) {
 	assets := []money.Asset{usd, {Currency: "EUR", Env: money.Prod}, {Currency: "USD", Env: money.Test}, {Currency: "USDT", Network: "tron", Env: money.Prod}}
 	paths := []ledger.Path{"A:bank", "I:fees", "L:partner:1:available", "L:partner:10:available", "L:partner:2:available", "A:provider:x", "E:costs"}
-	type held struct {
+	type openHold struct {
 		step     posting.Step
 		postings []ledger.Posting
 	}
-	var holds []held
+	var holds []openHold
 	pair := func(asset money.Asset, n uint64) []ledger.Posting {
 		at := random.Perm(len(paths))
 		return []ledger.Posting{
@@ -295,7 +295,7 @@ func history(f *fixture, random *rand.Rand, days int) (instants []ledger.Micros)
 			case k == 1:
 				book(step, ledger.Pending, postings, nil)
 				step.Expect = 1
-				holds = append(holds, held{step, postings})
+				holds = append(holds, openHold{step, postings})
 			case len(holds) > 0:
 				i := random.IntN(len(holds))
 				h := holds[i]
@@ -317,8 +317,8 @@ func TestTrialBalanceFromCheckpointsEqualsThePages(t *testing.T) {
 	f := open(t)
 	const days = 40
 	instants := history(f, random, days)
-	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) < 5 {
-		t.Fatalf("only %d checkpoints", len(made))
+	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) < 5 {
+		t.Fatalf("only %d checkpoints", len(checkpoints))
 	}
 	for n := range 300 {
 		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))] - ledger.Micros(random.IntN(2))}
@@ -369,8 +369,8 @@ func TestPagesOfATrialBalanceShareTheTurnover(t *testing.T) {
 			instants = append(instants, stamps[len(stamps)-1].Updated)
 		}
 	}
-	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 2 {
-		t.Fatalf("made were %+v", made)
+	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 2 {
+		t.Fatalf("made were %+v", checkpoints)
 	}
 	for range 30 {
 		q := balances.AsOf{Env: money.Prod, At: instants[random.IntN(len(instants))]}

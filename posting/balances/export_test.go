@@ -21,7 +21,7 @@ func FromPages(view *posting.View, org ledger.ID, q AsOf, fn func(ledger.Account
 	return fromPages(view, org, &q, collect(fn))
 }
 
-func collect(fn func(ledger.Account, *ledger.Totals)) each {
+func collect(fn func(ledger.Account, *ledger.Totals)) accountFunc {
 	return func(key []byte, t *ledger.Totals) (bool, error) {
 		a, ok := store.ParseAccountKey(key)
 		if !ok {
@@ -33,7 +33,7 @@ func collect(fn func(ledger.Account, *ledger.Totals)) each {
 }
 
 // HasKeptTurnover tells whether the reader keeps a turnover for the next page.
-func (r *Reader) HasKeptTurnover() bool { return r.kept.Load() != nil }
+func (r *Reader) HasKeptTurnover() bool { return r.cached.Load() != nil }
 
 // CheckpointEvents is the least number of events from one checkpoint to the next within a day.
 const CheckpointEvents = checkpointEvents

@@ -12,20 +12,20 @@ import (
 
 // trialOfEvents returns the trial balance by effective date at the end of a day, of the events booked by the
 // instant seen. It sums the events themselves, without checkpoints, pages and shifted lines.
-func trialOfEvents(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
+func trialOfEvents(f *fixture, day ledger.Date, seen ledger.Micros, env money.Env) (lines listing) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
 	type sums struct{ posted, held, released [2]uint64 } // by debit and credit
-	all := make(map[ledger.Account]*sums)
-	add := func(to func(*sums) *[2]uint64, postings []ledger.Posting) {
+	sumsOf := make(map[ledger.Account]*sums)
+	add := func(field func(*sums) *[2]uint64, postings []ledger.Posting) {
 		for _, p := range postings {
 			a := ledger.Account{Path: p.Account, Asset: p.Asset}
-			if all[a] == nil {
-				all[a] = new(sums)
+			if sumsOf[a] == nil {
+				sumsOf[a] = new(sums)
 			}
 			n, _ := p.Amount.Uint64()
-			to(all[a])[p.Side-ledger.Debit] += n
+			field(sumsOf[a])[p.Side-ledger.Debit] += n
 		}
 	}
 	posted, held, released := func(s *sums) *[2]uint64 { return &s.posted }, func(s *sums) *[2]uint64 { return &s.held }, func(s *sums) *[2]uint64 { return &s.released }
@@ -40,7 +40,7 @@ func trialOfEvents(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env
 		if e.Entry.Phase == ledger.Pending {
 			holds[e.Seq] = e.Entry.Postings
 		}
-		if e.Entry.Effective > on {
+		if e.Entry.Effective > day {
 			return true, nil
 		}
 		switch e.Entry.Phase {
@@ -59,7 +59,7 @@ func trialOfEvents(f *fixture, on ledger.Date, seen ledger.Micros, env money.Env
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	for a, s := range all {
+	for a, s := range sumsOf {
 		if a.Asset.Env != env {
 			continue
 		}
@@ -82,8 +82,8 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 	f := open(t)
 	const days = 20
 	instants := history(f, random, days)
-	if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) < 3 {
-		t.Fatalf("only %d checkpoints", len(made))
+	if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) < 3 {
+		t.Fatalf("only %d checkpoints", len(checkpoints))
 	}
 	for n := range 150 {
 		q := balances.AsOf{Env: money.Prod, On: ledger.DateOf(start) + ledger.Date(random.IntN(days+4)-2)}
@@ -103,8 +103,8 @@ func TestTrialBalanceByDateRespectsSeen(t *testing.T) {
 // trialsSeen returns the trial balance as read in each way, without accounts whose totals are zero.
 func trialsSeen(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listing {
 	f.t.Helper()
-	var fromPages, fromCheckpoints, paged listing
-	only := func(lines *listing) func(ledger.Account, *ledger.Totals) {
+	var fromPages, fromCheckpoints, inPages listing
+	addNonZero := func(lines *listing) func(ledger.Account, *ledger.Totals) {
 		return func(a ledger.Account, t *ledger.Totals) {
 			if *t != (ledger.Totals{}) {
 				lines.add(a, t)
@@ -113,16 +113,16 @@ func trialsSeen(f *fixture, q balances.AsOf, random *rand.Rand) map[string]listi
 	}
 	v := f.Journal.View()
 	defer v.Close()
-	if err := balances.FromPages(v, org, q, only(&fromPages)); err != nil {
+	if err := balances.FromPages(v, org, q, addNonZero(&fromPages)); err != nil {
 		f.t.Fatal(err)
 	}
-	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), only(&fromCheckpoints)); err != nil {
+	if err := new(balances.Reader).FromCheckpoint(v, org, q, 1+random.IntN(8), addNonZero(&fromCheckpoints)); err != nil {
 		f.t.Fatal(err)
 	}
 	for _, l := range f.trialInPages(q, 1+random.IntN(12)) {
 		if len(l) < len(": 0 0 0 0") || l[len(l)-len(": 0 0 0 0"):] != ": 0 0 0 0" {
-			paged = append(paged, l)
+			inPages = append(inPages, l)
 		}
 	}
-	return map[string]listing{"by the pages": fromPages, "from checkpoints": fromCheckpoints, "in pages": paged}
+	return map[string]listing{"by the pages": fromPages, "from checkpoints": fromCheckpoints, "in pages": inPages}
 }

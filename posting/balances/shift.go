@@ -12,7 +12,7 @@ import (
 // shift calls fn with the accounts that read finds and their totals. If q.On is set, it corrects the totals by
 // the lines that cross the end of the day (booked and effective on different sides of it), and adds the
 // accounts that have only such lines.
-func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) error) error {
+func shift(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc, read func(accountFunc) error) error {
 	if q.On == 0 {
 		return read(fn)
 	}
@@ -22,7 +22,7 @@ func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) 
 	if err != nil {
 		return err
 	}
-	cross := func(t *ledger.Totals) (include bool, err error) { // applies the next crossing and calls fn
+	applyNext := func(t *ledger.Totals) (include bool, err error) { // applies the next crossing and calls fn
 		if err := x.crossing.apply(t, true); err != nil {
 			return false, err
 		}
@@ -35,19 +35,19 @@ func shift(view *posting.View, org ledger.ID, q *AsOf, fn each, read func(each) 
 	include := true
 	err = read(func(key []byte, t *ledger.Totals) (bool, error) {
 		for more && string(x.key) < string(key) {
-			if include, err = cross(new(ledger.Totals)); err != nil || !include {
+			if include, err = applyNext(new(ledger.Totals)); err != nil || !include {
 				return false, err
 			}
 		}
 		if more && string(x.key) == string(key) {
-			include, err = cross(t)
+			include, err = applyNext(t)
 		} else {
 			include, err = fn(key, t)
 		}
 		return include, err
 	})
 	for err == nil && include && more {
-		include, err = cross(new(ledger.Totals))
+		include, err = applyNext(new(ledger.Totals))
 	}
 	return err
 }
@@ -59,17 +59,17 @@ func (q *AsOf) crosses(l *posting.Line, effective ledger.Date) (counts, crosses 
 	return counts, counts != (l.Booked <= q.end())
 }
 
-// crossed is the correction of one account's totals by its lines that cross the day's end.
-type crossed struct {
+// accountCrossing is the correction of one account's totals by its lines that cross the day's end.
+type accountCrossing struct {
 	key      []byte
 	crossing crossing
 }
 
 // crossings returns the accounts with lines whose booked time and effective day are on different
 // sides of a day's end, in the order of their keys.
-func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[crossed, error] {
-	return func(yield func(crossed, error) bool) {
-		var x crossed
+func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[accountCrossing, error] {
+	return func(yield func(accountCrossing, error) bool) {
+		var x accountCrossing
 		var a ledger.Account
 		found := false
 		err := view.ShiftedLines(org, []byte(k.from), func(key []byte, effective ledger.Date, l *posting.Line) (bool, error) {
@@ -81,7 +81,7 @@ func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[cro
 					found = false
 					return false, nil
 				}
-				x, found = crossed{key: slices.Clone(key)}, false
+				x, found = accountCrossing{key: slices.Clone(key)}, false
 				var ok bool
 				if a, ok = store.ParseAccountKey(key); !ok {
 					return false, damaged("organization %v: a shifted line of the account with key %x", org, key)
@@ -92,11 +92,11 @@ func crossings(view *posting.View, org ledger.ID, k keys, q *AsOf) iter.Seq2[cro
 				return true, nil
 			}
 			found = true
-			return true, cross(view, &x.crossing, org, a, l, counts)
+			return true, addLine(view, &x.crossing, org, a, l, counts)
 		})
 		switch {
 		case err != nil:
-			yield(crossed{}, err)
+			yield(accountCrossing{}, err)
 		case found:
 			yield(x, nil)
 		}
@@ -110,30 +110,30 @@ type crossing struct {
 	capture uint64 // the last capture whose hold was counted
 }
 
-// cross adds the line to the crossing if the line counts; otherwise it subtracts the line.
-func cross(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
-	more, less := &c.plus, &c.minus
+// addLine adds the line to the crossing if the line counts; otherwise it subtracts the line.
+func addLine(view *posting.View, c *crossing, org ledger.ID, a ledger.Account, l *posting.Line, counts bool) error {
+	added, subtracted := &c.plus, &c.minus
 	if !counts {
-		more, less = less, more
+		added, subtracted = subtracted, added
 	}
 	switch l.Phase {
 	case ledger.Pending:
-		return more.Hold(l.Side, l.Amount)
+		return added.Hold(l.Side, l.Amount)
 	case ledger.Void:
-		return less.Hold(l.Side, l.Amount)
+		return subtracted.Hold(l.Side, l.Amount)
 	}
 	if l.Phase == ledger.Capture && c.capture != l.Seq {
 		c.capture = l.Seq
-		if err := captured(view, less, org, a, l.Seq); err != nil {
+		if err := addCaptured(view, subtracted, org, a, l.Seq); err != nil {
 			return err
 		}
 	}
-	return more.Post(l.Side, l.Amount)
+	return added.Post(l.Side, l.Amount)
 }
 
-// captured adds to t what a capture released on an account to which it also posts. No line contains the
+// addCaptured adds to t what a capture released on an account to which it also posts. No line contains the
 // released amount, so it is read from the entry that the capture closes.
-func captured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
+func addCaptured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Account, seq uint64) error {
 	capture, _, found, err := view.Event(org, seq)
 	if err != nil {
 		return err
@@ -141,15 +141,15 @@ func captured(view *posting.View, t *ledger.Totals, org ledger.ID, a ledger.Acco
 	if !found || capture.Entry == nil {
 		return damaged("organization %v: event %d is no capture", org, seq)
 	}
-	held, _, found, err := view.Event(org, capture.Entry.Closes)
+	hold, _, found, err := view.Event(org, capture.Entry.Closes)
 	if err != nil {
 		return err
 	}
-	if !found || held.Entry == nil {
+	if !found || hold.Entry == nil {
 		return damaged("organization %v: event %d closes nothing", org, seq)
 	}
-	for i := range held.Entry.Postings {
-		if p := &held.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
+	for i := range hold.Entry.Postings {
+		if p := &hold.Entry.Postings[i]; p.Account == a.Path && p.Asset == a.Asset {
 			if err := t.Hold(p.Side, p.Amount); err != nil {
 				return err
 			}

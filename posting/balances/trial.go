@@ -21,12 +21,12 @@ const (
 // Reader reads trial balances. It caches the sums of events for the next page of the same trial
 // balance. The zero value is ready to use. It is safe for concurrent use.
 type Reader struct {
-	kept atomic.Pointer[turnover]
+	cached atomic.Pointer[turnover]
 }
 
-// each is called with an account's key in checkpoints and the account's totals. The key is valid until
+// accountFunc is called with an account's key in checkpoints and the account's totals. The key is valid until
 // the call returns.
-type each func(key []byte, t *ledger.Totals) (more bool, err error)
+type accountFunc func(key []byte, t *ledger.Totals) (more bool, err error)
 
 // TrialBalance calls fn with the accounts of an organization that have postings by the moment that q selects,
 // and with their totals, ordered by path, currency and network. Errors: fn's, *store.DamageError, or an I/O
@@ -40,11 +40,11 @@ func (r *Reader) TrialBalance(view *posting.View, org ledger.ID, q AsOf, fn func
 		q.After = &a
 		return fn(a, t)
 	}
-	few, err := hasFew(view, org, &q)
+	isFew, err := hasFew(view, org, &q)
 	if err != nil {
 		return err
 	}
-	if !few {
+	if !isFew {
 		c, upToSeq, err := start(view, org, &q)
 		if err != nil {
 			return err
@@ -96,8 +96,8 @@ func isNear(c *Checkpoint, upToSeq uint64) bool {
 }
 
 // fromPages reads the totals of each account from its pages.
-func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
-	return shift(view, org, q, fn, func(fn each) error {
+func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn accountFunc) error {
+	return shift(view, org, q, fn, func(fn accountFunc) error {
 		var key []byte
 		return view.AccountsFrom(org, q.Prefix, q.Env, q.After, func(a ledger.Account) (bool, error) {
 			t, found, err := view.TotalsAt(org, a, q.end())
@@ -112,8 +112,8 @@ func fromPages(view *posting.View, org ledger.ID, q *AsOf, fn each) error {
 
 // fromCheckpoint adds the events up to upToSeq to the totals of a checkpoint. It holds at most twice
 // maxAccounts accounts in memory.
-func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn each) error {
-	return shift(view, org, q, fn, func(fn each) error {
+func (r *Reader) fromCheckpoint(view *posting.View, org ledger.ID, q *AsOf, c *Checkpoint, upToSeq uint64, maxAccounts int, fn accountFunc) error {
+	return shift(view, org, q, fn, func(fn accountFunc) error {
 		return r.advance(view, org, c, upToSeq, q.keys(), maxAccounts, fn)
 	})
 }
@@ -125,7 +125,7 @@ func Account(view *posting.View, org ledger.ID, a ledger.Account, q *AsOf) (t le
 	if err != nil || q.On == 0 {
 		return t, found, err
 	}
-	for x, err := range crossings(view, org, only(a), q) {
+	for x, err := range crossings(view, org, keysOf(a), q) {
 		if err == nil {
 			err = x.crossing.apply(&t, true)
 		}

@@ -12,7 +12,7 @@ import (
 // Bounds of turnovers.
 const (
 	maxTurnover = 65_536 // maximum number of accounts; a turnover with twice as many is cut to this number
-	maxHolds    = 65_536 // cached pending entries that a capture may close; others are read from the journal
+	maxHolds    = 65_536 // maximum number of cached pending entries, which captures may close; others are read from the journal
 	maxKept     = 16_384 // maximum number of accounts in the cached turnover: about 8 MB
 	minKept     = 1_024  // minimum number of events in a cached turnover; one with fewer is computed again
 )
@@ -21,10 +21,10 @@ const (
 // totals. If there are too many accounts, it has only the first ones.
 type turnover struct {
 	org            ledger.ID
-	after, upToSeq uint64 // the seqs between which its events are: exclusive, inclusive
+	after, upToSeq uint64 // its events are those after the seq after, up to and including upToSeq
 	keys           keys   // keys.until is lowered when there are too many accounts
-	moved          map[string]*movement
-	order          []string // the sorted keys of moved
+	movements      map[string]*movement
+	order          []string // the sorted keys of movements
 }
 
 // turnoverBuilder builds a turnover.
@@ -50,24 +50,24 @@ func (q *AsOf) maxAccounts() int {
 // new one if it has few accounts and many events. A cached turnover stays valid because the journal's past
 // never changes.
 func (r *Reader) turnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	t := r.kept.Load()
+	t := r.cached.Load()
 	if t != nil && t.org == org && t.after == afterSeq && t.upToSeq == upToSeq && t.keys.has(k.from) {
 		return t, nil
 	}
 	t, err := computeTurnover(view, org, k, afterSeq, upToSeq, maxAccounts)
 	if err == nil && upToSeq >= afterSeq+minKept && len(t.order) <= maxKept {
-		r.kept.Store(t)
+		r.cached.Store(t)
 	}
 	return t, err
 }
 
 // computeTurnover sums the events after afterSeq and up to upToSeq.
 func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSeq uint64, maxAccounts int) (*turnover, error) {
-	done := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, moved: make(map[string]*movement)}
+	result := &turnover{org: org, after: afterSeq, upToSeq: upToSeq, keys: k, movements: make(map[string]*movement)}
 	if afterSeq >= upToSeq {
-		return done, nil
+		return result, nil
 	}
-	t := &turnoverBuilder{turnover: done, view: view, maxAccounts: maxAccounts, holds: make(map[uint64][]ledger.Posting)}
+	t := &turnoverBuilder{turnover: result, view: view, maxAccounts: maxAccounts, holds: make(map[uint64][]ledger.Posting)}
 	last := afterSeq
 	err := view.EventsAscending(org, afterSeq+1, func(e ledger.Event, _ []byte) (bool, error) {
 		last = e.Seq
@@ -76,8 +76,8 @@ func computeTurnover(view *posting.View, org ledger.ID, k keys, afterSeq, upToSe
 	if err == nil && last != upToSeq {
 		err = damaged("organization %v: event %d is missing", org, upToSeq)
 	}
-	done.order = slices.Sorted(maps.Keys(done.moved))
-	return done, err
+	result.order = slices.Sorted(maps.Keys(result.movements))
+	return result, err
 }
 
 func (t *turnoverBuilder) book(e *ledger.Event) error {
@@ -96,7 +96,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	}
 	for i := range e.Entry.Postings {
 		p := &e.Entry.Postings[i]
-		m := t.of(p)
+		m := t.movementOf(p)
 		if m == nil {
 			continue
 		}
@@ -116,7 +116,7 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 	if e.Entry.Phase == ledger.Void {
 		delete(t.holds, e.Entry.Closes)
 	}
-	if len(t.moved) > 2*t.maxAccounts {
+	if len(t.movements) > 2*t.maxAccounts {
 		t.shrink()
 	}
 	return nil
@@ -124,20 +124,20 @@ func (t *turnoverBuilder) book(e *ledger.Event) error {
 
 // release subtracts what a capture closes.
 func (t *turnoverBuilder) release(closes uint64) error {
-	postings, kept := t.holds[closes]
-	if !kept {
-		held, _, found, err := t.view.Event(t.org, closes)
+	postings, isCached := t.holds[closes]
+	if !isCached {
+		hold, _, found, err := t.view.Event(t.org, closes)
 		if err != nil {
 			return err
 		}
-		if !found || held.Entry == nil {
+		if !found || hold.Entry == nil {
 			return damaged("organization %v: event %d holds nothing", t.org, closes)
 		}
-		postings = held.Entry.Postings
+		postings = hold.Entry.Postings
 	}
 	delete(t.holds, closes)
 	for i := range postings {
-		if m := t.of(&postings[i]); m != nil {
+		if m := t.movementOf(&postings[i]); m != nil {
 			if err := m.minus.Hold(postings[i].Side, postings[i].Amount); err != nil {
 				return damaged("organization %v: event %d: %v", t.org, closes, err)
 			}
@@ -146,10 +146,10 @@ func (t *turnoverBuilder) release(closes uint64) error {
 	return nil
 }
 
-// of returns the movement of a posting's account; nil if the account is outside the keys.
-func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
+// movementOf returns the movement of a posting's account; nil if the account is outside the keys.
+func (t *turnoverBuilder) movementOf(p *ledger.Posting) *movement {
 	t.key = store.AccountKey(t.key[:0], ledger.Account{Path: p.Account, Asset: p.Asset})
-	if m := t.moved[string(t.key)]; m != nil {
+	if m := t.movements[string(t.key)]; m != nil {
 		return m
 	}
 	key := string(t.key)
@@ -157,15 +157,15 @@ func (t *turnoverBuilder) of(p *ledger.Posting) *movement {
 		return nil
 	}
 	m := new(movement)
-	t.moved[key] = m
+	t.movements[key] = m
 	return m
 }
 
 // shrink drops the last accounts of the turnover, and ignores them from now on.
 func (t *turnoverBuilder) shrink() {
-	all := slices.Sorted(maps.Keys(t.moved))
-	t.keys.until = all[t.maxAccounts]
-	for _, key := range all[t.maxAccounts:] {
-		delete(t.moved, key)
+	keys := slices.Sorted(maps.Keys(t.movements))
+	t.keys.until = keys[t.maxAccounts]
+	for _, key := range keys[t.maxAccounts:] {
+		delete(t.movements, key)
 	}
 }

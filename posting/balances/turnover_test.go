@@ -21,12 +21,12 @@ func (f *fixture) trialInPages(q balances.AsOf, limit int) listing {
 }
 
 // trialInPagesOf is trialInPages for any organization.
-func (f *fixture) trialInPagesOf(of ledger.ID, q balances.AsOf, limit int) (lines listing) {
+func (f *fixture) trialInPagesOf(orgID ledger.ID, q balances.AsOf, limit int) (lines listing) {
 	f.t.Helper()
 	for q.Paged = true; ; {
 		v := f.Journal.View()
 		n := 0
-		err := f.reader.TrialBalance(v, of, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
+		err := f.reader.TrialBalance(v, orgID, q, func(a ledger.Account, t *ledger.Totals) (bool, error) {
 			lines.add(a, t)
 			q.After = &a
 			n++
@@ -44,10 +44,10 @@ func (f *fixture) trialInPagesOf(of ledger.ID, q balances.AsOf, limit int) (line
 
 // fullChange returns a change with the maximum number of entries of an organization. Each moves n from the
 // bank to one of the given number of partners, in turn.
-func fullChange(of ledger.ID, n uint64, partners int) *posting.Change {
+func fullChange(orgID ledger.ID, n uint64, partners int) *posting.Change {
 	c := manyEntries(posting.MaxSteps)
 	for i := range c.Steps {
-		c.Steps[i].Org = of
+		c.Steps[i].Org = orgID
 		postings := c.Steps[i].Events[0].Entry.Postings
 		postings[0].Amount, postings[1].Amount = amount(n), amount(n)
 		postings[1].Account = ledger.PartnerAvailable(int64(1 + i%partners))
@@ -66,10 +66,10 @@ func entriesOfNewPartners(n int) *posting.Change {
 }
 
 // trialOfSixteen returns the trial balance in which sixteen partners have the same balance.
-func trialOfSixteen(each int) listing {
-	lines := listing{fmt.Sprintf("A:bank %v: %d 0 0 0", usd, 16*each)}
+func trialOfSixteen(balance int) listing {
+	lines := listing{fmt.Sprintf("A:bank %v: %d 0 0 0", usd, 16*balance)}
 	for partner := range 16 {
-		lines = append(lines, fmt.Sprintf("L:partner:%d:available %v: 0 %d 0 0", 1+partner, usd, each))
+		lines = append(lines, fmt.Sprintf("L:partner:%d:available %v: 0 %d 0 0", 1+partner, usd, balance))
 	}
 	slices.Sort(lines)
 	return lines
@@ -79,14 +79,14 @@ func trialOfSixteen(each int) listing {
 // that has as many events.
 func TestCachedTurnoverIsForOneOrganization(t *testing.T) {
 	f := open(t)
-	other := uuid.New()
+	otherOrg := uuid.New()
 	f.MustSubmit(fullChange(org, 1, 16))
-	stamps := f.MustSubmit(fullChange(other, 3, 16)).Stamps
+	stamps := f.MustSubmit(fullChange(otherOrg, 3, 16)).Stamps
 	q := balances.AsOf{Env: money.Prod, At: stamps[len(stamps)-1].Updated}
 	for range 2 {
-		for of, want := range map[ledger.ID]listing{org: trialOfSixteen(64), other: trialOfSixteen(3 * 64)} {
-			if got := f.trialInPagesOf(of, q, 4); !slices.Equal(got, want) {
-				t.Errorf("of %v it is %q, want %q", of, got, want)
+		for orgID, want := range map[ledger.ID]listing{org: trialOfSixteen(64), otherOrg: trialOfSixteen(3 * 64)} {
+			if got := f.trialInPagesOf(orgID, q, 4); !slices.Equal(got, want) {
+				t.Errorf("of %v it is %q, want %q", orgID, got, want)
 			}
 			if !f.reader.HasKeptTurnover() {
 				t.Fatal("nothing was kept")
@@ -109,8 +109,8 @@ func TestCachedTurnoverIsForOneCheckpoint(t *testing.T) {
 		if !f.reader.HasKeptTurnover() {
 			t.Fatal("nothing was kept")
 		}
-		if made := f.makeCheckpoints(balances.Checkpoint{}); len(made) != 1 {
-			t.Fatalf("made were %+v", made)
+		if checkpoints := f.makeCheckpoints(balances.Checkpoint{}); len(checkpoints) != 1 {
+			t.Fatalf("made were %+v", checkpoints)
 		}
 	}
 }
@@ -175,14 +175,14 @@ func TestTurnoverOfManyAccountsKeepsTheFirst(t *testing.T) {
 
 // Fifteen accounts are read from their pages; sixteen are read from the journal, and the turnover is kept.
 func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
-	for partners, keeps := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
+	for partners, wantKept := range map[int]bool{balances.FewAccounts - 2: false, balances.FewAccounts - 1: true} {
 		f := open(t)
 		f.MustSubmit(fullChange(org, 1, partners))
 		if got := f.trial(balances.AsOf{Env: money.Prod, At: 1 << 62}); len(got) != 1+partners {
 			t.Errorf("it is %q", got)
 		}
-		if f.reader.HasKeptTurnover() != keeps {
-			t.Errorf("of %d accounts something is kept: %v", 1+partners, !keeps)
+		if f.reader.HasKeptTurnover() != wantKept {
+			t.Errorf("of %d accounts something is kept: %v", 1+partners, !wantKept)
 		}
 	}
 }
@@ -190,23 +190,23 @@ func TestFewAccountsAreReadFromTheirPages(t *testing.T) {
 // A checkpoint is used if the moment is at most eight distances after it. If checkpoints are being made, the
 // last one is never further back.
 func TestDistantCheckpointIsNotUsed(t *testing.T) {
-	const long = 8 * balances.CheckpointEvents
+	const maxDistance = 8 * balances.CheckpointEvents
 	for _, c := range []struct {
-		from    balances.Checkpoint
-		through uint64
-		near    bool
+		checkpoint balances.Checkpoint
+		upToSeq    uint64
+		isNear     bool
 	}{
 		{balances.Checkpoint{}, 0, true},
-		{balances.Checkpoint{}, long, true},
-		{balances.Checkpoint{}, long + 1, false},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 100 + long, true},
-		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + long, false},
+		{balances.Checkpoint{}, maxDistance, true},
+		{balances.Checkpoint{}, maxDistance + 1, false},
+		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 100 + maxDistance, true},
+		{balances.Checkpoint{Seq: 100, Accounts: 8_192}, 101 + maxDistance, false},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 100 + 8*4*10_000, true},
 		{balances.Checkpoint{Seq: 100, Accounts: 10_000}, 101 + 8*4*10_000, false},
 		{balances.Checkpoint{Seq: 100}, 99, false}, // the checkpoint is after the moment
 	} {
-		if near := balances.IsNear(&c.from, c.through); near != c.near {
-			t.Errorf("from event %d with %d accounts to %d: %v", c.from.Seq, c.from.Accounts, c.through, near)
+		if isNear := balances.IsNear(&c.checkpoint, c.upToSeq); isNear != c.isNear {
+			t.Errorf("from event %d with %d accounts to %d: %v", c.checkpoint.Seq, c.checkpoint.Accounts, c.upToSeq, isNear)
 		}
 	}
 }

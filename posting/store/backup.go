@@ -36,7 +36,7 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		return err
 	}
 	if since == 0 {
-		_, err := sn.stored(nil, from, 0, fn)
+		_, err := sn.visitRows(nil, from, 0, fn)
 		return err
 	}
 	first := 0
@@ -51,36 +51,36 @@ func (sn *Snapshot) StoredRows(from []byte, since uint64, fn func(StoredRow) (mo
 		if bytes.Compare(from, prefix) < 0 {
 			from = prefix
 		}
-		if more, err := sn.stored(prefix, from, after, fn); err != nil || !more {
+		if more, err := sn.visitRows(prefix, from, after, fn); err != nil || !more {
 			return err
 		}
 	}
 	return nil
 }
 
-// stored visits the newest visible version of each row whose key has the prefix, if that version is
+// visitRows visits the newest visible version of each row whose key has the prefix, if that version is
 // newer than after (0: any version).
-func (sn *Snapshot) stored(prefix, from []byte, after uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
+func (sn *Snapshot) visitRows(prefix, from []byte, after uint64, fn func(StoredRow) (bool, error)) (more bool, err error) {
 	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Prefix: prefix, SinceTs: after})
 	defer it.Close()
-	var seen []byte
+	var key []byte
 	for it.Seek(from); it.Valid(); it.Next() {
 		item := it.Item()
-		if seen != nil && bytes.Equal(item.Key(), seen) {
+		if key != nil && bytes.Equal(item.Key(), key) {
 			continue
 		}
-		seen = append(seen[:0], item.Key()...)
+		key = append(key[:0], item.Key()...)
 		if item.IsDeletedOrExpired() {
 			if after > 0 {
-				return false, damage.New("", "a row of kind %q was removed, which no increment could say", seen[0])
+				return false, damage.New("", "a row of kind %q was removed, which no increment could say", key[0])
 			}
 			continue
 		}
 		err := item.Value(func(stored []byte) error {
-			if _, err := checked(seen, stored); err != nil {
+			if _, err := verifiedValue(key, stored); err != nil {
 				return err
 			}
-			more, err = fn(StoredRow{Key: seen, Stored: stored, Group: item.Version() - version(0)})
+			more, err = fn(StoredRow{Key: key, Stored: stored, Group: item.Version() - version(0)})
 			return err
 		})
 		if err != nil || !more {
@@ -94,11 +94,11 @@ func (sn *Snapshot) stored(prefix, from []byte, after uint64, fn func(StoredRow)
 // stored, and the groups must be complete, each after its predecessor. The zero value has
 // checked no row.
 type RowCheck struct {
-	last   []byte   // the key of the last row
-	end    mark     // the last group row
-	before [32]byte // the hash of the group before it
-	first  [32]byte // the hash of group 1
-	newest uint64   // the largest group number of any row
+	last         []byte   // the key of the last row
+	end          mark     // the last group row
+	previousHash [32]byte // the hash of the group before it
+	first        [32]byte // the hash of group 1
+	newest       uint64   // the largest group number of any row
 }
 
 // Add checks the next row. Its errors mean that no store could have these rows.
@@ -109,7 +109,7 @@ func (c *RowCheck) Add(r StoredRow) error {
 	case bytes.Compare(r.Key, c.last) <= 0:
 		return fmt.Errorf("store: the row %.64x does not follow %.64x", r.Key, c.last)
 	}
-	value, err := checked(r.Key, r.Stored)
+	value, err := verifiedValue(r.Key, r.Stored)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (c *RowCheck) group(key, value []byte) error {
 	if !ok || r.n != c.end.n+1 || !bytes.Equal(key, groupRowKey(r.n)) || r.previous != c.end.hash {
 		return fmt.Errorf("store: group %d is missing, or does not follow group %d", c.end.n+1, c.end.n)
 	}
-	c.before, c.end = c.end.hash, mark{r.n, r.hash()}
+	c.previousHash, c.end = c.end.hash, mark{r.n, r.hash()}
 	if r.n == 1 {
 		c.first = c.end.hash
 	}

@@ -48,7 +48,7 @@ func readRows(t testing.TB, sn *Snapshot, since uint64, limit int) (rows []Store
 
 func loadAll(t testing.TB, dir string, rows []StoredRow) error {
 	t.Helper()
-	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 1<<20)
+	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, 1<<20)
 	if err != nil {
 		return err
 	}
@@ -191,12 +191,12 @@ func TestLoaderRefusesImpossibleRows(t *testing.T) {
 		set(t, s, fmt.Sprintf("r%d", i), "value")
 	}
 	rows := backupRows(t, s, 0)
-	other := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
-	defer closeStore(t, other)
+	otherStore := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
+	defer closeStore(t, otherStore)
 	for i := range 4 {
-		set(t, other, fmt.Sprintf("r%d", i), "another value")
+		set(t, otherStore, fmt.Sprintf("r%d", i), "another value")
 	}
-	otherRows := backupRows(t, other, 0)
+	otherRows := backupRows(t, otherStore, 0)
 	group := slices.IndexFunc(rows, func(r StoredRow) bool { return r.Key[0] == prefixGroup })
 	for name, spoil := range map[string]func([]StoredRow) []StoredRow{
 		"a value changed":        func(r []StoredRow) []StoredRow { r[len(r)-1].Stored[0] ^= 1; return r },
@@ -236,11 +236,11 @@ func TestUnfinishedLoadIsNoStore(t *testing.T) {
 	defer closeStore(t, s)
 	set(t, s, "r1", "value")
 	dir := t.TempDir()
-	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 0)
+	l, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: quiet}, 0); !errors.Is(err, ErrLocked) {
+	if _, err := NewLoader(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second loader of the directory: %v", err)
 	}
 	for _, r := range backupRows(t, s, 0) {
@@ -274,7 +274,7 @@ func TestLoaderNeedsFreeSpaceToOpenItsStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLoader(Options{Dir: dir, MemTable: int64(free), Log: quiet}, 0); !errors.Is(err, ErrNoSpace) {
+	if _, err := NewLoader(Options{Dir: dir, MemTable: int64(free), Log: discardLog}, 0); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("a load of nothing, to be opened with all that is free: %v", err)
 	}
 }
@@ -285,7 +285,7 @@ func TestLoaderNeedsFreeSpace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewLoader(Options{Dir: dir, Log: quiet}, free); !errors.Is(err, ErrNoSpace) {
+	if _, err := NewLoader(Options{Dir: dir, Log: discardLog}, free); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("a load of all that is free: %v", err)
 	}
 	if entries, err := os.ReadDir(filepath.Join(dir, buildName)); err == nil {

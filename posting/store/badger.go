@@ -20,7 +20,7 @@ import (
 //     sync of the list it deletes the tables that it has just listed (badgerLog, badgerfile/list.go);
 //   - if a compaction cannot make a table, it drops the error and the rows (badgerfile.CompactionAudit,
 //     gate);
-//   - it never syncs the name of a new log (rotated);
+//   - it never syncs the name of a new log (checkNewLog);
 //   - it cannot open an empty log, which a crash may leave (badgerfile.Examine);
 //   - a full disk kills the process (space.go).
 
@@ -66,14 +66,14 @@ func (l *badgerLog) Debugf(format string, args ...any) {
 	if badgerfile.BeginsTable(format) {
 		l.store.gate()
 	}
-	done, lost, err := l.audit.Observe(format, args)
+	hasEnded, lostTable, err := l.audit.Observe(format, args)
 	switch {
 	case err != nil:
 		l.store.fail(&backgroundError{what: "reading Badger's list of tables", cause: badgerfile.Cause(err)})
-	case lost:
+	case lostTable:
 		l.store.condemn("compaction has lost a table")
-	case done:
-		l.store.tablesChanged()
+	case hasEnded:
+		l.store.refreshCatalog()
 	}
 }
 
@@ -133,13 +133,13 @@ func (s *Store) watchLogs() error {
 			s.logID = max(s.logID, id)
 		}
 	}
-	return s.newLog()
+	return s.onNewLog()
 }
 
-// rotated checks whether the last commit began a new log. Badger syncs the log but not the
-// directory, and without its name the log is lost after a power failure. So rotated syncs the
+// checkNewLog checks whether the last commit began a new log. Badger syncs the log but not the
+// directory, and without its name the log is lost after a power failure. So checkNewLog syncs the
 // directory before the group counts as durable.
-func (s *Store) rotated() error {
+func (s *Store) checkNewLog() error {
 	if _, err := os.Lstat(badgerfile.LogPath(s.path, s.logID+1)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -147,20 +147,20 @@ func (s *Store) rotated() error {
 		return fmt.Errorf("store: %w", err)
 	}
 	s.logID++
-	return s.newLog()
+	return s.onNewLog()
 }
 
-// newLog does the work that is needed once for each memtable.
-func (s *Store) newLog() error {
+// onNewLog does the work that is needed once for each memtable.
+func (s *Store) onNewLog() error {
 	if err := durable.SyncDir(s.path); err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	s.tablesChanged()
+	s.refreshCatalog()
 	return s.updateDebt()
 }
 
-// tablesChanged starts a refresh of TABLES.
-func (s *Store) tablesChanged() {
+// refreshCatalog starts a refresh of TABLES.
+func (s *Store) refreshCatalog() {
 	s.tables.RefreshSoon(s.path, func(err error) {
 		s.log.Warn("the list of tables could not be written", "error", badgerfile.Cause(err))
 	})

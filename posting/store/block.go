@@ -8,7 +8,8 @@ import (
 	"mizan/ledger"
 )
 
-// MaxBlock is the most bytes of a block's row. An event is smaller, because ledger.MaxPostings bounds it.
+// MaxBlock is the maximum length of a block's row in bytes. An event is shorter, because ledger.MaxPostings bounds
+// the number of its postings.
 const MaxBlock = 64 << 10
 
 // Block builds the row of consecutive events of one organization.

@@ -18,13 +18,13 @@ const (
 	kvCheckpointParts = "tp"
 )
 
-// maxCheckpointPart is the most bytes of a part's row, without its last account.
+// maxCheckpointPart is the maximum length of a part's row in bytes, without its last account.
 const maxCheckpointPart = 32 << 10
 
 // CheckpointHead describes a checkpoint: an organization's accounts with their totals after one
 // event.
 type CheckpointHead struct {
-	Seq      uint64        // of the event
+	Seq      uint64        // seq of the event
 	Booked   ledger.Micros // the event's booked time, which is in the key
 	Previous uint64        // seq of the previous checkpoint; 0: there is none
 	Accounts uint64
@@ -110,15 +110,15 @@ func DecodeCheckpointHead(key, row []byte) (h CheckpointHead, err error) {
 // account has its key without the prefix that it shares with the previous key of the part, and
 // its totals.
 type CheckpointWriter struct {
-	Head  CheckpointHead
-	named int // upper bound of the bytes in the head's row that name parts
-	row   []byte
-	last  []byte
+	Head       CheckpointHead
+	namedBytes int // upper bound of the bytes in the head's row that name parts
+	row        []byte
+	last       []byte
 }
 
 // Full tells whether the head would exceed the largest KV, because there are too many accounts.
 func (w *CheckpointWriter) Full() bool {
-	return 1+3*binary.MaxVarintLen64+w.named > MaxKVValue
+	return 1+3*binary.MaxVarintLen64+w.namedBytes > MaxKVValue
 }
 
 // Add adds an account. If that completes a part, it returns the part's row, which the caller owns;
@@ -129,7 +129,7 @@ func (w *CheckpointWriter) Add(key []byte, t *ledger.Totals) (part []byte) {
 	}
 	if len(w.row) == 0 {
 		w.Head.Parts = append(w.Head.Parts, CheckpointPart{First: bytes.Clone(key)})
-		w.named += binary.MaxVarintLen16 + len(key) + sha256.Size
+		w.namedBytes += binary.MaxVarintLen16 + len(key) + sha256.Size
 		w.last = w.last[:0]
 	}
 	shared := 0

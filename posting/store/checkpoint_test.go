@@ -60,27 +60,27 @@ func TestCheckpointRoundTrip(t *testing.T) {
 func TestMalformedCheckpointHeadIsRefused(t *testing.T) {
 	h, _, _ := checkpoint(3)
 	key, row := KeyCheckpointHead(h.Booked), EncodeCheckpointHead(&h)
-	wrong := func(change func(h *CheckpointHead)) []byte {
-		other := h
-		change(&other)
-		return EncodeCheckpointHead(&other)
+	changed := func(change func(h *CheckpointHead)) []byte {
+		copied := h
+		change(&copied)
+		return EncodeCheckpointHead(&copied)
 	}
 	for name, c := range map[string]struct{ key, row []byte }{
 		"nothing":                  {key, nil},
 		"another version":          {key, append([]byte{2}, row[1:]...)},
 		"a part's key":             {KeyCheckpointPart(9, 0), row},
 		"a longer key":             {append(bytes.Clone(key), 0), row},
-		"of no event":              {key, wrong(func(h *CheckpointHead) { h.Seq, h.Previous = 0, 0 })},
-		"made of itself":           {key, wrong(func(h *CheckpointHead) { h.Previous = h.Seq })},
-		"made of what comes later": {key, wrong(func(h *CheckpointHead) { h.Previous = h.Seq + 1 })},
+		"of no event":              {key, changed(func(h *CheckpointHead) { h.Seq, h.Previous = 0, 0 })},
+		"made of itself":           {key, changed(func(h *CheckpointHead) { h.Previous = h.Seq })},
+		"made of what comes later": {key, changed(func(h *CheckpointHead) { h.Previous = h.Seq + 1 })},
 	} {
 		if got, err := DecodeCheckpointHead(c.key, c.row); err == nil {
 			t.Errorf("%s: it is read as %+v", name, got)
 		}
 	}
-	const named = 1 + 1 + 1 + 1 // version, seq, previous and number of accounts: only whole parts after them may be missing
+	const fixedBytes = 1 + 1 + 1 + 1 // version, seq, previous and number of accounts: only whole parts after them may be missing
 	for n := range row {
-		if _, err := DecodeCheckpointHead(key, row[:n]); err == nil && n != named {
+		if _, err := DecodeCheckpointHead(key, row[:n]); err == nil && n != fixedBytes {
 			t.Errorf("%d bytes of it are read", n)
 		}
 	}
@@ -95,9 +95,9 @@ func TestMalformedCheckpointPartIsRefused(t *testing.T) {
 		return accounts, err
 	}
 	_, _, parts := checkpoint(2)
-	_, _, alone := checkpoint(1)
+	_, _, oneAccount := checkpoint(1)
 	for n := 1; n < len(parts[0]); n++ {
-		if _, err := read(parts[0][:n]); err == nil && n != len(alone[0]) {
+		if _, err := read(parts[0][:n]); err == nil && n != len(oneAccount[0]) {
 			t.Errorf("%d bytes of it are read", n)
 		}
 	}

@@ -27,8 +27,8 @@ func highestTable(t *testing.T, s *Store) (highest uint64) {
 }
 
 // obstruct creates files with the names of the next n tables, so that Badger can't create these tables. The
-// function clear removes the files.
-func obstruct(t *testing.T, s *Store, n uint64) (clear func()) {
+// function unblock removes the files.
+func obstruct(t *testing.T, s *Store, n uint64) (unblock func()) {
 	t.Helper()
 	highest := highestTable(t, s)
 	for id := highest + 1; id <= highest+n; id++ {
@@ -80,7 +80,7 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 	}
 	compactLevelZero(t, s, st)
 	sn := s.Snapshot()
-	clear := obstruct(t, s, 20)
+	unblock := obstruct(t, s, 20)
 	if err := s.db.Flatten(1); err != nil { // it reports success
 		t.Fatal(err)
 	}
@@ -97,9 +97,9 @@ func TestTableLostByCompactionIsDetected(t *testing.T) {
 		t.Errorf("Apply = %v, want a *DamageError", err)
 	}
 	sn.Close()
-	clear()
+	unblock()
 	abandonStore(t, s)
-	if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil {
+	if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || unclear(err) != nil {
 		t.Errorf("Open = %v, want a *DamageError", err)
 	}
 }
@@ -142,7 +142,7 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
 	set(t, s, "hot", "1", "dead", "1")
-	held := s.Snapshot()
+	snapshot := s.Snapshot()
 	set(t, s, "hot", "2", "dead", "2")
 	set(t, s, "hot", "3")
 	g := NewGroup(next(s))
@@ -158,10 +158,10 @@ func TestCompactionDropsInvisibleVersions(t *testing.T) {
 		}
 	}
 	compact()
-	if get(t, held, "hot") != "1" || get(t, held, "dead") != "1" {
+	if get(t, snapshot, "hot") != "1" || get(t, snapshot, "dead") != "1" {
 		t.Error("compaction took what a snapshot sees")
 	}
-	held.Close()
+	snapshot.Close()
 	compact()
 	if hot, dead := versions(s, "hot"), versions(s, "dead"); hot != 1 || dead != 0 {
 		t.Errorf("there are %d versions of a row and %d of a deleted one", hot, dead)
@@ -214,9 +214,9 @@ func TestFailedFlushStopsTheStore(t *testing.T) {
 		t.Errorf("Close = %v, want the same error", closed)
 	}
 	s.tables.Wait()
-	after := t.TempDir() // as the next process finds it
-	copyTree(t, dir, after)
-	s = open(t, Options{Dir: after, MemTable: minMemTable})
+	copyDir := t.TempDir() // as the next process finds it
+	copyTree(t, dir, copyDir)
+	s = open(t, Options{Dir: copyDir, MemTable: minMemTable})
 	n, _ := s.LastGroup()
 	if n < acked || n > acked+1 {
 		t.Errorf("the last group is %d, acknowledged were %d", n, acked)
@@ -237,7 +237,7 @@ func TestFlushedLogIsNotReplayed(t *testing.T) {
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "dead", "old")
 	log := badgerfile.LogPath(s.path, s.logID)
-	old := readFile(t, log)
+	oldLog := readFile(t, log)
 	g := NewGroup(next(s))
 	g.Delete([]byte("dead"))
 	g.Seal()
@@ -249,7 +249,7 @@ func TestFlushedLogIsNotReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	closeStore(t, s)
-	if err := os.WriteFile(log, old, 0o600); err != nil {
+	if err := os.WriteFile(log, oldLog, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, Options{Dir: dir, MemTable: minMemTable})

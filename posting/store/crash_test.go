@@ -72,7 +72,7 @@ func child(order string) error {
 			return err
 		}
 	}
-	s, err := Open(Options{Dir: dir, MemTable: memTable, Log: quiet})
+	s, err := Open(Options{Dir: dir, MemTable: memTable, Log: discardLog})
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ type process struct {
 	lines chan string // lines of its output; closed when the output ends
 	acked uint64      // the last group that it reported as applied
 
-	failed string   // why it ended by itself
-	output []string // all lines that are not reports of its progress, for example those of a crash
+	failure string   // why it ended by itself
+	output  []string // all lines that are not reports of its progress, for example those of a crash
 }
 
 func startChild(t testing.TB, dir string, st history, last uint64) *process {
@@ -135,8 +135,8 @@ func start(t testing.TB, cmd *exec.Cmd, env ...string) *process {
 	return p
 }
 
-// until reads the child's output up to the line that begins with text; with an empty text, to the end.
-func (p *process) until(t testing.TB, text string) {
+// readUntil reads the child's output up to the line that begins with text; with an empty text, to the end.
+func (p *process) readUntil(t testing.TB, text string) {
 	t.Helper()
 	for line := range p.lines {
 		if p.take(t, line); text != "" && strings.HasPrefix(line, text) {
@@ -147,16 +147,16 @@ func (p *process) until(t testing.TB, text string) {
 
 func (p *process) take(t testing.TB, line string) {
 	t.Helper()
-	if reason, failed := strings.CutPrefix(line, "failed "); failed {
-		p.failed = reason
+	if reason, isFailure := strings.CutPrefix(line, "failed "); isFailure {
+		p.failure = reason
 	}
 	if _, err := fmt.Sscanf(line, "applied %d", &p.acked); err != nil && line != "opened" && line != "done" {
 		p.output = append(p.output, line)
 	}
 }
 
-// untilChanges waits until the directory has changed n times, or the child has opened the store.
-func (p *process) untilChanges(t testing.TB, dir string, n int) {
+// waitForChanges waits until the directory has changed n times, or the child has opened the store.
+func (p *process) waitForChanges(t testing.TB, dir string, n int) {
 	t.Helper()
 	for last := listing(dir); n > 0; {
 		select {
@@ -175,17 +175,17 @@ func (p *process) untilChanges(t testing.TB, dir string, n int) {
 
 // listing returns every file of a directory with its size.
 func listing(dir string) string {
-	var all strings.Builder
+	var text strings.Builder
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // renamed or deleted just now
 		}
 		if info, err := d.Info(); err == nil {
-			fmt.Fprintln(&all, path, info.Size())
+			fmt.Fprintln(&text, path, info.Size())
 		}
 		return nil
 	})
-	return all.String()
+	return text.String()
 }
 
 // kill ends the child at once and returns the last group that it reported as applied.
@@ -194,10 +194,10 @@ func (p *process) kill(t testing.TB) (acked uint64) {
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	p.until(t, "")   // its output before the kill
-	_ = p.cmd.Wait() // it was killed
-	if p.failed != "" {
-		t.Fatal("the child failed: ", p.failed)
+	p.readUntil(t, "") // its output before the kill
+	_ = p.cmd.Wait()   // it was killed
+	if p.failure != "" {
+		t.Fatal("the child failed: ", p.failure)
 	}
 	if len(p.output) > 0 {
 		t.Fatalf("the child said %.4000q", p.output)
@@ -230,17 +230,17 @@ func TestNothingAcknowledgedIsLostByAKill(t *testing.T) {
 	sd := seed(t)
 	r := rand.New(rand.NewPCG(sd, 2))
 	st, m, dir := childHistory(sd, fewKeys), make(model), t.TempDir()
-	var audited, acked uint64
+	var checkedUpTo, acked uint64
 	for round := range 12 {
 		p := startChild(t, dir, st, 1<<40)
 		if round%3 == 0 { // kill it while it opens the directory of the last kill
-			p.untilChanges(t, dir, r.IntN(12))
+			p.waitForChanges(t, dir, r.IntN(12))
 		} else {
-			p.until(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
+			p.readUntil(t, fmt.Sprintf("applied %d", acked+uint64(r.IntN(200))+2))
 		}
 		acked = max(acked, p.kill(t))
 		if round%4 == 3 { // in the other rounds, only the next child opens the directory
-			audited = wantHistory(t, dir, st, m, audited, acked)
+			checkedUpTo = wantHistory(t, dir, st, m, checkedUpTo, acked)
 		}
 	}
 }
@@ -250,7 +250,7 @@ func TestInterruptedCreationIsResumed(t *testing.T) {
 	for changes := range 25 {
 		dir := t.TempDir()
 		p := startChild(t, dir, st, 0)
-		p.untilChanges(t, dir, changes)
+		p.waitForChanges(t, dir, changes)
 		p.kill(t)
 		if last := wantHistory(t, dir, st, make(model), 0, 0); last != 0 {
 			t.Errorf("killed after %d changes: the last group is %d", changes, last)

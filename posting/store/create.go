@@ -25,10 +25,10 @@ func (s *Store) createIfNew() error {
 	if len(entries) > 0 {
 		return nil
 	}
-	if err := s.nothingLost(); err != nil {
+	if err := s.refuseIfLost(); err != nil {
 		return err
 	}
-	if err := s.nothingRemains(); err != nil {
+	if err := s.refuseIfRemains(); err != nil {
 		return err
 	}
 	if s.options.Existing {
@@ -43,8 +43,8 @@ func (s *Store) createIfNew() error {
 	return nil
 }
 
-// nothingLost refuses to make a new store if there is a HEAD of an older store.
-func (s *Store) nothingLost() error {
+// refuseIfLost refuses to make a new store if there is a HEAD of an older store.
+func (s *Store) refuseIfLost() error {
 	path := filepath.Join(s.options.Dir, headName)
 	h, err := openHead(path)
 	if errors.Is(err, fs.ErrNotExist) {

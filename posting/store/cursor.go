@@ -31,19 +31,19 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []
 	if bytes.Compare(from, prefix) < 0 {
 		from = prefix
 	}
-	var seen []byte // the last key that was handled
+	var lastKey []byte // the last key that was handled
 	steps := 0
 	for it.Seek(from); it.Valid(); {
 		item := it.Item()
-		if seen != nil && bytes.Equal(item.Key(), seen) {
+		if lastKey != nil && bytes.Equal(item.Key(), lastKey) {
 			if steps++; steps <= maxVersionSteps {
 				it.Next()
 			} else {
-				it.Seek(append(seen, 0))
+				it.Seek(append(lastKey, 0))
 			}
 			continue
 		}
-		seen, steps = append(seen[:0], item.Key()...), 0
+		lastKey, steps = append(lastKey[:0], item.Key()...), 0
 		if item.IsDeletedOrExpired() {
 			it.Next()
 			continue
@@ -56,7 +56,7 @@ func (sn *Snapshot) ascend(prefix, from []byte, fn func(*badger.Item) (skipTo []
 			it.Next()
 			continue
 		}
-		assert.That(bytes.Compare(skipTo, seen) > 0, "a skip must go forward")
+		assert.That(bytes.Compare(skipTo, lastKey) > 0, "a skip must go forward")
 		it.Seek(skipTo)
 	}
 	return nil
@@ -75,7 +75,7 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 	it := sn.txn.NewIterator(badger.IteratorOptions{AllVersions: true, Reverse: true, Prefix: shared})
 	defer it.Close()
 	it.Seek(start)
-	var b backwards
+	var b backwardsRow
 	for it.Valid() {
 		if key := it.Item().Key(); !bytes.HasPrefix(key, prefix) {
 			if bytes.Compare(key, prefix) < 0 {
@@ -98,15 +98,15 @@ func (sn *Snapshot) descend(prefix, from []byte, fn func(key, stored []byte) (mo
 	return nil
 }
 
-// backwards holds the row that a backwards iterator has just passed.
-type backwards struct {
+// backwardsRow holds the row that a backwards iterator has just passed.
+type backwardsRow struct {
 	key, stored []byte
 }
 
 // take reads the row at the iterator and moves the iterator below it. A backwards iterator sees
 // a key's oldest version first. Most keys have one version; for the others a lookup finds the
 // newest. found is false if the row is deleted.
-func (b *backwards) take(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
+func (b *backwardsRow) take(sn *Snapshot, it *badger.Iterator) (found bool, err error) {
 	item := it.Item()
 	b.key = append(b.key[:0], item.Key()...)
 	found = !item.IsDeletedOrExpired()
@@ -178,7 +178,7 @@ func descentStart(prefix, from []byte) (start, shared []byte, ok bool) {
 
 // readable returns an error if the store is closed or is known to have lost rows.
 func (sn *Snapshot) readable() error {
-	if sn.late {
+	if sn.openedLate {
 		return ErrClosed
 	}
 	if err := sn.store.failure(); err != nil && isDamage(err) {

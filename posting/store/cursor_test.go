@@ -24,8 +24,8 @@ func randomKey(r *rand.Rand, longest int) []byte {
 	return key
 }
 
-// under returns the model's keys that begin with prefix, sorted.
-func (m model) under(prefix []byte) []string {
+// keysUnder returns the model's keys that begin with prefix, sorted.
+func (m model) keysUnder(prefix []byte) []string {
 	keys := slices.Sorted(maps.Keys(m))
 	return slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, string(prefix)) })
 }
@@ -82,7 +82,7 @@ func TestCursorsAgreeWithASortedMap(t *testing.T) {
 
 func checkAscend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
 	t.Helper()
-	want := slices.DeleteFunc(m.under(prefix), func(k string) bool { return from != nil && k < string(from) })
+	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return from != nil && k < string(from) })
 	want = want[:min(len(want), stop+1)]
 	var got []string
 	err := sn.Ascend(prefix, from, func(k, v []byte) (bool, error) {
@@ -116,7 +116,7 @@ func isStoreRow(k []byte) bool { return k[0] == prefixGroup || string(k) == sche
 
 func checkDescend(t *testing.T, sn *Snapshot, m model, prefix, from []byte, stop int) {
 	t.Helper()
-	want := slices.DeleteFunc(m.under(prefix), func(k string) bool { return from != nil && k > string(from) })
+	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return from != nil && k > string(from) })
 	slices.Reverse(want)
 	want = want[:min(len(want), stop+1)]
 	var got []string
@@ -140,7 +140,7 @@ func checkLast(t *testing.T, sn *Snapshot, m model, prefix, upTo []byte) {
 	if len(prefix) == 0 {
 		return // the result could be one of the store's own rows
 	}
-	want := slices.DeleteFunc(m.under(prefix), func(k string) bool { return upTo != nil && k > string(upTo) })
+	want := slices.DeleteFunc(m.keysUnder(prefix), func(k string) bool { return upTo != nil && k > string(upTo) })
 	key, value, found, err := sn.Last(prefix, upTo)
 	if err != nil || found != (len(want) > 0) {
 		t.Fatalf("Last(%q, %q) = %q, %v, %v, want one of %q", prefix, upTo, key, found, err, want)
@@ -240,7 +240,7 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 	}
 	sn := s.Snapshot()
 	defer sn.Close()
-	seek, all := time.Hour, time.Hour // the shortest of several times, because other processes delay some
+	seek, readAll := time.Hour, time.Hour // the shortest of several times, because other processes delay some
 	for range 20 {
 		started := time.Now()
 		if _, _, found, err := sn.Last([]byte("e"), nil); !found || err != nil {
@@ -251,11 +251,11 @@ func TestSeekSkipsNeighbouringDeletedRows(t *testing.T) {
 		if err := sn.Ascend([]byte("d"), nil, nil); err != nil { // it has to read all deleted rows
 			t.Fatal(err)
 		}
-		all = min(all, time.Since(started))
+		readAll = min(readAll, time.Since(started))
 	}
 	// Usually the seek takes a five-hundredth; if it read the deleted rows, it would take as long as Ascend.
-	if seek > all/10 {
-		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seek, all)
+	if seek > readAll/10 {
+		t.Errorf("a seek beside 20,000 deleted rows took %v, reading all of them %v", seek, readAll)
 	}
 }
 

@@ -18,20 +18,20 @@ import (
 
 // specimen is the directory of a store after a kill or a close, and its expected content.
 type specimen struct {
-	dir     string
-	stale   string // an earlier state of the same store
-	history history
-	acked   uint64
-	after   map[uint64]model // the content after each group that may be the last
+	dir      string
+	stale    string // an earlier state of the same store
+	history  history
+	acked    uint64
+	expected map[uint64]model // the content after each group that may be the last
 }
 
 // newSpecimen makes a specimen with tables on two levels. If it is not closed but killed, it also has logs.
 func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specimen {
 	t.Helper()
-	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), history: childHistory(seed, fewKeys), after: make(map[uint64]model)}
+	sp := &specimen{dir: t.TempDir(), stale: t.TempDir(), history: childHistory(seed, fewKeys), expected: make(map[uint64]model)}
 	for _, n := range []uint64{groups / 2, groups} {
 		p := startChild(t, sp.dir, sp.history, n)
-		p.until(t, "done")
+		p.readUntil(t, "done")
 		sp.acked = p.kill(t)
 		if closed {
 			closeStore(t, open(t, Options{Dir: sp.dir, MemTable: minMemTable}))
@@ -45,7 +45,7 @@ func newSpecimen(t *testing.T, seed uint64, groups uint64, closed bool) *specime
 	}
 	m := make(model)
 	sp.history.applyTo(m, 0, groups)
-	sp.after[groups] = m
+	sp.expected[groups] = m
 	return sp
 }
 
@@ -65,12 +65,12 @@ func files(t testing.TB, dir string) (names []string) {
 	return names
 }
 
-// tryOpening opens a damaged store, applies a group and opens it again. refused is the error with which the
-// store is refused. wrong says what is wrong: the error is not one clear line, or the store has other content
+// tryOpening opens a damaged store, applies a group and opens it again. refusal is the error with which the
+// store is refused. fault says what is wrong: the error is not one clear line, or the store has other content
 // than expected.
-func (sp *specimen) tryOpening(dir string) (refused error, wrong error) {
+func (sp *specimen) tryOpening(dir string) (refusal error, fault error) {
 	for round := range 2 {
-		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
 		if err != nil {
 			return err, unclear(err)
 		}
@@ -78,7 +78,7 @@ func (sp *specimen) tryOpening(dir string) (refused error, wrong error) {
 		if last < sp.acked {
 			return nil, fmt.Errorf("opened at group %d, acknowledged were %d", last, sp.acked)
 		}
-		m := cloneModel(sp.after[sp.acked])
+		m := cloneModel(sp.expected[sp.acked])
 		sp.history.applyTo(m, sp.acked, last)
 		if err := sp.history.differenceFrom(s, m); err != nil {
 			return nil, fmt.Errorf("opened %d times: %w", round+1, err)
@@ -110,12 +110,12 @@ func unclear(err error) error {
 	return nil
 }
 
-// harm is a way to damage a file. The function do gets the content, an earlier content (nil if there is none)
+// harm is a way to damage a file. The function apply gets the content, an earlier content (nil if there is none)
 // and the content of another file of the same kind, and returns the damaged content; nil if the harm can't be
 // done to the file.
 type harm struct {
-	name string
-	do   func(r *rand.Rand, now, stale, other []byte) []byte
+	name  string
+	apply func(r *rand.Rand, now, stale, other []byte) []byte
 }
 
 func flipAt(at func(r *rand.Rand, n int) int) func(*rand.Rand, []byte, []byte, []byte) []byte {
@@ -185,8 +185,8 @@ func kind(name string) string {
 	return filepath.Base(name)
 }
 
-// another returns the name of another file of the same kind; empty if there is none.
-func another(names []string, name string) string {
+// otherOfKind returns the name of another file of the same kind; empty if there is none.
+func otherOfKind(names []string, name string) string {
 	for _, n := range names {
 		if n != name && kind(n) == kind(name) {
 			return n
@@ -195,20 +195,20 @@ func another(names []string, name string) string {
 	return ""
 }
 
-// someOf returns the names, but of a kind with more than two files only the last one and a random one.
-func someOf(r *rand.Rand, names []string) (some []string) {
+// chooseFiles returns the names, but of a kind with more than two files only the last one and a random one.
+func chooseFiles(r *rand.Rand, names []string) (chosen []string) {
 	byKind := make(map[string][]string)
 	for _, n := range names {
 		byKind[kind(n)] = append(byKind[kind(n)], n)
 	}
-	for _, of := range byKind {
-		if k := len(of); k > 2 {
-			of = []string{of[r.IntN(k-1)], of[k-1]}
+	for _, ofKind := range byKind {
+		if k := len(ofKind); k > 2 {
+			ofKind = []string{ofKind[r.IntN(k-1)], ofKind[k-1]}
 		}
-		some = append(some, of...)
+		chosen = append(chosen, ofKind...)
 	}
-	slices.Sort(some)
-	return some
+	slices.Sort(chosen)
+	return chosen
 }
 
 // readFile returns the content of a file; nil if it does not exist.
@@ -231,7 +231,7 @@ func TestDamageIsDetectedOrHarmless(t *testing.T) {
 		r := rand.New(rand.NewPCG(sd, 3))
 		refusals := make(map[string]int)
 		names := files(t, sp.dir)
-		for _, name := range someOf(r, names) {
+		for _, name := range chooseFiles(r, names) {
 			for _, h := range harms {
 				if closed && r.IntN(3) > 0 || !soak && r.IntN(2) > 0 || testing.Short() && r.IntN(8) > 0 {
 					continue // it is tried with the store that was killed, or in another run
@@ -249,10 +249,10 @@ func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, 
 	now := readFile(t, filepath.Join(sp.dir, name))
 	stale := readFile(t, filepath.Join(sp.stale, name))
 	var other []byte
-	if o := another(names, name); o != "" {
+	if o := otherOfKind(names, name); o != "" {
 		other = readFile(t, filepath.Join(sp.dir, o))
 	}
-	b := h.do(r, now, stale, other)
+	b := h.apply(r, now, stale, other)
 	if b == nil || bytes.Equal(b, now) {
 		return
 	}
@@ -261,11 +261,11 @@ func (sp *specimen) tryHarm(t *testing.T, r *rand.Rand, h harm, names []string, 
 	if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused, wrong := sp.tryOpening(dir)
-	if wrong != nil {
-		t.Errorf("%s: %s: %v", name, h.name, wrong)
+	refusal, fault := sp.tryOpening(dir)
+	if fault != nil {
+		t.Errorf("%s: %s: %v", name, h.name, fault)
 	}
-	if refused != nil {
+	if refusal != nil {
 		refusals[kind(name)]++
 	}
 }
@@ -297,19 +297,19 @@ func TestMissingFileIsDetectedOrHarmless(t *testing.T) {
 	}
 	names := files(t, sp.dir)
 	if testing.Short() { // the race detector sees the same goroutines whichever file of a kind is gone
-		names = someOf(rand.New(rand.NewPCG(seed(t), 5)), names)
+		names = chooseFiles(rand.New(rand.NewPCG(seed(t), 5)), names)
 	}
 	for _, name := range names {
 		dir := sp.copy(t)
 		remove(t, filepath.Join(dir, name))
-		refused, wrong := sp.tryOpening(dir)
-		if wrong != nil {
-			t.Errorf("%s: %v", name, wrong)
+		refusal, fault := sp.tryOpening(dir)
+		if fault != nil {
+			t.Errorf("%s: %v", name, fault)
 		}
-		id, table := badgerfile.TableID(filepath.Base(name))
-		_, listed := survey.Tables[id]
-		needed := table && listed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
-		if needed && refused == nil {
+		id, isTable := badgerfile.TableID(filepath.Base(name))
+		_, isListed := survey.Tables[id]
+		isNeeded := isTable && isListed || kind(name) == "MANIFEST" || kind(name) == "HEAD"
+		if isNeeded && refusal == nil {
 			t.Errorf("%s is gone, and the store opened", name)
 		}
 		dropTree(t, dir)
@@ -336,8 +336,8 @@ func TestReappearingFilesAreHarmless(t *testing.T) {
 	if len(recovered) == 0 {
 		t.Fatal("there is no file that was deleted since")
 	}
-	if refused, wrong := sp.tryOpening(dir); refused != nil || wrong != nil {
-		t.Errorf("with %v back: %v, %v", recovered, refused, wrong)
+	if refusal, fault := sp.tryOpening(dir); refusal != nil || fault != nil {
+		t.Errorf("with %v back: %v, %v", recovered, refusal, fault)
 	}
 }
 
@@ -346,23 +346,23 @@ func TestLostStoreIsNotCreatedAgain(t *testing.T) {
 	s := open(t, Options{Dir: dir})
 	set(t, s, "a", "1")
 	closeStore(t, s)
-	refused := func(what string) {
+	wantRefused := func(what string) {
 		t.Helper()
 		var d *DamageError
-		if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.As(err, &d) {
+		if _, err := Open(Options{Dir: dir, Log: discardLog}); !errors.As(err, &d) {
 			t.Errorf("%s: Open = %v, want a *DamageError", what, err)
 		}
 	}
 	for _, name := range files(t, s.path) {
 		remove(t, filepath.Join(s.path, name))
 	}
-	refused("the store is empty")
+	wantRefused("the store is empty")
 	dropTree(t, s.path)
-	refused("the store is gone")
+	wantRefused("the store is gone")
 	if err := os.WriteFile(filepath.Join(dir, headName), make([]byte, 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused("the store is gone and HEAD is damaged")
+	wantRefused("the store is gone and HEAD is damaged")
 }
 
 // TestSoakDamage damages small stores until its time is over. It flips one bit at a time, at places all over

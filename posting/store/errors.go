@@ -54,8 +54,8 @@ func (s *Store) condemn(what string) {
 	s.fail(damage.New(s.path, "%s", what))
 }
 
-// condemned returns an error if the store was condemned.
-func (s *Store) condemned() error {
+// checkVerdict returns an error if the store was condemned.
+func (s *Store) checkVerdict() error {
 	what, err := os.ReadFile(filepath.Join(s.options.Dir, verdictName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -67,12 +67,12 @@ func (s *Store) condemned() error {
 }
 
 // UnfinishedName is the file that marks a data directory whose restore has begun and is not
-// accepted yet. A restore creates this file first and removes it last.
+// accepted yet. A restore creates this file as its first step and removes it as its last.
 const UnfinishedName = "RESTORING"
 
-// accepted returns an error for a directory whose restore is not finished, unless the restore itself
+// checkFinished returns an error for a directory whose restore is not finished, unless the restore itself
 // opens it.
-func (s *Store) accepted() error {
+func (s *Store) checkFinished() error {
 	if s.options.Unfinished {
 		return nil
 	}

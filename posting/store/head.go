@@ -50,15 +50,15 @@ func openHead(path string) (*head, error) {
 // identity for later writes. If all valid slots have another format, the error is ErrOlderSchema
 // or ErrNewerSchema.
 func (h *head) read() (newest mark, valid int, err error) {
-	var other error
+	var formatErr error
 	for slot := range int64(2) {
 		n, err := h.f.ReadAt(h.buf[:], slot*slotSize)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return mark{}, 0, err
 		}
 		m, id, ok := parseSlot(h.buf[:n])
-		if !ok && other == nil {
-			other = formatOf(h.buf[:n])
+		if !ok && formatErr == nil {
+			formatErr = formatOf(h.buf[:n])
 		}
 		if !ok || m.n%2 != uint64(slot) && m.n != 0 {
 			continue
@@ -69,7 +69,7 @@ func (h *head) read() (newest mark, valid int, err error) {
 		}
 	}
 	if valid == 0 {
-		return newest, 0, other
+		return newest, 0, formatErr
 	}
 	return newest, valid, nil
 }

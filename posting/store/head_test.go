@@ -65,13 +65,13 @@ func TestEveryFlippedBitOfHeadIsDetected(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	whole, err := os.ReadFile(h.f.Name())
+	content, err := os.ReadFile(h.f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := range whole {
+	for at := range content {
 		bit := byte(1) << (at % 8)
-		if _, err := h.f.WriteAt([]byte{whole[at] ^ bit}, int64(at)); err != nil {
+		if _, err := h.f.WriteAt([]byte{content[at] ^ bit}, int64(at)); err != nil {
 			t.Fatal(err)
 		}
 		want := markOf(1)
@@ -81,7 +81,7 @@ func TestEveryFlippedBitOfHeadIsDetected(t *testing.T) {
 		if got, valid, err := h.read(); got != want || valid != 1 || err != nil {
 			t.Fatalf("byte %d: read = group %d, %d slots, %v", at, got.n, valid, err)
 		}
-		if _, err := h.f.WriteAt(whole[at:at+1], int64(at)); err != nil {
+		if _, err := h.f.WriteAt(content[at:at+1], int64(at)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -144,9 +144,9 @@ func (s *Store) Bound() [32]byte { return s.head.id.keyring }
 // shortHex returns the beginning of an identity, enough for people to compare.
 func shortHex(id [32]byte) string { return hex.EncodeToString(id[:8]) }
 
-// nothingRemains refuses to make a new store where an older one has been. If a new store were made,
+// refuseIfRemains refuses to make a new store where an older one has been. If a new store were made,
 // operators would learn of the loss only from empty balances.
-func (s *Store) nothingRemains() error {
+func (s *Store) refuseIfRemains() error {
 	for _, name := range slices.Concat([]string{identityName, catalogName}, s.options.Remains) {
 		path := filepath.Join(s.options.Dir, name)
 		_, err := os.Lstat(path)

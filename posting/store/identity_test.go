@@ -33,7 +33,7 @@ func TestNoNewStoreInADirectoryThatLostItsStore(t *testing.T) {
 					}
 				}
 			}
-			o := Options{Dir: dir, MemTable: minMemTable, Log: quiet, Remains: []string{"others"}}
+			o := Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Remains: []string{"others"}}
 			if s, err := Open(o); !errors.Is(err, ErrRemains) || unclear(err) != nil || !strings.Contains(err.Error(), filepath.Join(dir, remaining[0])) {
 				t.Fatalf("Open = %v, %v, want ErrRemains of %s", s, err, remaining[0])
 			}
@@ -64,7 +64,7 @@ func TestFilesOfAnotherStoreAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			var damage *DamageError
-			if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil {
+			if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || unclear(err) != nil {
 				t.Errorf("Open = %v, want a *DamageError", err)
 			}
 		})
@@ -80,11 +80,11 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 	}
 	set(t, s, "a", "1")
 	closeStore(t, s)
-	whole := readFile(t, path)
-	for at := range whole {
-		b := bytes.Clone(whole)
+	content := readFile(t, path)
+	for at := range content {
+		b := bytes.Clone(content)
 		b[at] ^= 1
-		for _, harmed := range [][]byte{b, whole[:at], nil} {
+		for _, harmed := range [][]byte{b, content[:at], nil} {
 			if id, ok := parseIdentity(harmed); ok {
 				t.Fatalf("%q is %v", harmed, id)
 			}
@@ -92,14 +92,14 @@ func TestLostIdentityFileIsRewritten(t *testing.T) {
 	}
 	for _, harm := range []func() error{
 		func() error { return os.Remove(path) },
-		func() error { return os.WriteFile(path, whole[:20], 0o600) },
+		func() error { return os.WriteFile(path, content[:20], 0o600) },
 	} {
 		if err := harm(); err != nil {
 			t.Fatal(err)
 		}
 		closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
-		if now := readFile(t, path); !bytes.Equal(now, whole) {
-			t.Errorf("the file is %q, was %q", now, whole)
+		if now := readFile(t, path); !bytes.Equal(now, content) {
+			t.Errorf("the file is %q, was %q", now, content)
 		}
 	}
 }
@@ -132,16 +132,16 @@ func TestStoreIsBoundToItsKeyring(t *testing.T) {
 	}
 	set(t, s, "a", "1")
 	closeStore(t, s)
-	for _, lost := range []string{"", identityName} {
-		if lost != "" {
-			remove(t, filepath.Join(dir, lost))
+	for _, lostFile := range []string{"", identityName} {
+		if lostFile != "" {
+			remove(t, filepath.Join(dir, lostFile))
 		}
 		s = open(t, o)
 		if err := s.Bind([32]byte{2}); err != nil {
-			t.Errorf("without %q: Bind to its own = %v", lost, err)
+			t.Errorf("without %q: Bind to its own = %v", lostFile, err)
 		}
 		if err := s.Bind([32]byte{3}); !errors.Is(err, ErrOtherKeyring) {
-			t.Errorf("without %q: Bind to another = %v, want ErrOtherKeyring", lost, err)
+			t.Errorf("without %q: Bind to another = %v, want ErrOtherKeyring", lostFile, err)
 		}
 		closeStore(t, s)
 	}
@@ -158,7 +158,7 @@ func TestOpenWithExistingCreatesNoStore(t *testing.T) {
 	}
 	remaining := listing(dir)
 	for range 2 {
-		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
+		if s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog, Existing: true}); !errors.Is(err, ErrNoStore) || unclear(err) != nil {
 			t.Fatalf("Open = %v, %v, want ErrNoStore", s, err)
 		}
 		if now := listing(dir); now != remaining {

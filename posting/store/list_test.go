@@ -36,21 +36,21 @@ func failSyncsOf(order string) error {
 	if order == "" {
 		return nil
 	}
-	var at, seen int
-	var of, often string
-	if _, err := fmt.Sscan(order, &at, &of, &often); err != nil {
+	var first, count int
+	var syncKind, often string
+	if _, err := fmt.Sscan(order, &first, &syncKind, &often); err != nil {
 		return err
 	}
-	real := syncList
+	realSync := syncList
 	syncList = func(f *os.File) error {
 		_, records, err := recordsOf(f.Name())
-		if err != nil || of == "compaction" && !replaces(records[len(records)-1]) {
-			return errors.Join(err, real(f))
+		if err != nil || syncKind == "compaction" && !replaces(records[len(records)-1]) {
+			return errors.Join(err, realSync(f))
 		}
-		if seen++; seen == at || seen > at && often == "on" {
+		if count++; count == first || count > first && often == "on" {
 			return &os.PathError{Op: "sync", Path: f.Name(), Err: syscall.EIO}
 		}
-		return real(f)
+		return realSync(f)
 	}
 	return nil
 }
@@ -67,14 +67,14 @@ func startFaulty(t testing.TB, dir string, st history, last uint64, wrapper ...s
 // wantNoLoss checks that a child ended by itself with an error of the disk, and that no row is lost.
 func wantNoLoss(t *testing.T, p *process, dir string, st history) {
 	t.Helper()
-	p.until(t, "")
+	p.readUntil(t, "")
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
-	if strings.ContainsAny(p.failed, "\n") || !strings.Contains(p.failed, "input/output error") && !strings.Contains(p.failed, "no space left") {
-		t.Errorf("the child failed: %q", p.failed)
+	if strings.ContainsAny(p.failure, "\n") || !strings.Contains(p.failure, "input/output error") && !strings.Contains(p.failure, "no space left") {
+		t.Errorf("the child failed: %q", p.failure)
 	}
 	if p.acked > 0 {
 		wantHistory(t, dir, st, make(model), 0, p.acked)
@@ -101,8 +101,8 @@ func TestFailedTableListSyncLosesNothing(t *testing.T) {
 			dir := t.TempDir()
 			p := startFaulty(t, dir, st, 1<<40)
 			wantNoLoss(t, p, dir, st)
-			if strings.Contains(fault, "compaction") && !strings.Contains(p.failed, "compacting tables") {
-				t.Errorf("it failed in something else: %s", p.failed)
+			if strings.Contains(fault, "compaction") && !strings.Contains(p.failure, "compacting tables") {
+				t.Errorf("it failed in something else: %s", p.failure)
 			}
 		})
 	}
@@ -151,12 +151,12 @@ func changes(op pb.ManifestChange_Operation, level uint32, ids ...uint64) (list 
 
 // A record whose sync failed may not be the last one, because another goroutine may have appended its own
 // record meanwhile. A record with missing tables is left out only if no row is lost.
-func TestLeaveOut(t *testing.T) {
+func TestRecordOfAFailedSyncIsLeftOutWithoutLoss(t *testing.T) {
 	const create, drop = pb.ManifestChange_CREATE, pb.ManifestChange_DELETE
 	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 150)
-	p.until(t, "done")
+	p.readUntil(t, "done")
 	acked := p.kill(t)
 	list := filepath.Join(dir, storeName, badger.ManifestFilename)
 	header, records, err := recordsOf(list)
@@ -176,10 +176,10 @@ func TestLeaveOut(t *testing.T) {
 	last := flushed[len(flushed)-1]
 	compaction := slices.Concat(changes(create, 6, 900, 901), changes(drop, 0, flushed[0], flushed[1]))
 	for name, c := range map[string]struct {
-		records [][]*pb.ManifestChange // records that are appended
-		cut     int                    // number of records that are removed from the end before that
-		gone    uint64                 // number of a table that is deleted; 0: none
-		opens   bool
+		records        [][]*pb.ManifestChange // records that are appended
+		removedRecords int                    // number of records that are removed from the end before that
+		deletedTable   uint64                 // number of a table that is deleted; 0: none
+		opens          bool
 	}{
 		"one flush":                  {[][]*pb.ManifestChange{changes(create, 0, 900)}, 0, 0, true},
 		"a compaction":               {[][]*pb.ManifestChange{compaction}, 0, 0, true},
@@ -192,20 +192,20 @@ func TestLeaveOut(t *testing.T) {
 		"two flushes":                                  {[][]*pb.ManifestChange{changes(create, 0, 900), changes(create, 0, 901)}, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			copied := t.TempDir()
-			copyTree(t, dir, copied)
-			at := filepath.Join(copied, storeName, badger.ManifestFilename)
-			writeRecords(t, at, header, slices.Concat(records[:len(records)-c.cut], c.records))
-			if c.gone != 0 {
-				remove(t, badgerfile.TablePath(filepath.Dir(at), c.gone))
+			copyDir := t.TempDir()
+			copyTree(t, dir, copyDir)
+			copiedList := filepath.Join(copyDir, storeName, badger.ManifestFilename)
+			writeRecords(t, copiedList, header, slices.Concat(records[:len(records)-c.removedRecords], c.records))
+			if c.deletedTable != 0 {
+				remove(t, badgerfile.TablePath(filepath.Dir(copiedList), c.deletedTable))
 			}
 			if c.opens {
-				wantHistory(t, copied, st, make(model), 0, acked)
-				closeStore(t, open(t, Options{Dir: copied, MemTable: minMemTable}))
+				wantHistory(t, copyDir, st, make(model), 0, acked)
+				closeStore(t, open(t, Options{Dir: copyDir, MemTable: minMemTable}))
 				return
 			}
 			var damage *DamageError
-			if _, err := Open(Options{Dir: copied, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || unclear(err) != nil || !strings.HasSuffix(damage.Path, ".sst") {
+			if _, err := Open(Options{Dir: copyDir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || unclear(err) != nil || !strings.HasSuffix(damage.Path, ".sst") {
 				t.Errorf("Open = %v, want a *DamageError of a table", err)
 			}
 		})

@@ -51,7 +51,7 @@ func NewLoader(o Options, size uint64) (*Loader, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{options: o, path: filepath.Join(o.Dir, buildName), log: o.Log, lock: lock, dead: make(chan struct{})}
+	s := &Store{options: o, path: filepath.Join(o.Dir, buildName), log: o.Log, lock: lock, failed: make(chan struct{})}
 	l := &Loader{store: s}
 	if err := l.begin(size); err != nil {
 		l.Abandon()
@@ -174,13 +174,13 @@ func (l *Loader) settle() error {
 	}
 	buf := make([]byte, 2*slotSize)
 	id := identity{first: l.check.first}
-	slot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
+	writeSlot := func(m mark) { fillSlot(buf[int(m.n%2)*slotSize:][:slotSize], m, id) }
 	end := l.check.end
-	slot(mark{})
+	writeSlot(mark{})
 	fillSlot(buf[slotSize:], mark{}, id)
 	if end.n > 0 {
-		slot(mark{end.n - 1, l.check.before})
-		slot(end)
+		writeSlot(mark{end.n - 1, l.check.previousHash})
+		writeSlot(end)
 	}
 	if err := durable.Replace(filepath.Join(s.options.Dir, headName), fileMode, buf); err != nil {
 		return err

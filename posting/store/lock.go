@@ -20,7 +20,7 @@ func lockDirectory(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return take(f, dir)
+	return lockFor(f, dir)
 }
 
 // lockBadger takes the lock that Badger itself holds while it has the directory open. It
@@ -31,11 +31,11 @@ func lockBadger(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)
 	}
-	return take(f, path)
+	return lockFor(f, path)
 }
 
-// take locks the file f on behalf of the directory dir. If it can't, it closes f.
-func take(f *os.File, dir string) (*os.File, error) {
+// lockFor locks the file f on behalf of the directory dir. If it can't, it closes f.
+func lockFor(f *os.File, dir string) (*os.File, error) {
 	err := filelock.Try(f)
 	if err == nil {
 		return f, nil
@@ -57,7 +57,7 @@ func Held(dir string) error {
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
 	}
-	if f, err = take(f, dir); err != nil {
+	if f, err = lockFor(f, dir); err != nil {
 		return err
 	}
 	return f.Close()

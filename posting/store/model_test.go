@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// quiet is a log that discards everything.
-var quiet = slog.New(slog.DiscardHandler)
+// discardLog is a log that discards everything.
+var discardLog = slog.New(slog.DiscardHandler)
 
 // seed returns a random seed and logs it, so that a failure can be repeated with MIZAN_SEED.
 func seed(t testing.TB) uint64 {
@@ -148,7 +148,7 @@ func (s history) differenceFrom(st *Store, m model) error {
 // open opens a store for a test.
 func open(t testing.TB, o Options) *Store {
 	t.Helper()
-	o.Log = quiet
+	o.Log = discardLog
 	s, err := Open(o)
 	if err != nil {
 		t.Fatal(err)

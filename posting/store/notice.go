@@ -12,10 +12,10 @@ const kvNotices = 'n'
 
 // Bounds of KVs and notices, in bytes.
 const (
-	MaxKVKey   = 256      // the key
-	MaxKVValue = 96 << 10 // the value
-	MaxNotice  = 16 << 10 // of a notice's body
-	MaxNotices = 48 << 10 // of a page of notices; more notices begin a new page
+	MaxKVKey   = 256      // longest key of a KV
+	MaxKVValue = 96 << 10 // longest value of a KV
+	MaxNotice  = 16 << 10 // longest body of a notice
+	MaxNotices = 48 << 10 // longest page of notices; further notices begin a new page
 )
 
 // Notice is the stored form of a notice.
@@ -75,10 +75,10 @@ func (p *NoticePage) Add(n *Notice) {
 		p.First, p.last = n.Booked, Notice{Booked: n.Booked}
 		p.row = append(p.row, 1)
 	}
-	same := len(p.row) > 1 && n.Channel == p.last.Channel && n.To == p.last.To
+	sameDestination := len(p.row) > 1 && n.Channel == p.last.Channel && n.To == p.last.To
 	p.row = binary.AppendUvarint(p.row, uint64(n.Booked-p.last.Booked))
 	p.row = append(append(p.row, byte(n.Source.Kind)), n.Source.ID[:]...)
-	if same {
+	if sameDestination {
 		p.row = append(p.row, n.Channel|sameTo)
 	} else {
 		p.row = append(append(p.row, n.Channel), n.To[:]...)

@@ -17,14 +17,14 @@ import (
 var noticeOrg = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a03")
 
 // noticesOf reads a page to its end, or to the first fault.
-func noticesOf(first ledger.Micros, row []byte) (all []Notice, err error) {
+func noticesOf(first ledger.Micros, row []byte) (notices []Notice, err error) {
 	err = EachNotice(first, row, func(n *Notice) (bool, error) {
 		copied := *n
 		copied.Body = slices.Clone(n.Body)
-		all = append(all, copied)
+		notices = append(notices, copied)
 		return true, nil
 	})
-	return all, err
+	return notices, err
 }
 
 func sameNotice(a, b Notice) bool {
@@ -33,9 +33,9 @@ func sameNotice(a, b Notice) bool {
 
 // randomNotices returns notices in order, some of them with the destination of the previous one.
 func randomNotices(r *rand.Rand, n int) []Notice {
-	all := make([]Notice, n)
+	notices := make([]Notice, n)
 	booked, to, channel := ledger.Micros(1+r.Int64N(1<<50)), uuid.New(), byte(1)
-	for i := range all {
+	for i := range notices {
 		if r.IntN(3) == 0 {
 			to, channel = uuid.New(), byte(1+r.IntN(4))
 		}
@@ -43,16 +43,16 @@ func randomNotices(r *rand.Rand, n int) []Notice {
 		for k := range body {
 			body[k] = byte(r.Uint32())
 		}
-		all[i] = Notice{Booked: booked, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Channel: channel, To: to, Body: body}
+		notices[i] = Notice{Booked: booked, Source: ledger.Source{Kind: ledger.Transaction, ID: uuid.New()}, Channel: channel, To: to, Body: body}
 		booked += ledger.Micros(r.Int64N(1 << r.IntN(40)))
 	}
-	return all
+	return notices
 }
 
-func pageOf(all []Notice) *NoticePage {
+func pageOf(notices []Notice) *NoticePage {
 	p := new(NoticePage)
-	for i := range all {
-		p.Add(&all[i])
+	for i := range notices {
+		p.Add(&notices[i])
 	}
 	return p
 }
@@ -113,15 +113,15 @@ func TestNoticePageIsFullBeforeItsBound(t *testing.T) {
 func TestTruncatedNoticePageIsRefused(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed(t), 0))
 	want := randomNotices(r, 12)
-	between := map[int]int{1: 0} // number of whole notices, by the length of the page up to there
+	noticesUpTo := map[int]int{1: 0} // number of whole notices, by the length of the page up to there
 	for n := range want {
-		between[pageOf(want[:n+1]).Bytes()] = n + 1
+		noticesUpTo[pageOf(want[:n+1]).Bytes()] = n + 1
 	}
 	p := pageOf(want)
 	for n := range p.Bytes() + 1 {
 		got, err := noticesOf(p.First, p.Row()[:n])
-		notices, whole := between[n]
-		if whole != (err == nil) || whole && !slices.EqualFunc(got, want[:notices], sameNotice) {
+		notices, isBetween := noticesUpTo[n]
+		if isBetween != (err == nil) || isBetween && !slices.EqualFunc(got, want[:notices], sameNotice) {
 			t.Fatalf("%d of %d bytes: %d notices, %v", n, p.Bytes(), len(got), err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestEachNoticeReturnsTheCallbacksError(t *testing.T) {
 	}
 }
 
-func TestParsePageKeyRefusesOtherKeys(t *testing.T) {
+func TestParseNoticePageRefusesOtherKeys(t *testing.T) {
 	key := KeyNoticePage(nil, noticeOrg, 1<<40+5)
 	if first, ok := ParseNoticePage(key); !ok || first != 1<<40+5 {
 		t.Errorf("its own key: %d %v", first, ok)
@@ -198,19 +198,19 @@ func TestDamagedNoticePageIsDetected(t *testing.T) {
 	set(t, s, string(KeyNoticePage(nil, noticeOrg, p.First)), string(p.Row()))
 	closeStore(t, s)
 	path := badgerfile.TablePath(s.path, highestTable(t, s))
-	whole := readFile(t, path)
-	at := bytes.Index(whole, p.Row())
+	content := readFile(t, path)
+	at := bytes.Index(content, p.Row())
 	if at < 0 {
 		t.Fatal("the page is not in the table as it was written")
 	}
 	for range 20 {
-		b := slices.Clone(whole)
+		b := slices.Clone(content)
 		b[at+r.IntN(p.Bytes())] ^= byte(1 + r.IntN(255))
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var damage *DamageError
-		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+		s, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
 		if err == nil {
 			_ = s.Close()
 		}
@@ -228,14 +228,14 @@ func FuzzNoticePage(f *testing.F) {
 	f.Add(uint64(1), []byte{1})
 	f.Add(uint64(1), bytes.Repeat([]byte{0xff}, 60))
 	f.Fuzz(func(t *testing.T, first uint64, row []byte) {
-		all, err := noticesOf(ledger.Micros(first), row)
-		if err != nil || len(all) == 0 || all[0].Booked == 0 || slices.ContainsFunc(all, func(n Notice) bool { return n.Channel == 0 }) {
+		notices, err := noticesOf(ledger.Micros(first), row)
+		if err != nil || len(notices) == 0 || notices[0].Booked == 0 || slices.ContainsFunc(notices, func(n Notice) bool { return n.Channel == 0 }) {
 			return
 		}
-		p := pageOf(all)
+		p := pageOf(notices)
 		again, err := noticesOf(p.First, p.Row())
-		if err != nil || !slices.EqualFunc(all, again, sameNotice) {
-			t.Errorf("%+v is read again as %+v (%v)", all, again, err)
+		if err != nil || !slices.EqualFunc(notices, again, sameNotice) {
+			t.Errorf("%+v is read again as %+v (%v)", notices, again, err)
 		}
 	})
 }

@@ -51,7 +51,7 @@ func Open(o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, path: filepath.Join(o.Dir, storeName), log: o.Log, lock: lock,
-		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), dead: make(chan struct{}),
+		tables: badgerfile.NewCatalog(filepath.Join(o.Dir, catalogName)), failed: make(chan struct{}),
 	}
 	if err := s.open(); err != nil {
 		s.abandon()
@@ -61,10 +61,10 @@ func Open(o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	if err := s.accepted(); err != nil {
+	if err := s.checkFinished(); err != nil {
 		return err
 	}
-	if err := s.condemned(); err != nil {
+	if err := s.checkVerdict(); err != nil {
 		return err
 	}
 	if err := s.createIfNew(); err != nil {
@@ -98,11 +98,11 @@ func (s *Store) open() error {
 // makeReady examines the files, under the lock that Badger will take, and prepares them for
 // Badger.
 func (s *Store) makeReady() (known mark, found *badgerfile.Survey, err error) {
-	held, err := lockBadger(s.path)
+	badgerLock, err := lockBadger(s.path)
 	if err != nil {
 		return known, nil, err
 	}
-	defer func() { _ = held.Close() }() // the directory was only locked, nothing was written
+	defer func() { _ = badgerLock.Close() }() // the directory was only locked, nothing was written
 	known, slots, err := s.openHead()
 	if err != nil {
 		return known, nil, err
@@ -221,10 +221,10 @@ func (s *Store) checkGroups(known mark) error {
 	sn := s.Snapshot()
 	defer sn.Close()
 	var (
-		next   = s.last.n // the group that the walk must find next, from the last group down
-		chain  [32]byte   // its hash, according to the row of the following group
-		walked uint64
-		bound  = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
+		next        = s.last.n // the group that the walk must find next, from the last group down
+		chain       [32]byte   // its hash, according to the row of the following group
+		bytesWalked uint64
+		bound       = 2 * uint64(memTables+2) * uint64(s.options.MemTable)
 	)
 	err := sn.Descend([]byte{prefixGroup}, nil, func(key, value []byte) (bool, error) {
 		r, ok := parseGroupRow(value)
@@ -242,14 +242,14 @@ func (s *Store) checkGroups(known mark) error {
 			return false, damage.New(s.path, "group %d is not the one that HEAD knows", next)
 		}
 		next, chain = next-1, r.previous
-		walked += r.size
-		return walked < bound && next > 0, nil
+		bytesWalked += r.size
+		return bytesWalked < bound && next > 0, nil
 	})
 	if err != nil {
 		return err
 	}
 	switch {
-	case walked < bound && next > 0:
+	case bytesWalked < bound && next > 0:
 		return damage.New(s.path, "group %d is missing", next)
 	case next == 0 && s.last.n > 0 && chain != [32]byte{}:
 		return damage.New(s.path, "group 1 follows another store's group")

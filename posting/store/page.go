@@ -8,7 +8,7 @@ import (
 	"mizan/ledger/money"
 )
 
-// MaxPage is the most bytes of a page's row.
+// MaxPage is the maximum length of a page's row in bytes.
 const MaxPage = 32 << 10
 
 // Line is one posting on one account, with the account's totals after it.

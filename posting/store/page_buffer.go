@@ -27,11 +27,11 @@ func Shard(head []byte) byte { return byte(crc32.Checksum(head, castagnoli) % sh
 
 // Shards returns all shards of an organization, Unsharded included.
 func Shards() []byte {
-	all := make([]byte, 0, shardCount+1)
+	shards := make([]byte, 0, shardCount+1)
 	for shard := range byte(shardCount) {
-		all = append(all, shard)
+		shards = append(shards, shard)
 	}
-	return append(all, Unsharded)
+	return append(shards, Unsharded)
 }
 
 // PageHead appends the head of the page whose keys begin with the prefix.
@@ -123,7 +123,7 @@ func FindChunks(row, head []byte, fn func(lines []byte)) error {
 // Span returns the booked times of the first and the last line of a page or chunk of
 // either kind.
 func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
-	note := func(at ledger.Micros) {
+	addTime := func(at ledger.Micros) {
 		if first == 0 {
 			first = at
 		}
@@ -132,13 +132,13 @@ func Span(kind byte, lines []byte) (first, last ledger.Micros, err error) {
 	switch kind {
 	case prefixPage:
 		err = DecodePage(lines, func(l *Line) (bool, error) {
-			note(l.Booked)
+			addTime(l.Booked)
 			return true, nil
 		})
 	case prefixList:
 		r := reader{src: lines}
 		for len(r.src) > 0 && !r.bad {
-			note(ledger.Micros(r.uvarint() >> 1))
+			addTime(ledger.Micros(r.uvarint() >> 1))
 			r.id()
 		}
 		if r.bad {

@@ -88,18 +88,18 @@ func TestPageBufferRowRoundTrip(t *testing.T) {
 
 func TestEachChunkReturnsTheCallbacksError(t *testing.T) {
 	row, _ := bufferRow()
-	seen, enough := 0, fmt.Errorf("enough")
+	calls, failure := 0, fmt.Errorf("enough")
 	err := EachChunk(row, func(_, _ []byte) error {
-		seen++
-		return enough
+		calls++
+		return failure
 	})
-	if err != enough || seen != 1 {
-		t.Errorf("%v after %d chunks", err, seen)
+	if err != failure || calls != 1 {
+		t.Errorf("%v after %d chunks", err, calls)
 	}
 }
 
 func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
-	other := uuid.New()
+	otherOrg := uuid.New()
 	for _, prefix := range [][]byte{KeyPages(nil, bufferOrg, bufferAccount), KeyLists(nil, bufferOrg, ledger.NewList(ledger.Transaction, 2, 7)), KeyPages(nil, bufferOrg, ledger.Account{})} {
 		head := PageHead([]byte("before"), prefix)[len("before"):]
 		if bytes.Contains(head, bufferOrg[:]) || len(head) != len(prefix)-16 {
@@ -108,7 +108,7 @@ func TestPageHeadIsThePrefixWithoutTheOrganization(t *testing.T) {
 		if got := PagePrefix(nil, bufferOrg, head); !bytes.Equal(got, prefix) {
 			t.Errorf("prefix %x, want %x", got, prefix)
 		}
-		if got := PagePrefix(nil, other, head); !bytes.Equal(got[1:17], other[:]) || !bytes.Equal(got[17:], prefix[17:]) {
+		if got := PagePrefix(nil, otherOrg, head); !bytes.Equal(got[1:17], otherOrg[:]) || !bytes.Equal(got[17:], prefix[17:]) {
 			t.Errorf("another organization's prefix is %x", got)
 		}
 	}
@@ -164,15 +164,15 @@ func TestMalformedPageBufferKeysAreRefused(t *testing.T) {
 }
 
 func TestShardOfAHeadNeverChanges(t *testing.T) {
-	all := Shards()
-	if len(all) != shardCount+1 || !slices.Contains(all, Unsharded) {
-		t.Errorf("the shards are %v", all)
+	shards := Shards()
+	if len(shards) != shardCount+1 || !slices.Contains(shards, Unsharded) {
+		t.Errorf("the shards are %v", shards)
 	}
 	counts := map[byte]int{}
 	for n := range 1_600 {
 		head := pageHeadOf(ledger.Account{Path: ledger.PartnerAvailable(int64(n)), Asset: bufferAccount.Asset})
 		shard := Shard(head)
-		if shard != Shard(bytes.Clone(head)) || !slices.Contains(all, shard) || shard == Unsharded {
+		if shard != Shard(bytes.Clone(head)) || !slices.Contains(shards, shard) || shard == Unsharded {
 			t.Fatalf("shard %d", shard)
 		}
 		counts[shard]++
@@ -217,14 +217,14 @@ func TestSpanIsFromTheFirstLineToTheLast(t *testing.T) {
 // A truncated row or chunk is detected, except when it is cut between two chunks or lines.
 func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 	row, want := bufferRow()
-	whole := map[int]int{0: 0} // number of whole chunks, by the length of the row up to there
+	chunksUpTo := map[int]int{0: 0} // number of whole chunks, by the length of the row up to there
 	for n, length := 0, 0; n < len(want); n++ {
 		length += len(AppendChunk(nil, []byte(want[n].head), []byte(want[n].lines)))
-		whole[length] = n + 1
+		chunksUpTo[length] = n + 1
 	}
 	for n := range len(row) + 1 {
 		got, err := chunksOf(row[:n])
-		if chunks, between := whole[n]; between != (err == nil) || between && !slices.Equal(got, want[:chunks]) {
+		if chunks, between := chunksUpTo[n]; between != (err == nil) || between && !slices.Equal(got, want[:chunks]) {
 			t.Fatalf("%d of %d bytes: %d chunks, %v", n, len(row), len(got), err)
 		}
 	}
@@ -235,8 +235,8 @@ func TestTruncatedPageBufferRowIsRefused(t *testing.T) {
 			between[n] = err == nil
 		}
 		cuts := 0
-		for _, whole := range between {
-			if whole {
+		for _, chunksUpTo := range between {
+			if chunksUpTo {
 				cuts++
 			}
 		}

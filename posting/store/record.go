@@ -6,7 +6,7 @@ import (
 	"mizan/ledger"
 )
 
-// Envelope is the writer's part of every record, stored before the payload.
+// Envelope is what the writer stores in every record's row before the payload. posting.Stamp describes the fields.
 type Envelope struct {
 	Version  uint64
 	LastSeq  uint64
@@ -24,7 +24,7 @@ type Envelope struct {
 	Sealed ledger.Hash
 }
 
-// MaxPart is the most bytes of a payload in one row.
+// MaxPart is the maximum number of bytes of a payload in one row.
 const MaxPart = 96 << 10
 
 // The first byte of a record's row: its form, and flags of optional fields.
@@ -100,9 +100,9 @@ func (r *reader) take(n int) []byte {
 		r.bad = true
 		return nil
 	}
-	taken := r.src[:n:n]
+	part := r.src[:n:n]
 	r.src = r.src[n:]
-	return taken
+	return part
 }
 
 func (r *reader) byte() byte {

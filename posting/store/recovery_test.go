@@ -29,7 +29,7 @@ func openWithHead(t *testing.T, change func(dir string, hashes map[uint64][32]by
 	}
 	closeStore(t, s)
 	change(dir, hashes)
-	s, err = Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet})
+	s, err = Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog})
 	if err != nil {
 		return 0, err
 	}
@@ -63,7 +63,7 @@ func writeHead(t *testing.T, dir string, marks ...*mark) {
 }
 
 func TestHeadMustMatchTheLastGroup(t *testing.T) {
-	at := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
+	markOfGroup := func(n uint64, hashes map[uint64][32]byte) *mark { return &mark{n, hashes[n]} }
 	for name, c := range map[string]struct {
 		even, odd uint64 // the group in each slot; 0: the slot is invalid
 		opens     bool
@@ -80,7 +80,7 @@ func TestHeadMustMatchTheLastGroup(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			last, err := openWithHead(t, func(dir string, hashes map[uint64][32]byte) {
-				even, odd := at(c.even, hashes), at(c.odd, hashes)
+				even, odd := markOfGroup(c.even, hashes), markOfGroup(c.odd, hashes)
 				if c.even == 0 {
 					even = nil
 				}
@@ -122,7 +122,7 @@ func TestTornRowIsCutOff(t *testing.T) {
 	st := childHistory(seed(t), fewKeys)
 	dir := t.TempDir()
 	p := startChild(t, dir, st, 5)
-	p.until(t, "done")
+	p.readUntil(t, "done")
 	acked := p.kill(t)
 	log := badgerfile.LogPath(filepath.Join(dir, storeName), 1)
 	// The row that ends a transaction: this key with 8 bytes of version, the version's digits as
@@ -138,8 +138,8 @@ func TestTornRowIsCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	torn := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
-	if _, err := f.WriteAt(torn, int64(at+len(digits)+4)); err != nil {
+	tornRow := []byte{1 << 6, 0, 20, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 'k', 'e', 'y'} // in a transaction, with a value of 4 GiB
+	if _, err := f.WriteAt(tornRow, int64(at+len(digits)+4)); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
@@ -175,17 +175,17 @@ func TestHalfWrittenFilesAreRemoved(t *testing.T) {
 	s := open(t, Options{Dir: dir, MemTable: minMemTable})
 	set(t, s, "a", "1")
 	closeStore(t, s)
-	var left []string
-	for _, of := range []string{headName, identityName, catalogName, verdictName, filepath.Join(storeName, badger.ManifestFilename)} {
-		left = append(left, filepath.Join(dir, filepath.Dir(of), "."+filepath.Base(of)+".12.tmp"))
+	var leftovers []string
+	for _, name := range []string{headName, identityName, catalogName, verdictName, filepath.Join(storeName, badger.ManifestFilename)} {
+		leftovers = append(leftovers, filepath.Join(dir, filepath.Dir(name), "."+filepath.Base(name)+".12.tmp"))
 	}
-	for _, path := range left {
+	for _, path := range leftovers {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	closeStore(t, open(t, Options{Dir: dir, MemTable: minMemTable}))
-	for _, path := range left {
+	for _, path := range leftovers {
 		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s is still there: %v", path, err)
 		}
@@ -213,11 +213,11 @@ func TestTableOfAnotherStoreIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var damage *DamageError
-	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != paths[0] {
+	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || damage.Path != paths[0] {
 		t.Errorf("Open = %v, want a *DamageError of %s", err, paths[0])
 	}
 	remove(t, filepath.Join(dirs[0], catalogName)) // then another check notices that the first group is not the one in HEAD
-	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
+	if _, err := Open(Options{Dir: dirs[0], MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) || damage.Path != filepath.Join(dirs[0], headName) {
 		t.Errorf("without %s: Open = %v, want a *DamageError of %s", catalogName, err, headName)
 	}
 }
@@ -258,7 +258,7 @@ func TestBrokenGroupChainIsRefused(t *testing.T) {
 		breakIt(s)
 		closeStore(t, s)
 		var damage *DamageError
-		if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: quiet}); !errors.As(err, &damage) {
+		if _, err := Open(Options{Dir: dir, MemTable: minMemTable, Log: discardLog}); !errors.As(err, &damage) {
 			t.Errorf("%s: Open = %v, want a *DamageError", name, err)
 		}
 	}

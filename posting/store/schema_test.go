@@ -13,8 +13,8 @@ import (
 	"github.com/dgraph-io/badger/v4"
 )
 
-// writtenBy returns the directory of a store whose schema version is replaced by the given one.
-func writtenBy(t *testing.T, version byte) (dir string) {
+// storeWithSchema returns the directory of a store whose schema version is replaced by the given one.
+func storeWithSchema(t *testing.T, version byte) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -38,9 +38,9 @@ var schemaVersion = version(0)
 // because Open writes nothing that would mix two versions.
 func TestOtherSchemaIsRefused(t *testing.T) {
 	for written, want := range map[byte]error{1: ErrOlderSchema, schema - 1: ErrOlderSchema, schema + 1: ErrNewerSchema, 255: ErrNewerSchema} {
-		dir := writtenBy(t, written)
+		dir := storeWithSchema(t, written)
 		for range 2 {
-			s, err := Open(Options{Dir: dir, Log: quiet})
+			s, err := Open(Options{Dir: dir, Log: discardLog})
 			if err == nil {
 				closeStore(t, s)
 			}
@@ -49,7 +49,7 @@ func TestOtherSchemaIsRefused(t *testing.T) {
 			}
 		}
 	}
-	closeStore(t, open(t, Options{Dir: writtenBy(t, schema)}))
+	closeStore(t, open(t, Options{Dir: storeWithSchema(t, schema)}))
 }
 
 func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
@@ -65,7 +65,7 @@ func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, s)
-		if s, err := Open(Options{Dir: dir, Log: quiet}); !isDamage(err) {
+		if s, err := Open(Options{Dir: dir, Log: discardLog}); !isDamage(err) {
 			t.Errorf("%s: Open = %v", name, err)
 			closeStore(t, s)
 		}
@@ -92,13 +92,13 @@ func TestOtherHeadFormatMeansOtherRelease(t *testing.T) {
 			if err := os.WriteFile(path, head, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if s, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
+			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) || !IsOtherSchema(err) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("format %c, %d whole slots: Open = %v, %v, want %v", version, slots, s, err, want)
 			}
 			if err := os.RemoveAll(filepath.Join(dir, storeName)); err != nil {
 				t.Fatal(err)
 			}
-			if s, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, want) {
+			if s, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, want) {
 				t.Errorf("format %c, without a store: Open = %v, %v, want %v", version, s, err, want)
 			}
 		}

@@ -16,11 +16,11 @@ import (
 // time may use it, and it must be closed exactly once. It should live for one query only, because while
 // it is open compaction can't drop any row that the snapshot sees.
 type Snapshot struct {
-	store  *Store
-	txn    *badger.Txn
-	n      uint64
-	late   bool // opened after the store was closed: every read fails
-	closed bool
+	store      *Store
+	txn        *badger.Txn
+	n          uint64
+	openedLate bool // opened after the store was closed: every read fails
+	closed     bool
 }
 
 // Snapshot opens a view of the last durable group. It never waits for a sync.
@@ -28,12 +28,12 @@ func (s *Store) Snapshot() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.last.n
-	if k := len(s.live); k > 0 && s.live[k-1].n == n {
-		s.live[k-1].count++
+	if k := len(s.openSnapshots); k > 0 && s.openSnapshots[k-1].n == n {
+		s.openSnapshots[k-1].count++
 	} else {
-		s.live = append(s.live, liveReads{n: n, count: 1})
+		s.openSnapshots = append(s.openSnapshots, liveReads{n: n, count: 1})
 	}
-	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, late: s.shut}
+	return &Snapshot{store: s, txn: s.db.NewTransactionAt(version(n), false), n: n, openedLate: s.isShut}
 }
 
 // Group returns the number of the snapshot's group.
@@ -47,9 +47,9 @@ func (sn *Snapshot) Close() {
 	s := sn.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := sort.Search(len(s.live), func(i int) bool { return s.live[i].n >= sn.n })
-	if s.live[i].count--; s.live[i].count == 0 {
-		s.live = slices.Delete(s.live, i, i+1)
+	i := sort.Search(len(s.openSnapshots), func(i int) bool { return s.openSnapshots[i].n >= sn.n })
+	if s.openSnapshots[i].count--; s.openSnapshots[i].count == 0 {
+		s.openSnapshots = slices.Delete(s.openSnapshots, i, i+1)
 		if i == 0 {
 			s.discard()
 		}
@@ -72,7 +72,7 @@ func (sn *Snapshot) Get(key []byte, dst []byte) (value []byte, found bool, err e
 	if err != nil {
 		return nil, false, err
 	}
-	value, err = checked(key, stored)
+	value, err = verifiedValue(key, stored)
 	return value, err == nil, err
 }
 
@@ -108,7 +108,7 @@ func (sn *Snapshot) AscendKeys(prefix, from []byte, fn func(key []byte) (skipTo 
 // with the last).
 func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (more bool, err error)) error {
 	return sn.descend(prefix, from, func(key, stored []byte) (bool, error) {
-		value, err := checked(key, stored)
+		value, err := verifiedValue(key, stored)
 		if err != nil {
 			return false, err
 		}
@@ -118,7 +118,7 @@ func (sn *Snapshot) Descend(prefix, from []byte, fn func(key, value []byte) (mor
 
 func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (more bool, err error) {
 	err = item.Value(func(stored []byte) error {
-		value, err := checked(item.Key(), stored)
+		value, err := verifiedValue(item.Key(), stored)
 		if err == nil {
 			more, err = fn(item.Key(), value)
 		}
@@ -127,8 +127,8 @@ func withValue(item *badger.Item, fn func(key, value []byte) (bool, error)) (mor
 	return more, err
 }
 
-// checked returns a stored value without its checksum, after verifying it.
-func checked(key, stored []byte) ([]byte, error) {
+// verifiedValue returns a stored value without its checksum, after verifying it.
+func verifiedValue(key, stored []byte) ([]byte, error) {
 	value, ok := openValue(key, stored)
 	if !ok {
 		return nil, damage.New("", "the row %.64x does not match its checksum", key)

@@ -67,14 +67,14 @@ func (s *Store) Size() int64 {
 
 // diskUsage returns the disk space that the files occupy. It can be less than their lengths, because
 // Badger's logs are sparse.
-func diskUsage(dir string, which func(name string) bool) (int64, error) {
+func diskUsage(dir string, include func(name string) bool) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err
 	}
 	var sum int64
 	for _, e := range entries {
-		if !which(e.Name()) {
+		if !include(e.Name()) {
 			continue
 		}
 		info, err := e.Info()
@@ -157,7 +157,7 @@ func (s *Store) gate() {
 	s.log.Warn("compaction waits", "reason", reason)
 	s.gated.Add(1)
 	defer s.gated.Add(-1)
-	for reason != nil && !s.closing.Load() {
+	for reason != nil && !s.mayClose.Load() {
 		if errors.Is(reason, ErrNoSpace) && s.stalled() {
 			s.fail(reason) // a group may already wait for this compaction
 		}

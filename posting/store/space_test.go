@@ -86,21 +86,21 @@ func remove(t *testing.T, path string) {
 // wantNoSpace waits until a child has ended by itself, and checks that it reported too little free space.
 func (p *process) wantNoSpace(t *testing.T) {
 	t.Helper()
-	p.until(t, "")
+	p.readUntil(t, "")
 	err := p.cmd.Wait()
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Fatalf("the child ended with %v, and said %.4000q", err, p.output)
 	}
-	if !strings.Contains(p.failed, ErrNoSpace.Error()) {
-		t.Errorf("the child failed: %s", p.failed)
+	if !strings.Contains(p.failure, ErrNoSpace.Error()) {
+		t.Errorf("the child failed: %s", p.failure)
 	}
 }
 
 func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 	sd := seed(t)
 	st, m := childHistory(sd, manyKeys), make(model)
-	var audited uint64
+	var checkedUpTo uint64
 	dir := smallDisk(t, 30)
 	for i, mib := range []int{30, 33, 50} {
 		if testing.Short() && i > 0 {
@@ -109,15 +109,15 @@ func TestFullDiskStopsTheStoreWithAnError(t *testing.T) {
 		enlarge(t, dir, mib)
 		p := startChild(t, filepath.Join(dir, "data"), st, 1<<40)
 		p.wantNoSpace(t)
-		again := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
-		again.wantNoSpace(t)
+		secondChild := startChild(t, filepath.Join(dir, "data"), st, 1<<40) // there is no more room now
+		secondChild.wantNoSpace(t)
 		enlarge(t, dir, 4*mib)
-		last := wantHistory(t, filepath.Join(dir, "data"), st, m, audited, max(audited, p.acked, again.acked))
-		t.Logf("%d MiB: groups %d to %d", mib, audited+1, last)
-		if last == audited {
+		last := wantHistory(t, filepath.Join(dir, "data"), st, m, checkedUpTo, max(checkedUpTo, p.acked, secondChild.acked))
+		t.Logf("%d MiB: groups %d to %d", mib, checkedUpTo+1, last)
+		if last == checkedUpTo {
 			t.Errorf("with %d MiB not one group was written", mib)
 		}
-		audited = last
+		checkedUpTo = last
 	}
 }
 
@@ -126,16 +126,16 @@ func TestOpenRefusesAFullDisk(t *testing.T) {
 	dir := smallDisk(t, 64)
 	ballast := occupy(t, dir, 100<<10)
 	data := filepath.Join(dir, "data")
-	if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+	if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
 		t.Errorf("creating it: %v", err)
 	}
 	remove(t, ballast)
 	p := startChild(t, data, st, 150)
-	p.until(t, "done")
+	p.readUntil(t, "done")
 	acked := p.kill(t)
 	for _, leave := range []int64{0, 1 << 20, 2 << 20} {
 		ballast = occupy(t, dir, leave)
-		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: quiet}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
+		if _, err := Open(Options{Dir: data, MemTable: minMemTable, Log: discardLog}); !errors.Is(err, ErrNoSpace) || unclear(err) != nil {
 			t.Errorf("with %d bytes left: %v", leave, err)
 		}
 		remove(t, ballast)
@@ -156,7 +156,7 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 	for round := range rounds {
 		data, ballast := filepath.Join(dir, fmt.Sprint("data", round)), filepath.Join(dir, "ballast")
 		p := startChild(t, data, st, 1<<40)
-		p.until(t, "opened")
+		p.readUntil(t, "opened")
 		for before := tables(data); tables(data) == before; { // until a flush has begun
 			select {
 			case line := <-p.lines:
@@ -165,13 +165,13 @@ func TestAnotherProcessFillsTheDisk(t *testing.T) {
 			}
 		}
 		occupyAll(t, ballast)
-		p.until(t, "")
+		p.readUntil(t, "")
 		err := p.cmd.Wait()
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failed, "space") {
+		if !errors.As(err, &exit) || exit.ExitCode() != 1 || len(p.output) != 1 || !strings.Contains(p.failure, "space") {
 			t.Fatalf("the child ended with %v, and said %.2000q", err, p.output)
 		}
-		if strings.Contains(p.failed, mapFault) {
+		if strings.Contains(p.failure, mapFault) {
 			faults++
 		}
 		remove(t, ballast)
@@ -264,18 +264,18 @@ func TestCompactionWaitsForRoom(t *testing.T) {
 	defer closeStore(t, s)
 	s.gate() // which is open
 	owed := s.debt.Swap(math.MaxUint64 / 2)
-	passed := make(chan struct{})
-	go func() { s.gate(); close(passed) }()
+	gatePassed := make(chan struct{})
+	go func() { s.gate(); close(gatePassed) }()
 	for s.gated.Load() == 0 {
 		runtime.Gosched()
 	}
 	select {
-	case <-passed:
+	case <-gatePassed:
 		t.Error("it did not wait")
 	default:
 	}
 	s.debt.Store(owed)
-	<-passed
+	<-gatePassed
 	if s.failure() != nil || s.gated.Load() != 0 {
 		t.Errorf("after it: %v, %d waiting", s.failure(), s.gated.Load())
 	}
@@ -284,25 +284,25 @@ func TestCompactionWaitsForRoom(t *testing.T) {
 func TestCompactionWaitsForFileHandles(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
 	defer closeStore(t, s)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	open, err := os.Open(s.options.Dir) // its number is the lowest free one
+	lowest, err := os.Open(s.options.Dir) // its number is the lowest free one
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer open.Close()
-	few := syscall.Rlimit{Cur: uint64(open.Fd()) + minHandles, Max: was.Max}
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+	defer lowest.Close()
+	lowered := syscall.Rlimit{Cur: uint64(lowest.Fd()) + minHandles, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &lowered); err != nil {
 		t.Fatal(err)
 	}
-	closed := s.gateClosed()
-	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &was); err != nil {
+	gateErr := s.gateClosed()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(closed, syscall.EMFILE) {
-		t.Errorf("with %d handles free: %v", minHandles-1, closed)
+	if !errors.Is(gateErr, syscall.EMFILE) {
+		t.Errorf("with %d handles free: %v", minHandles-1, gateErr)
 	}
 	if err := s.gateClosed(); err != nil {
 		t.Errorf("with handles enough: %v", err)

@@ -28,23 +28,23 @@ const (
 // Options select the directory of a store and its behaviour.
 type Options struct {
 	Dir      string       // holds store/, HEAD, IDENTITY, TABLES and LOCK; created if it is absent
-	MinFree  uint64       // bytes; below it LowSpace is true
-	MemTable int64        // bytes; 0: DefaultMemTable
+	MinFree  uint64       // bytes of free disk space below which LowSpace is true
+	MemTable int64        // size of a memtable in bytes; 0: DefaultMemTable
 	Log      *slog.Logger // nil: slog.Default
 
 	// Remains are the names of files that other packages put into Dir if there is a store. If one of
 	// these files exists without a store, Open makes no store and returns ErrRemains.
 	Remains []string
 
-	Existing   bool // never make a store: ErrNoStore if there is none
-	Unfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made it may
+	Existing   bool // never make a store: if there is none, the error is ErrNoStore
+	Unfinished bool // open a directory even if it has the file UnfinishedName; only the restore that made the file sets it
 }
 
 // Store is the open store of a data directory. Only one goroutine at a time may call Apply; all
 // other methods are safe for concurrent use.
 type Store struct {
 	options  Options
-	path     string // of Badger's own directory
+	path     string // path of Badger's own directory
 	db       *badger.DB
 	log      *slog.Logger
 	head     *head
@@ -59,18 +59,18 @@ type Store struct {
 	debt      atomic.Uint64 // bytes that Badger has to write before it can accept more
 	logs      atomic.Int64  // number of logs
 	gated     atomic.Int32  // number of compactions that wait at the gate
-	closing   atomic.Bool   // Close has checked that there is room for everything
+	mayClose  atomic.Bool   // Close has checked that there is room for everything
 	throttled struct {      // spreads compaction over time
 		mu   sync.Mutex
 		last time.Time
 	}
 	broken atomic.Pointer[error] // set once: no write is possible any more
-	dead   chan struct{}         // closed when broken is set
+	failed chan struct{}         // closed when broken is set
 
-	mu   sync.Mutex // guards the following fields
-	last mark
-	live []liveReads // open snapshots by group, ascending
-	shut bool        // no snapshot can be opened any more
+	mu            sync.Mutex // guards the following fields
+	last          mark
+	openSnapshots []liveReads // open snapshots by group, ascending
+	isShut        bool        // no snapshot can be opened any more
 
 	space spaceCache
 }
@@ -116,10 +116,10 @@ func (s *Store) Apply(g *Group) error {
 
 func (s *Store) apply(g *Group) error {
 	s.mu.Lock()
-	last, shut := s.last, s.shut
+	last, isShut := s.last, s.isShut
 	s.mu.Unlock()
 	switch {
-	case shut:
+	case isShut:
 		return ErrClosed
 	case !g.sealed:
 		return fmt.Errorf("store: group %d is not sealed", g.n)
@@ -135,7 +135,7 @@ func (s *Store) apply(g *Group) error {
 	if err := s.commit(g); err != nil {
 		return err
 	}
-	if err := s.rotated(); err != nil {
+	if err := s.checkNewLog(); err != nil {
 		return err
 	}
 	next := mark{g.n, g.Seal()}
@@ -173,7 +173,7 @@ func (s *Store) commit(g *Group) error {
 			return fmt.Errorf("store: %s: %s", s.path, badgerfile.Cause(err))
 		}
 		return nil
-	case <-s.dead:
+	case <-s.failed:
 		return s.failure()
 	}
 }
@@ -191,8 +191,8 @@ func (s *Store) publish(m mark) {
 // no snapshot of an older version begins meanwhile.
 func (s *Store) discard() {
 	oldest := s.last.n
-	if len(s.live) > 0 {
-		oldest = s.live[0].n
+	if len(s.openSnapshots) > 0 {
+		oldest = s.openSnapshots[0].n
 	}
 	s.db.SetDiscardTs(version(oldest))
 }
@@ -200,14 +200,14 @@ func (s *Store) discard() {
 // fail stops all writing for good; it keeps the first reason.
 func (s *Store) fail(err error) {
 	if s.broken.CompareAndSwap(nil, &err) {
-		close(s.dead)
+		close(s.failed)
 		s.log.Error("the store takes no more writes", "error", err)
 	}
 }
 
 // Failed returns a channel that is closed when the store has failed for good. The process must end
 // then, even if it has nothing to write. Failure returns the reason.
-func (s *Store) Failed() <-chan struct{} { return s.dead }
+func (s *Store) Failed() <-chan struct{} { return s.failed }
 
 // Failure returns the reason why the store accepts no more writes; nil if it accepts them.
 func (s *Store) Failure() error { return s.failure() }
@@ -225,14 +225,14 @@ func (s *Store) failure() error {
 // about to end.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	open, shut := len(s.live), s.shut
-	s.shut = open == 0
+	openCount, isShut := len(s.openSnapshots), s.isShut
+	s.isShut = openCount == 0
 	s.mu.Unlock()
 	switch {
-	case shut:
+	case isShut:
 		return nil
-	case open > 0:
-		return fmt.Errorf("store: snapshots are open at %d groups", open)
+	case openCount > 0:
+		return fmt.Errorf("store: snapshots are open at %d groups", openCount)
 	}
 	if err := s.failure(); err != nil {
 		return err
@@ -245,7 +245,7 @@ func (s *Store) Close() error {
 		s.fail(err)
 		return err
 	}
-	s.closing.Store(true)
+	s.mayClose.Store(true)
 	return s.closeFiles()
 }
 
@@ -260,7 +260,7 @@ func (s *Store) closeBadger(db *badger.DB) error {
 	select {
 	case err := <-done:
 		return err
-	case <-s.dead:
+	case <-s.failed:
 		return s.failure()
 	}
 }

@@ -82,25 +82,25 @@ func TestStoreEqualsItsHistoryAfterEachReopening(t *testing.T) {
 func TestSnapshotNeverChanges(t *testing.T) {
 	st := history{seed: seed(t), rows: 60, value: 3000, keys: 100}
 	s := open(t, Options{Dir: t.TempDir(), MemTable: minMemTable})
-	var held []*Snapshot
-	var then []model
+	var snapshots []*Snapshot
+	var contents []model
 	m := make(model)
 	for n := uint64(1); n <= 400; n++ {
 		st.continueTo(t, s, n)
 		st.applyTo(m, n-1, n)
 		if n%50 == 0 {
-			held, then = append(held, s.Snapshot()), append(then, cloneModel(m))
+			snapshots, contents = append(snapshots, s.Snapshot()), append(contents, cloneModel(m))
 		}
 	}
 	if err := s.db.Flatten(1); err != nil { // compaction must keep what the snapshots see
 		t.Fatal(err)
 	}
-	for i, sn := range held {
+	for i, sn := range snapshots {
 		got, err := content(sn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !equalModel(got, then[i]) {
+		if !equalModel(got, contents[i]) {
 			t.Errorf("the snapshot of group %d has changed", sn.Group())
 		}
 		sn.Close()
@@ -132,7 +132,7 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	defer closeStore(t, s)
 	set(t, s, "a", "1")
-	first, again := s.Snapshot(), s.Snapshot()
+	first, sameAsFirst := s.Snapshot(), s.Snapshot()
 	set(t, s, "a", "2")
 	second := s.Snapshot()
 	set(t, s, "a", "3")
@@ -142,17 +142,17 @@ func TestOldVersionsAreDroppedAfterTheirLastSnapshot(t *testing.T) {
 	}{
 		{first, []liveReads{{1, 1}, {2, 1}}},
 		{second, []liveReads{{1, 1}}},
-		{again, nil},
+		{sameAsFirst, nil},
 	} {
 		step.close.Close()
-		if len(s.live) != len(step.want) || len(s.live) > 0 && s.live[0] != step.want[0] {
-			t.Errorf("live = %v, want %v", s.live, step.want)
+		if len(s.openSnapshots) != len(step.want) || len(s.openSnapshots) > 0 && s.openSnapshots[0] != step.want[0] {
+			t.Errorf("openSnapshots = %v, want %v", s.openSnapshots, step.want)
 		}
 	}
 }
 
 func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
-	for name, wrong := range map[string]func(n uint64, h [32]byte) *Group{
+	for name, newGroup := range map[string]func(n uint64, h [32]byte) *Group{
 		"the same again":   func(n uint64, h [32]byte) *Group { return NewGroup(n-1, h) },
 		"one left out":     func(n uint64, h [32]byte) *Group { return NewGroup(n+1, h) },
 		"another previous": func(n uint64, h [32]byte) *Group { h[7] ^= 1; return NewGroup(n, h) },
@@ -161,17 +161,17 @@ func TestGroupIsAppliedOnlyAfterItsPredecessor(t *testing.T) {
 			s := open(t, Options{Dir: t.TempDir()})
 			defer abandonStore(t, s)
 			set(t, s, "a", "1")
-			g := wrong(next(s))
+			g := newGroup(next(s))
 			g.Set([]byte("a"), []byte("2"))
 			g.Seal()
 			err := s.Apply(g)
 			if err == nil {
 				t.Fatal("it was applied")
 			}
-			right := NewGroup(next(s))
-			right.Seal()
-			if again := s.Apply(right); again == nil || again.Error() != err.Error() {
-				t.Errorf("after an error, Apply = %v, want the first error", again)
+			validGroup := NewGroup(next(s))
+			validGroup.Seal()
+			if secondErr := s.Apply(validGroup); secondErr == nil || secondErr.Error() != err.Error() {
+				t.Errorf("after an error, Apply = %v, want the first error", secondErr)
 			}
 			sn := s.Snapshot()
 			defer sn.Close()
@@ -206,8 +206,8 @@ func TestLargestGroupsAreAccepted(t *testing.T) {
 		large := NewGroup(next(s))
 		for i := 0; ; i++ {
 			key := []byte{'l', byte(i >> 8), byte(i)}
-			if rest := size - large.Bytes() - len(key) - checksumSize - rowOverhead; rest <= 64<<10 {
-				large.Set(key, make([]byte, rest))
+			if remaining := size - large.Bytes() - len(key) - checksumSize - rowOverhead; remaining <= 64<<10 {
+				large.Set(key, make([]byte, remaining))
 				break
 			}
 			large.Set(key, make([]byte, 64<<10))
@@ -256,7 +256,7 @@ func TestLargestValueIsStoredInTables(t *testing.T) {
 func TestOnlyOneProcessOpensTheStore(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
-	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+	if _, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
 	closeStore(t, s)
@@ -274,7 +274,7 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := filesOf(t, dir)
-	if _, err := Open(Options{Dir: dir, Log: quiet}); !errors.Is(err, ErrLocked) {
+	if _, err := Open(Options{Dir: dir, Log: discardLog}); !errors.Is(err, ErrLocked) {
 		t.Errorf("a second Open = %v, want ErrLocked", err)
 	}
 	if after := filesOf(t, dir); !slices.Equal(after, before) {
@@ -282,13 +282,13 @@ func TestBadgersOwnLockIsReportedAsErrLocked(t *testing.T) {
 	}
 	set(t, s, "c", "d")
 	closeStore(t, s)
-	again := open(t, Options{Dir: dir})
-	sn := again.Snapshot()
+	reopened := open(t, Options{Dir: dir})
+	sn := reopened.Snapshot()
 	if got := get(t, sn, "c"); got != "d" {
 		t.Errorf("what was written after the second Open is %q", got)
 	}
 	sn.Close()
-	closeStore(t, again)
+	closeStore(t, reopened)
 }
 
 // filesOf lists the files of a data directory except LOCK, with inode and size, which show whether they were
@@ -319,7 +319,7 @@ func TestErrorNamesDirectoryThatCannotBeCreated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, dir := range []string{file, filepath.Join(file, "under")} {
-		if _, err := Open(Options{Dir: dir, Log: quiet}); err == nil || !strings.Contains(err.Error(), file) {
+		if _, err := Open(Options{Dir: dir, Log: discardLog}); err == nil || !strings.Contains(err.Error(), file) {
 			t.Errorf("Open(%s) = %v", dir, err)
 		}
 	}

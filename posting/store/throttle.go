@@ -23,7 +23,7 @@ func pause(levelZero int) time.Duration {
 func (s *Store) throttle() {
 	s.throttled.mu.Lock()
 	defer s.throttled.mu.Unlock()
-	if s.ready.Load() && !s.closing.Load() {
+	if s.ready.Load() && !s.mayClose.Load() {
 		time.Sleep(time.Until(s.throttled.last.Add(pause(s.db.Levels()[0].NumTables))))
 	}
 	s.throttled.last = time.Now()

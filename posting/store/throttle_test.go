@@ -13,7 +13,7 @@ func TestCompactionPausesLessWithALongerLevelZero(t *testing.T) {
 			t.Errorf("%d tables in level 0: a pause of %v, with one more of %v", n, pause(n), pause(n+1))
 		}
 	}
-	if rest := pause(levelZeroStall - 3); rest != 0 {
-		t.Errorf("three tables before groups have to wait compaction still rests for %v", rest)
+	if lastPause := pause(levelZeroStall - 3); lastPause != 0 {
+		t.Errorf("three tables before groups have to wait compaction still rests for %v", lastPause)
 	}
 }

@@ -29,7 +29,7 @@ type CompactionAudit struct {
 	mu       sync.Mutex
 	path     string
 	list     *os.File
-	at       int64          // offset up to which the list has been read
+	offset   int64          // offset up to which the list has been read
 	building map[int]uint64 // by compactor: tables of the current compaction
 	finished uint64         // tables of all finished compactions
 	listed   uint64         // tables that compactions have listed
@@ -42,7 +42,7 @@ func NewCompactionAudit(path string, end int64) (*CompactionAudit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CompactionAudit{path: path, list: f, at: end, building: make(map[int]uint64)}, nil
+	return &CompactionAudit{path: path, list: f, offset: end, building: make(map[int]uint64)}, nil
 }
 
 // BeginsTable tells whether a compactor of Badger logs a line with this format before it makes a table.
@@ -77,15 +77,15 @@ func (t *CompactionAudit) Observe(format string, args []any) (done, lost bool, e
 // read finishes the old file. The compaction that caused the rewrite is not checked, because its record
 // is only in the new file, merged with all others.
 func (t *CompactionAudit) read() error {
-	if err := t.readOn(); err != nil {
+	if err := t.readAppended(); err != nil {
 		return err
 	}
-	there, err := os.Stat(t.path)
+	current, err := os.Stat(t.path)
 	if err != nil {
 		return err
 	}
-	here, err := t.list.Stat()
-	if err != nil || os.SameFile(here, there) {
+	opened, err := t.list.Stat()
+	if err != nil || os.SameFile(opened, current) {
 		return err
 	}
 	next, err := os.Open(t.path)
@@ -93,48 +93,48 @@ func (t *CompactionAudit) read() error {
 		return err
 	}
 	_ = t.list.Close() // only read
-	t.list, t.at = next, manifestHeader
-	if err := t.readOn(); err != nil {
+	t.list, t.offset = next, manifestHeader
+	if err := t.readAppended(); err != nil {
 		return err
 	}
 	t.listed = max(t.listed, t.finished)
 	return nil
 }
 
-func (t *CompactionAudit) readOn() error {
+func (t *CompactionAudit) readAppended() error {
 	var head [recordHead]byte
 	for {
-		if _, err := t.list.ReadAt(head[:], t.at); err != nil {
+		if _, err := t.list.ReadAt(head[:], t.offset); err != nil {
 			return ignoreEOF(err)
 		}
 		b := make([]byte, binary.BigEndian.Uint32(head[:]))
-		if _, err := t.list.ReadAt(b, t.at+int64(len(head))); err != nil {
+		if _, err := t.list.ReadAt(b, t.offset+int64(len(head))); err != nil {
 			return ignoreEOF(err)
 		}
 		var set pb.ManifestChangeSet
 		if err := proto.Unmarshal(b, &set); err != nil {
 			return err
 		}
-		t.at += int64(len(head) + len(b))
-		t.listed += compacted(&set)
+		t.offset += int64(len(head) + len(b))
+		t.listed += tablesCompacted(&set)
 	}
 }
 
-// compacted is the number of tables that a compaction made. A flush makes one
+// tablesCompacted returns the number of tables that a compaction made. A flush makes one
 // and deletes none.
-func compacted(set *pb.ManifestChangeSet) (made uint64) {
+func tablesCompacted(set *pb.ManifestChangeSet) (tables uint64) {
 	deletes := false
 	for _, c := range set.Changes {
 		if c.Op == pb.ManifestChange_DELETE {
 			deletes = true
 		} else {
-			made++
+			tables++
 		}
 	}
 	if !deletes {
 		return 0
 	}
-	return made
+	return tables
 }
 
 // Close releases the list. No line may be observed afterwards.

@@ -29,9 +29,9 @@ type Catalog struct {
 	path string
 	busy sync.WaitGroup // refreshes in the background
 
-	mu      sync.Mutex // guards the following fields
-	running bool
-	again   bool
+	mu       sync.Mutex // guards the following fields
+	running  bool
+	runAgain bool
 }
 
 // NewCatalog returns the catalog in the file at path, which need not exist yet.
@@ -86,23 +86,23 @@ func (c *Catalog) Write(tables map[uint64]Table) error {
 	return durable.Replace(c.path, fileMode, binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli)))
 }
 
-// RefreshSoon rewrites the file in the background from the list of tables in dir, and calls failed
+// RefreshSoon rewrites the file in the background from the list of tables in dir, and calls onError
 // with an error. A late or failed refresh is harmless, because tables that are not listed are
 // accepted.
-func (c *Catalog) RefreshSoon(dir string, failed func(error)) {
+func (c *Catalog) RefreshSoon(dir string, onError func(error)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.again = c.running; c.running {
+	if c.runAgain = c.running; c.running {
 		return
 	}
 	c.running = true
 	c.busy.Go(func() {
 		for more := true; more; {
 			if err := c.Refresh(dir); err != nil {
-				failed(err)
+				onError(err)
 			}
 			c.mu.Lock()
-			more, c.again = c.again, false
+			more, c.runAgain = c.runAgain, false
 			c.running = more
 			c.mu.Unlock()
 		}

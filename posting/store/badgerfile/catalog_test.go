@@ -28,16 +28,16 @@ func TestEveryFlippedBitOfACatalogIsDetected(t *testing.T) {
 	if err := c.Write(map[uint64]Table{3: {ID: 3, Size: 100, Sum: 7}}); err != nil {
 		t.Fatal(err)
 	}
-	whole, err := os.ReadFile(c.Path())
+	content, err := os.ReadFile(c.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at := range whole {
-		whole[at] ^= 1 << (at % 8)
-		if err := os.WriteFile(c.Path(), whole, 0o600); err != nil {
+	for at := range content {
+		content[at] ^= 1 << (at % 8)
+		if err := os.WriteFile(c.Path(), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		whole[at] ^= 1 << (at % 8)
+		content[at] ^= 1 << (at % 8)
 		if known, damaged, err := c.Load(); len(known) != 0 || !damaged || err != nil {
 			t.Fatalf("byte %d flipped: %v, %v, %v", at, known, damaged, err)
 		}

@@ -2,7 +2,7 @@ package badgerfile
 
 import "strings"
 
-// maxCause is the most bytes of an error of Badger that are reported.
+// maxCause is the maximum number of bytes of an error of Badger that are reported.
 const maxCause = 300
 
 // Cause returns the text of the innermost cause of an error of Badger. The texts that Badger wraps

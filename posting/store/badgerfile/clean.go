@@ -18,12 +18,12 @@ const fileMode = 0o600
 // the page cache. Then it removes files without content, and truncates a log after its last complete
 // group, because Badger would trust the length of a torn row and ask for gigabytes of memory. An error
 // is an I/O error that names the path.
-func (found *Survey) Clean() (listEnd int64, err error) {
-	if listEnd, err = found.list.write(ListPath(found.dir)); err != nil {
+func (survey *Survey) Clean() (listEnd int64, err error) {
+	if listEnd, err = survey.list.write(ListPath(survey.dir)); err != nil {
 		return 0, err
 	}
-	durable.RemoveLeftovers(found.dir, badger.ManifestFilename)
-	for _, l := range found.logs {
+	durable.RemoveLeftovers(survey.dir, badger.ManifestFilename)
+	for _, l := range survey.logs {
 		if l.end < l.size {
 			if err := os.Truncate(l.path, l.end); err != nil {
 				return 0, err
@@ -34,15 +34,15 @@ func (found *Survey) Clean() (listEnd int64, err error) {
 		}
 	}
 	// After a kill the name of a log may only be in the page cache too.
-	if err := durable.SyncDir(found.dir); err != nil {
+	if err := durable.SyncDir(survey.dir); err != nil {
 		return 0, err
 	}
-	for _, name := range found.spare {
-		if err := os.Remove(filepath.Join(found.dir, name)); err != nil {
+	for _, name := range survey.removable {
+		if err := os.Remove(filepath.Join(survey.dir, name)); err != nil {
 			return 0, err
 		}
 	}
-	return listEnd, durable.SyncDir(found.dir)
+	return listEnd, durable.SyncDir(survey.dir)
 }
 
 // rewrite makes the content of a file durable whatever happened to earlier syncs. After a failed
@@ -58,8 +58,8 @@ func rewrite(path string) error {
 		var n int
 		n, err = f.ReadAt(buf, at)
 		if n > 0 {
-			if _, failed := f.WriteAt(buf[:n], at); failed != nil {
-				err = failed
+			if _, writeErr := f.WriteAt(buf[:n], at); writeErr != nil {
+				err = writeErr
 			}
 		}
 		at += int64(n)

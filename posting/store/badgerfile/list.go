@@ -92,7 +92,7 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 		info, err := os.Stat(TablePath(dir, id))
 		return err == nil && info.Size() > 0 // Badger truncates a file before it deletes it
 	}
-	var kept []*pb.ManifestChangeSet
+	var records []*pb.ManifestChangeSet
 	for i, set := range l.records {
 		missing := slices.IndexFunc(set.Changes, func(c *pb.ManifestChange) bool {
 			return c.Op == pb.ManifestChange_CREATE && l.tables[c.Id] == c && !exists(c.Id)
@@ -101,10 +101,10 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 			table = set.Changes[missing].Id
 			continue
 		}
-		kept = append(kept, set)
+		records = append(records, set)
 	}
 	if table != 0 {
-		l.records, l.tables = kept, tablesOf(kept)
+		l.records, l.tables = records, tablesOf(records)
 	}
 	return table
 }
@@ -112,15 +112,15 @@ func (l *tableList) leaveOut(dir string) (table uint64) {
 // replaceable tells whether the rows of the i-th record's tables also exist elsewhere, so that the
 // record can be left out.
 func (l *tableList) replaceable(i int, exists func(uint64) bool) bool {
-	made, replaced := make(map[uint64]bool), make(map[uint64]bool)
+	created, replaced := make(map[uint64]bool), make(map[uint64]bool)
 	for _, c := range l.records[i].Changes {
 		if c.Op == pb.ManifestChange_CREATE {
-			made[c.Id] = true
+			created[c.Id] = true
 		} else if replaced[c.Id] = true; !exists(c.Id) {
 			return false
 		}
 	}
-	if len(replaced) == 0 && len(made) != 1 {
+	if len(replaced) == 0 && len(created) != 1 {
 		return false // the first record is the whole list as last rewritten
 	}
 	for _, later := range l.records[i+1:] {
@@ -128,7 +128,7 @@ func (l *tableList) replaceable(i int, exists func(uint64) bool) bool {
 			return false
 		}
 		for _, c := range later.Changes {
-			if made[c.Id] || replaced[c.Id] {
+			if created[c.Id] || replaced[c.Id] {
 				return false
 			}
 		}

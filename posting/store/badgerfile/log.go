@@ -80,20 +80,20 @@ func readLog(path string, bounds Bounds) (l logFile, err error) {
 		} else if v != l.last+1 {
 			return l, damage.New(path, "group %d follows group %d", int64(v)-1, int64(l.last)-1)
 		}
-		l.last, l.end = v, r.at
+		l.last, l.end = v, r.offset
 	}
 }
 
 // logReader reads rows without copying them.
 type logReader struct {
 	in     *bufio.Reader
-	at     int64
+	offset int64
 	bounds Bounds
 }
 
 func (r *logReader) skip(n int) error {
 	_, err := r.in.Discard(n)
-	r.at += int64(n)
+	r.offset += int64(n)
 	return err
 }
 

@@ -38,10 +38,10 @@ func TestReadLog(t *testing.T) {
 		}
 		return readLog(path, Bounds{Key: 100, Value: 100})
 	}
-	whole := logBytes(7, 8, 9)
-	ends := []int{len(logBytes()), len(logBytes(7)), len(logBytes(7, 8)), len(whole)}
-	for n := logHeader; n <= len(whole); n++ { // cut anywhere, and filled with zeros
-		l, err := read(append(bytes.Clone(whole[:n]), make([]byte, 100)...))
+	content := logBytes(7, 8, 9)
+	ends := []int{len(logBytes()), len(logBytes(7)), len(logBytes(7, 8)), len(content)}
+	for n := logHeader; n <= len(content); n++ { // cut anywhere, and filled with zeros
+		l, err := read(append(bytes.Clone(content[:n]), make([]byte, 100)...))
 		groups := 0
 		for groups+1 < len(ends) && ends[groups+1] <= n {
 			groups++
@@ -50,8 +50,8 @@ func TestReadLog(t *testing.T) {
 			t.Fatalf("cut to %d bytes: versions %d to %d, end %d, %v", n, l.first, l.last, l.end, err)
 		}
 	}
-	for at := logHeader; at < len(whole); at++ { // after a flipped bit the log ends before that transaction
-		b := bytes.Clone(whole)
+	for at := logHeader; at < len(content); at++ { // after a flipped bit the log ends before that transaction
+		b := bytes.Clone(content)
 		b[at] ^= 1
 		l, err := read(b)
 		groups := 0

@@ -19,11 +19,11 @@ type Survey struct {
 	LogBytes uint64           // size that the content of the logs will have in tables
 	LeftOut  uint64           // number of a table that a left-out record of the list names; 0: none
 
-	dir    string
-	bounds Bounds
-	list   *tableList
-	logs   []logFile
-	spare  []string // names of files without content that must be removed
+	dir       string
+	bounds    Bounds
+	list      *tableList
+	logs      []logFile
+	removable []string // names of files without content that must be removed
 }
 
 // Examine reads every file of Badger in dir, before Badger may change one, and checks that the versions
@@ -35,28 +35,28 @@ func Examine(dir string, bounds Bounds) (*Survey, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &Survey{dir: dir, bounds: bounds}
-	flushed, err := found.readTables()
+	survey := &Survey{dir: dir, bounds: bounds}
+	flushed, err := survey.readTables()
 	if err != nil {
 		return nil, err
 	}
-	found.Last = flushed
+	survey.Last = flushed
 	var logs []uint64
 	for _, e := range entries {
 		name := e.Name()
 		if id, ok := LogID(name); ok {
 			logs = append(logs, id)
 		} else if holdsNothing(name) {
-			found.spare = append(found.spare, name)
+			survey.removable = append(survey.removable, name)
 		}
 	}
 	slices.Sort(logs)
 	for _, id := range logs {
-		if err := found.addLog(id, flushed); err != nil {
-			return found, err
+		if err := survey.addLog(id, flushed); err != nil {
+			return survey, err
 		}
 	}
-	return found, nil
+	return survey, nil
 }
 
 // holdsNothing tells whether Badger keeps the file for features that this store does not use: values
@@ -70,30 +70,30 @@ func holdsNothing(name string) bool {
 // addLog adds a log to the survey. Logs are flushed in order, so if all versions of a log are in
 // tables, the process ended before it could delete the log, or somebody has put the log back. Replaying
 // it could restore rows that were deleted later.
-func (found *Survey) addLog(id, flushed uint64) error {
-	l, err := readLog(LogPath(found.dir, id), found.bounds)
+func (survey *Survey) addLog(id, flushed uint64) error {
+	l, err := readLog(LogPath(survey.dir, id), survey.bounds)
 	if err != nil {
 		return err
 	}
 	switch {
 	case l.last <= flushed: // also an empty log, which Badger can't open if it has no bytes
-		found.spare = append(found.spare, filepath.Base(l.path))
+		survey.removable = append(survey.removable, filepath.Base(l.path))
 		return nil
 	case l.first <= flushed:
 		return damage.New(l.path, "it begins with group %d, which is already in a table", l.first-1)
-	case l.first != found.Last+1:
-		return damage.New(l.path, "it begins with group %d, but the one before ends with %d", int64(l.first)-1, int64(found.Last)-1)
+	case l.first != survey.Last+1:
+		return damage.New(l.path, "it begins with group %d, but the one before ends with %d", int64(l.first)-1, int64(survey.Last)-1)
 	}
-	found.Last = l.last
-	found.logs = append(found.logs, l)
-	found.LogBytes += uint64(l.end)
+	survey.Last = l.last
+	survey.logs = append(survey.logs, l)
+	survey.LogBytes += uint64(l.end)
 	return nil
 }
 
 // readTables checks the list of tables and every table in it.
-func (found *Survey) readTables() (flushed uint64, err error) {
-	path := ListPath(found.dir)
-	found.list, err = readList(path)
+func (survey *Survey) readTables() (flushed uint64, err error) {
+	path := ListPath(survey.dir)
+	survey.list, err = readList(path)
 	var errno syscall.Errno
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -103,7 +103,7 @@ func (found *Survey) readTables() (flushed uint64, err error) {
 	case err != nil:
 		return 0, damage.New(path, "%s", Cause(err))
 	}
-	found.LeftOut = found.list.leaveOut(found.dir)
-	found.Tables = make(map[uint64]Table, len(found.list.tables))
-	return found.checkTables()
+	survey.LeftOut = survey.list.leaveOut(survey.dir)
+	survey.Tables = make(map[uint64]Table, len(survey.list.tables))
+	return survey.checkTables()
 }

@@ -35,35 +35,35 @@ type Table struct {
 
 // checkTables checks every listed table. Badger would stop the process with a stack trace on
 // some damage, and miss other damage.
-func (found *Survey) checkTables() (flushed uint64, err error) {
+func (survey *Survey) checkTables() (flushed uint64, err error) {
 	ids := make(chan uint64)
 	var (
-		mu    sync.Mutex
-		wg    sync.WaitGroup
-		first error
+		mu       sync.Mutex
+		wg       sync.WaitGroup
+		firstErr error
 	)
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for id := range ids {
-				t, err := readTable(TablePath(found.dir, id))
+				t, err := readTable(TablePath(survey.dir, id))
 				mu.Lock()
-				if err != nil && first == nil {
-					first = err
+				if err != nil && firstErr == nil {
+					firstErr = err
 				}
 				if err == nil {
 					flushed = max(flushed, t.maxVersion)
-					found.Tables[id] = t
+					survey.Tables[id] = t
 				}
 				mu.Unlock()
 			}
 		})
 	}
-	for id := range found.list.tables {
+	for id := range survey.list.tables {
 		ids <- id
 	}
 	close(ids)
 	wg.Wait()
-	return flushed, first
+	return flushed, firstErr
 }
 
 // readTable checks a whole table: blocks | index | its length | checksum | its length. The
@@ -83,8 +83,8 @@ func readTable(path string) (t Table, err error) {
 	if err != nil {
 		return t, err
 	}
-	whole := crc32.New(castagnoli)
-	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.Size), whole), 1<<20)
+	checksum := crc32.New(castagnoli)
+	in := bufio.NewReaderSize(io.TeeReader(io.NewSectionReader(f, 0, t.Size), checksum), 1<<20)
 	root := fb.GetRootAsTableIndex(index, 0)
 	if err := checkBlocks(path, in, start, root); err != nil {
 		return t, err
@@ -92,7 +92,7 @@ func readTable(path string) (t Table, err error) {
 	if _, err := io.Copy(io.Discard, in); err != nil {
 		return t, err
 	}
-	t.maxVersion, t.Sum = root.MaxVersion(), whole.Sum32()
+	t.maxVersion, t.Sum = root.MaxVersion(), checksum.Sum32()
 	return t, nil
 }
 
@@ -104,12 +104,12 @@ func identifyTable(path string) (t Table, err error) {
 		return t, err
 	}
 	defer f.Close()
-	whole := crc32.New(castagnoli)
-	n, err := io.Copy(whole, f)
+	checksum := crc32.New(castagnoli)
+	n, err := io.Copy(checksum, f)
 	if err == nil && n != t.Size {
 		err = io.ErrUnexpectedEOF
 	}
-	t.Sum = whole.Sum32()
+	t.Sum = checksum.Sum32()
 	return t, err
 }
 

@@ -62,11 +62,11 @@ func TestMisplacedBlockIsDetected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, two := bytes.Index(b, []byte("k10")), bytes.Index(b, []byte("k20"))
-	size := (two - one) / 10
-	first := bytes.Clone(b[one-4 : one-4+size]) // a block begins 4 bytes before its key
-	copy(b[one-4:], b[two-4:two-4+size])
-	copy(b[two-4:], first)
+	key10, key20 := bytes.Index(b, []byte("k10")), bytes.Index(b, []byte("k20"))
+	size := (key20 - key10) / 10
+	first := bytes.Clone(b[key10-4 : key10-4+size]) // a block begins 4 bytes before its key
+	copy(b[key10-4:], b[key20-4:key20-4+size])
+	copy(b[key20-4:], first)
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)
 	}
