@@ -65,8 +65,8 @@ type Request struct {
 	Renewal *Renewal // nil: a caller requested the transaction
 }
 
-// Record is the stored state of a transaction. The store's envelope has its version, times and
-// due instant.
+// Record is the stored state of a transaction. Its version, times and due instant are in the store's row around it (the
+// envelope).
 type Record struct {
 	ID      ledger.ID
 	Partner int64
@@ -109,7 +109,7 @@ type Record struct {
 
 	Token           []byte // the provider's token for the charged card, encrypted; nil: none
 	RRN             string
-	Finished        ledger.Micros // zero: not final; it is in the store's envelope
+	Finished        ledger.Micros // zero: not final; stored in the row around the record
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 

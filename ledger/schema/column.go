@@ -76,16 +76,16 @@ type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable makes a table of the columns of base and of further ones. base may be nil. The columns of base keep
+// NewTable makes a table of the columns of base, which may be nil, and the given columns. The columns of base keep
 // their indexes. A column may only be in one table and in tables that are based on it.
-func NewTable(base *Table, further ...Ref) *Table {
+func NewTable(base *Table, columns ...Ref) *Table {
 	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
 			t.add(c)
 		}
 	}
-	for _, ref := range further {
+	for _, ref := range columns {
 		c := ref.column()
 		c.index = len(t.Columns)
 		t.add(c)
@@ -94,26 +94,26 @@ func NewTable(base *Table, further ...Ref) *Table {
 }
 
 // WithPlace returns a copy of the table in which one of the columns has another Place.
-func (t *Table) WithPlace(c *Column, at Place) *Table {
+func (t *Table) WithPlace(c *Column, place Place) *Table {
 	moved := *c
-	moved.Place, moved.Sparse = at, false
-	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	moved.Place, moved.Sparse = place, false
+	changed := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	for _, column := range t.Columns {
 		if column == c {
 			column = &moved
 		}
-		other.add(column)
+		changed.add(column)
 	}
-	return other
+	return changed
 }
 
 func (t *Table) add(c *Column) {
 	assert.That(c.Kind != nil, "schema: column %s has no kind", c.Name)
-	stored := c.Key != 0 || !c.Transient && !c.InputOnly
-	assert.That(!stored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
+	isStored := c.Key != 0 || !c.Transient && !c.InputOnly
+	assert.That(!isStored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
 	twin := t.names[c.Name]
 	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
-	if t.names[c.Name] = c; stored {
+	if t.names[c.Name] = c; isStored {
 		t.keys[c.Key] = c
 	}
 	t.Columns = append(t.Columns, c)
@@ -233,7 +233,7 @@ func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 // Computed derives the value from other columns; it is not stored.
 func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
 
-// DefaultTo is the value if a request sends none.
+// DefaultTo sets the value that the column has if a request sends none.
 func DefaultTo(value any) Option {
 	return func(c *Column) { c.Settable, c.Default = true, value }
 }
