@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-func issueMoves() map[string]move {
-	return map[string]move{
+func issueMoves() map[string]gridMove {
+	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
@@ -61,27 +61,27 @@ func TestActionsOfAnIssueInEveryState(t *testing.T) {
 }
 
 // checkIssueColumns checks that an issue's columns agree with each other.
-func checkIssueColumns(x *contractFixture) {
-	v := x.r.Values
-	sold, distributed := int64(0), ciDistributed.Get(v)
-	for _, s := range x.registerOf(x.r).subscriptions {
+func checkIssueColumns(fixture *contractFixture) {
+	v := fixture.record.Values
+	sold, distributed := int64(0), ciTotalDistributed.Get(v)
+	for _, s := range fixture.registerOf(fixture.record).subscriptions {
 		sold += s.Certificates
 	}
 	for _, row := range ciDistributions.Get(v) {
 		distributed = minus(distributed, ciDistributedSum.Get(row))
 	}
 	outstanding := sold
-	switch x.r.Status {
+	switch fixture.record.Status {
 	case Active, Matured, Defaulted:
 	default:
 		outstanding = 0
 	}
 	if sold != ciSold.Get(v) || sold > ciCertificates.Get(v) || ciOutstanding.Get(v) != outstanding || !distributed.IsZero() {
-		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, x.r.Status)
+		fixture.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, fixture.record.Status)
 	}
-	for _, h := range x.registerOf(x.r).holders {
-		if allowed := ciMost.Get(v); allowed > 0 && h.Certificates > allowed {
-			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
+	for _, h := range fixture.registerOf(fixture.record).holders {
+		if allowed := ciMaxSubscription.Get(v); allowed > 0 && h.Certificates > allowed {
+			fixture.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
 		}
 	}
 }
@@ -89,11 +89,11 @@ func checkIssueColumns(x *contractFixture) {
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{
-				product: Certificate, reading: reading, checkColumns: checkIssueColumns, ends: []Status{Redeemed, Defaulted},
-				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
+			lives := randomLives{
+				product: Certificate, reading: reading, checkColumns: checkIssueColumns, endStates: []Status{Redeemed, Defaulted},
+				rareActions: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, openStems: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
-			l.body = func(d *dice) schema.Input {
+			lives.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.numberText(1, 6), "early_redemption_allowed", d.pick("true", "false"))
@@ -104,14 +104,14 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				return g
 			}
 			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
+			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
 					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.numberText(0, 30))
 				},
 				Profit: amountsOf("total_profit", defaultBound),
 			}
-			l.check(t)
+			lives.check(t)
 		})
 	}
 }

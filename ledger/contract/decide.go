@@ -66,21 +66,21 @@ type Proposal struct {
 }
 
 // Open decides on a new contract. The error is a *Faults.
-func Open(d Proposal) (Decision, error) {
+func Open(proposal Proposal) (Decision, error) {
 	faults := new(schema.Faults)
-	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
-	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Requests, "", faults)
-	d.resolveAsset(r, faults)
-	c := &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
-	madeOn.Set(r.Values, c.Today)
+	r := &Record{ID: proposal.ID, Product: proposal.Product, Reading: proposal.Reading, Status: Absent}
+	r.Values = proposal.Product.Columns.Read(proposal.Input, proposal.Reading.Requests, "", faults)
+	proposal.resolveAsset(r, faults)
+	c := &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
+	creationDay.Set(r.Values, c.Today)
 	if faults.Empty() {
-		d.Product.Open(c)
+		proposal.Product.Open(c)
 		assert.That(len(c.lines) == 0 && len(c.entries) == 0, "contract: the creation of a contract books an entry")
 	}
-	variant := d.Product.Variants[d.Reading]
+	variant := proposal.Product.Variants[proposal.Reading]
 	approval := schema.Row(nil)
 	if len(variant.Opening) > 0 {
-		approval = d.approval(faults)
+		approval = proposal.approval(faults)
 	}
 	if err := faults.Err(); err != nil {
 		return Decision{}, err
@@ -88,8 +88,8 @@ func Open(d Proposal) (Decision, error) {
 	decision := Decision{Record: r}
 	decision.move(c, Create, Create)
 	for _, name := range variant.Opening {
-		handler := d.Product.Handler(name)
-		c = &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
+		handler := proposal.Product.Handler(name)
+		c = &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
 		if c.input = approval; handler.Name != Pass {
 			c.input = handler.input(schema.Input{}, r, faults)
 		}
@@ -101,17 +101,17 @@ func Open(d Proposal) (Decision, error) {
 }
 
 // resolveAsset sets the contract's asset, in the currency of the request or else the region's.
-func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
+func (proposal *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
 	case !known:
 		f.Add(Region.Name, "is not supported by the chart of accounts")
-	case d.Allowed != nil && !d.Allowed(region.Code):
+	case proposal.Allowed != nil && !proposal.Allowed(region.Code):
 		f.Add(Region.Name, "is not one in which the organization works")
 	}
 	if !Currency.Has(r.Values) {
-		if d.Product.NeedsCurrency {
+		if proposal.Product.NeedsCurrency {
 			if !f.Has(Currency.Name) {
 				f.Add(Currency.Name, "is required")
 			}
@@ -125,12 +125,12 @@ func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	if currency != "" && !Currencies[currency] {
 		f.Add(Currency.Name, "is not one that contracts are made in")
 	}
-	r.Asset = money.Asset{Currency: currency, Env: d.Env}
+	r.Asset = money.Asset{Currency: currency, Env: proposal.Env}
 }
 
 // approval parses the review in a request for a contract.
-func (d *Proposal) approval(f *schema.Faults) schema.Row {
-	raw := d.Input[Reviewed.Name]
+func (proposal *Proposal) approval(f *schema.Faults) schema.Row {
+	raw := proposal.Input[Reviewed.Name]
 	var sent schema.Input
 	if len(raw) == 0 || string(raw) == "null" {
 		f.Add(Reviewed.Name, "is required")
@@ -140,13 +140,13 @@ func (d *Proposal) approval(f *schema.Faults) schema.Row {
 		f.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return d.Product.reviews(d.Reading).Read(sent, schema.Reader{}, Reviewed.Name+".", f)
+	return proposal.Product.reviews(proposal.Reading).Read(sent, schema.Reader{}, Reviewed.Name+".", f)
 }
 
 // input parses the body of an action.
-func (d *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) schema.Row {
-	body := d.Body
-	if d.Name == Pass {
+func (handler *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) schema.Row {
+	body := handler.Body
+	if handler.Name == Pass {
 		body = r.Product.reviews(r.Reading)
 	}
 	if body == nil {
@@ -281,8 +281,8 @@ func (d *Decision) finish() Decision {
 
 // Ended tells whether the state is final and no action is under way.
 func (r *Record) Ended() bool {
-	_, under := r.Progress()
-	return r.Product.Machine(r.Reading).Final(r.Status) && !under
+	_, underWay := r.Progress()
+	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay
 }
 
 // startOfDay returns the first instant of a day.

@@ -34,23 +34,23 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 }
 
 func checkDepositLife(t *rapid.T) {
-	w := newOrgFixture(t, "2026-01-10")
+	org := newOrgFixture(t, "2026-01-10")
 	p := &naiveDeposit{status: Pending, principal: drawSum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), totalLoss: new(big.Int)}
 	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
 	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
 	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
 	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(p.principal), "profit_sharing_ratio", ratio,
+	r := org.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(p.principal), "profit_sharing_ratio", ratio,
 		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
 		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
-		w.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
-		p.today = w.now.Date()
-		r = w.runTimers(r, p.runTimers())
-		p.compare(t, w, r)
-		r = p.step(t, w, r)
-		r = w.runTimers(r, p.runTimers()) // the step may have made a renewal due
-		p.compare(t, w, r)
+		org.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
+		p.today = org.now.Date()
+		r = org.runTimers(r, p.runTimers())
+		p.compare(t, org, r)
+		r = p.step(t, org, r)
+		r = org.runTimers(r, p.runTimers()) // the step may have made a renewal due
+		p.compare(t, org, r)
 	}
 }
 
@@ -78,7 +78,7 @@ func (p *naiveDeposit) renew(from ledger.Date) {
 }
 
 // step tries any action, and repeats it in the naive deposit.
-func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
+func (p *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := drawSum(t, "sum")
 	sent := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
@@ -87,15 +87,15 @@ func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
 	}[name]
 	if !legal {
-		w.wantConflict(r, name, sent)
+		org.wantConflict(r, name, sent)
 		return r
 	}
 	if field := p.unmet(name, sum); field != "" {
-		w.wantRefused(r, name, sent, field)
+		org.wantRefused(r, name, sent, field)
 		return r
 	}
 	before := AppendRecord(nil, r)
-	next := w.act(r, name, sent)
+	next := org.act(r, name, sent)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}
@@ -105,11 +105,11 @@ func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
 
 // unmet returns the unmet condition of an action; "" if all are met.
 func (p *naiveDeposit) unmet(name Action, sum *big.Int) string {
-	bank := percentOf(sum, p.bankPercent)
-	customerProfit := new(big.Int).Sub(sum, bank)
+	bankShare := percentOf(sum, p.bankPercent)
+	customerProfit := new(big.Int).Sub(sum, bankShare)
 	switch name {
 	case Profit:
-		for _, total := range [][2]*big.Int{{p.value, customerProfit}, {p.customerProfit, customerProfit}, {p.bankProfit, bank}} {
+		for _, total := range [][2]*big.Int{{p.value, customerProfit}, {p.customerProfit, customerProfit}, {p.bankProfit, bankShare}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
 				return "gross_profit"
 			}
@@ -166,25 +166,25 @@ func (p *naiveDeposit) do(name Action, sum *big.Int) {
 	}
 }
 
-func (p *naiveDeposit) compare(t *rapid.T, w *orgFixture, r *Record) {
+func (p *naiveDeposit) compare(t *rapid.T, org *orgFixture, r *Record) {
 	if r.Status != p.status || dpRenewals.Get(r.Values) != p.renewals || p.status == Active && dpMaturity.Get(r.Values) != p.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
 			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), p.status, p.renewals, p.maturity)
 	}
 	wantSum(t, r, dpPrincipal, p.principal)
 	wantSum(t, r, dpValue, p.value)
-	wantSum(t, r, dpTheirProfit, p.customerProfit)
+	wantSum(t, r, dpCustomerProfit, p.customerProfit)
 	wantSum(t, r, dpBankProfit, p.bankProfit)
 	if got := int64(len(dpDistributions.Get(r.Values))); got != p.distributions {
 		t.Fatalf("%d distributions, want %d", got, p.distributions)
 	}
 	if p.status == Withdrawn || p.status == Closed {
 		for _, stem := range []string{"Q:capital", "Q:profit", "Q:loss"} {
-			if held := w.balance(r.account(stem)); !held.IsZero() {
+			if held := org.balance(r.account(stem)); !held.IsZero() {
 				t.Fatalf("%s of a deposit that is %s holds %v", stem, p.status, held)
 			}
 		}
-		if owed := w.balance(current(dpCustomer.Get(r.Values))).String(); owed != p.value.String() {
+		if owed := org.balance(currentAccount(dpCustomer.Get(r.Values))).String(); owed != p.value.String() {
 			t.Fatalf("the depositor is owed %s of %v", owed, p.value)
 		}
 	}

@@ -63,13 +63,13 @@ func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders i
 			c.currentBalances[id] = new(big.Int)
 		}
 		n := d.Int64N(20) + 1
-		decision, err := c.decide(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
+		decision, err := c.decide(c.record, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
 		if tooMany := c.certificates[id]+n > 40; tooMany != (err != nil) {
 			t.Fatalf("%d certificates beside %d: %v", n, c.certificates[id], err)
 		}
 		if err == nil {
 			c.book(&decision)
-			c.r = decision.Record
+			c.record = decision.Record
 			c.certificates[id] += n
 			c.sold += n
 		}
@@ -83,20 +83,20 @@ func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10))
 // with the action's date.
 func (c *issueWithHolders) bookBatches(action Action, to Status) {
 	c.t.Helper()
-	first, batches := c.d, 0
-	if c.r.Status != to {
-		c.t.Fatalf("%s leads to %s, not to %s", action, c.r.Status, to)
+	first, batches := c.decision, 0
+	if c.record.Status != to {
+		c.t.Fatalf("%s leads to %s, not to %s", action, c.record.Status, to)
 	}
 	total := int64(len(c.certificates))
 	for {
-		p, underWay := c.r.Progress()
+		p, underWay := c.record.Progress()
 		if !underWay {
 			break
 		}
-		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || c.d.Finish || c.d.Due == 0 || c.d.Due > c.now {
-			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, c.d.Due, c.d.Finish)
+		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || c.decision.Finish || c.decision.Due == 0 || c.decision.Due > c.now {
+			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, c.decision.Due, c.decision.Finish)
 		}
-		d, due := c.onDue(c.r, c.now)
+		d, due := c.onDue(c.record, c.now)
 		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
 			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
@@ -107,14 +107,14 @@ func (c *issueWithHolders) bookBatches(action Action, to Status) {
 			c.apply(d) // only sometimes, because it compares every account
 		} else {
 			c.book(&d)
-			c.d, c.r = d, d.Record
+			c.decision, c.record = d, d.Record
 		}
 		batches++
 	}
 	if want := int(Batches(action, total)); batches != want || batches == 0 && total > maxAtOnce {
 		c.t.Fatalf("%s takes %d batches for %d holders; want %d", action, batches, total, want)
 	}
-	if got := c.balance(c.r.account("L:distributions")); !got.IsZero() {
+	if got := c.balance(c.record.account("L:distributions")); !got.IsZero() {
 		c.t.Fatalf("behind %s L:distributions holds %v", action, got)
 	}
 }
@@ -137,9 +137,9 @@ func (c *issueWithHolders) checkAccounts(stem string) {
 			if of == stem {
 				want.SetInt64(c.face * n)
 			}
-			c.wantBalance(c.r.accountFor(of, id), want)
+			c.wantBalance(c.record.accountFor(of, id), want)
 		}
-		c.wantBalance(current(id), c.currentBalances[id])
+		c.wantBalance(currentAccount(id), c.currentBalances[id])
 	}
 	underlying, impaired := new(big.Int), new(big.Int)
 	switch stem {
@@ -148,11 +148,11 @@ func (c *issueWithHolders) checkAccounts(stem string) {
 	case "Q:holders_defaulted":
 		impaired = all
 	}
-	c.wantBalance(c.r.account("A:underlying"), underlying)
-	c.wantBalance(c.r.account("A:underlying_impaired"), impaired)
-	c.wantBalance(c.r.account("L:undistributed"), c.undistributed)
+	c.wantBalance(c.record.account("A:underlying"), underlying)
+	c.wantBalance(c.record.account("A:underlying_impaired"), impaired)
+	c.wantBalance(c.record.account("L:undistributed"), c.undistributed)
 	penalties, charity := new(big.Int).Set(c.penalties), new(big.Int).Set(c.charity)
-	if c.r.Reading == Religious {
+	if c.record.Reading == Religious {
 		penalties, charity = new(big.Int), charity.Add(charity, penalties)
 	}
 	c.wantBalance("I:penalty", penalties)
@@ -221,8 +221,8 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 				}
 				c.giveAwayRemainder()
 				c.checkAccounts("")
-				if !c.d.Finish || ciOutstanding.Get(c.r.Values) != 0 {
-					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Get(c.r.Values))
+				if !c.decision.Finish || ciOutstanding.Get(c.record.Values) != 0 {
+					t.Errorf("finished: %v, %d outstanding", c.decision.Finish, ciOutstanding.Get(c.record.Values))
 				}
 			})
 		}
@@ -235,19 +235,19 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 	c := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
 	c.do(Activate)
 	c.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(c.face*c.sold), "Cr L:distributions:{c} "+fmt.Sprint(c.face*c.sold))
-	if c.d.UnderWay != Begins || c.d.Reserve != money.FromUint64(uint64(c.face*c.sold)) {
-		t.Errorf("under way: %v, %v reserved", c.d.UnderWay, c.d.Reserve)
+	if c.decision.UnderWay != Begins || c.decision.Reserve != money.FromUint64(uint64(c.face*c.sold)) {
+		t.Errorf("under way: %v, %v reserved", c.decision.UnderWay, c.decision.Reserve)
 	}
 	c.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
 	c.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
-	d, _ := c.onDue(c.r, c.now)
+	d, _ := c.onDue(c.record, c.now)
 	c.apply(d)
 	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
 	c.bookRemainingBatches()
 	c.do(Profit, "total_profit", quoteInt64(3*c.sold+1))
 	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
 	c.bookRemainingBatches()
-	if c.d.UnderWay != Ends {
+	if c.decision.UnderWay != Ends {
 		t.Error("the last batch does not say so")
 	}
 	c.wantRows("progress")
@@ -256,7 +256,7 @@ func TestDeclaredActionShowsItsProgress(t *testing.T) {
 // bookRemainingBatches books the remaining batches of the last action.
 func (c *issueWithHolders) bookRemainingBatches() {
 	for {
-		d, due := c.onDue(c.r, c.now)
+		d, due := c.onDue(c.record, c.now)
 		if !due {
 			return
 		}

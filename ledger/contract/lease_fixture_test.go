@@ -47,13 +47,13 @@ func runningLease(t rapid.TB, pairs ...string) *leaseFixture {
 // accepted. It checks that a refusal changes nothing.
 func (l *leaseFixture) try(name Action, body schema.Input) string {
 	l.t.Helper()
-	before := AppendRecord(nil, l.r)
-	d, err := l.r.Act(name, body, l.now)
+	before := AppendRecord(nil, l.record)
+	d, err := l.record.Act(name, body, l.now)
 	if err == nil {
 		l.apply(d)
 		return ""
 	}
-	if !bytes.Equal(before, AppendRecord(nil, l.r)) || d.Record != nil || d.Events != nil {
+	if !bytes.Equal(before, AppendRecord(nil, l.record)) || d.Record != nil || d.Events != nil {
 		l.t.Fatalf("%s was refused, and has left a trace", name)
 	}
 	return leaseRefusal(err)
@@ -93,7 +93,7 @@ func (l *leaseFixture) passUntil(day string) {
 func (l *leaseFixture) runDueRows() (rows int) {
 	l.t.Helper()
 	for {
-		d, due := l.r.OnDue(l.now)
+		d, due := l.record.OnDue(l.now)
 		if !due {
 			return rows
 		}
@@ -105,7 +105,7 @@ func (l *leaseFixture) runDueRows() (rows int) {
 // lastLines returns the lines of the last decision, with {c} for the lease's id.
 func (l *leaseFixture) lastLines() (lines []string) {
 	l.t.Helper()
-	for _, e := range l.d.Events {
+	for _, e := range l.decision.Events {
 		if e.Entry == nil {
 			continue
 		}
@@ -114,7 +114,7 @@ func (l *leaseFixture) lastLines() (lines []string) {
 			if p.Side == ledger.Credit {
 				side = "Cr "
 			}
-			lines = append(lines, side+strings.ReplaceAll(string(p.Account), l.r.ID.String(), "{c}")+" "+p.Amount.String())
+			lines = append(lines, side+strings.ReplaceAll(string(p.Account), l.record.ID.String(), "{c}")+" "+p.Amount.String())
 		}
 	}
 	return lines
@@ -129,7 +129,7 @@ func (l *leaseFixture) wantLines(want ...string) {
 	if !slices.Equal(got, want) {
 		l.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
-	if entries := len(l.d.Events); entries != 1 {
+	if entries := len(l.decision.Events); entries != 1 {
 		l.t.Errorf("%d events; want one", entries)
 	}
 }
@@ -137,7 +137,7 @@ func (l *leaseFixture) wantLines(want ...string) {
 // wantBalance checks one of the lease's accounts, named without the lease's id.
 func (l *leaseFixture) wantBalance(stem, amount string) {
 	l.t.Helper()
-	if got := l.balance(l.r.account(stem)).String(); got != amount {
+	if got := l.balance(l.record.account(stem)).String(); got != amount {
 		l.t.Errorf("%s holds %s; want %s", stem, got, amount)
 	}
 }
@@ -145,7 +145,7 @@ func (l *leaseFixture) wantBalance(stem, amount string) {
 // wantAmount checks a column's amount.
 func (l *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
 	l.t.Helper()
-	if got := c.Get(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
+	if got := c.Get(l.record.Values).String(); !c.Has(l.record.Values) || got != amount {
 		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)
 	}
 }
@@ -156,7 +156,7 @@ func (l *leaseFixture) statusLetters() string {
 	l.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
 	var all strings.Builder
-	for _, row := range lsSchedule.Get(l.r.Values) {
+	for _, row := range lsSchedule.Get(l.record.Values) {
 		all.WriteString(letters[lsRowStatus.Get(row)])
 	}
 	return all.String()

@@ -18,7 +18,7 @@ func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 	l.wantLines("Dr A:rent_receivable:{c} 30", "Cr L:unearned_rent:{c} 30", "Dr A:cash:AE 70", "Cr L:security_deposit:{c} 70")
 	l.wantAmount(lsReceivable, "30")
 	l = runningLease(t, "advance_rental", "", "security_deposit", "")
-	if l.d.Events[0].Entry != nil {
+	if l.decision.Events[0].Entry != nil {
 		t.Error("an activation that moves nothing carries an entry")
 	}
 }
@@ -39,7 +39,7 @@ func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 	l.wantBalance("L:unearned_rent", "0")
 	l.wantBalance("A:accumulated_depreciation", "901")
 	l.wantAmount(lsReceivable, "230")
-	if l.d.Due != 0 || l.r.Status != Active {
+	if l.decision.Due != 0 || l.record.Status != Active {
 		t.Error("something is due after the last row")
 	}
 	l.passUntil("2030-01-01")
@@ -58,14 +58,14 @@ func TestLateRowsFallDueInOrderOnTheirDays(t *testing.T) {
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	l.do(Activate, "delivery_date", `"2025-10-15"`)
 	for _, day := range []string{"2025-11-14", "2025-12-14"} {
-		d, due := l.r.OnDue(l.now)
+		d, due := l.record.OnDue(l.now)
 		if !due || !d.MustRecord || d.Events[0].Name != "rent_due" {
 			t.Fatalf("nothing is due for %s", day)
 		}
 		l.apply(d)
 		l.wantEffective(day)
 	}
-	if _, due := l.r.OnDue(l.now); due {
+	if _, due := l.record.OnDue(l.now); due {
 		t.Error("a row falls due before its day")
 	}
 	l.now = startOfDay(leaseDay(t, "2026-01-13")) - 1
@@ -86,7 +86,7 @@ func TestAPaymentBeyondWhatIsDueIsPrepaid(t *testing.T) {
 	l.wantLines("Dr A:cash:AE 70", "Cr A:rent_receivable:{c} 10", "Cr L:prepaid_rent:{c} 60")
 	l.do(PayRent, "amount", `"5"`)
 	l.wantLines("Dr A:cash:AE 5", "Cr L:prepaid_rent:{c} 5")
-	l.wantAmount(lsPaid, "95")
+	l.wantAmount(lsTotalPaid, "95")
 	l.passUntil("2026-01-31")
 	l.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:prepaid_rent:{c} 50", "Cr A:rent_receivable:{c} 50",
 		"Dr L:unearned_rent:{c} 7", "Cr I:rent 7", "Dr E:depreciation 225", "Cr A:accumulated_depreciation:{c} 225")
@@ -111,7 +111,7 @@ func TestAPaymentAdvancesTheSchedule(t *testing.T) {
 			t.Errorf("after %s more: %s; want %s", paid.amount, got, paid.rows)
 		}
 	}
-	l.wantAmount(lsPaid, "230")
+	l.wantAmount(lsTotalPaid, "230")
 	l.passUntil("2026-06-01")
 	if got := l.statusLetters(); got != "pppp" {
 		t.Errorf("after the last row: %s", got)
@@ -136,14 +136,14 @@ func TestArrearsBookTheDifferenceOnly(t *testing.T) {
 	l.do(RecordArrears, "amount", `"5"`)
 	l.wantLines("Dr M:arrears_control 50", "Cr M:arrears:{c} 50")
 	l.do(RecordArrears, "amount", `"5"`)
-	if l.d.Events[0].Entry != nil {
+	if l.decision.Events[0].Entry != nil {
 		t.Error("arrears that stay as they are carry an entry")
 	}
 	l.do(RecordArrears, "amount", `"0"`)
 	l.wantLines("Dr M:arrears_control 5", "Cr M:arrears:{c} 5")
 	l.wantAmount(lsArrears, "0")
-	l.wantAmount(lsDue, "230")
-	l.wantAmount(lsPaid, "0")
+	l.wantAmount(lsTotalDue, "230")
+	l.wantAmount(lsTotalPaid, "0")
 	l.wantAmount(lsReceivable, "30")
 }
 
@@ -156,14 +156,14 @@ func TestOwnerBearsAnExpense(t *testing.T) {
 	l.do(BearExpense, "amount", `"1"`, "description", `"a bolt"`, "type", `""`)
 	l.wantAmount(lsExpenses, "43")
 	want := []string{"2026-01-01 12 new tyres maintenance", "2026-01-05 30 a policy insurance", "2026-01-05 1 a bolt maintenance"}
-	for i, row := range lsExpenseRows.Get(l.r.Values) {
+	for i, row := range lsExpenseRows.Get(l.record.Values) {
 		got := strings.Join([]string{lsExpenseOn.Get(row).String(), lsExpenseAmount.Get(row).String(), lsExpenseFor.Get(row), lsExpenseType.Get(row)}, " ")
 		if i >= len(want) || got != want[i] {
 			t.Errorf("expense %d is %q; want one of %q", i, got, want)
 		}
 	}
 	l.wantRefusal("amount", BearExpense, "amount", `"1`+strings.Repeat("0", 72)+`"`, "description", `"all the money there is"`)
-	l.wantAmount(lsDue, "230")
+	l.wantAmount(lsTotalDue, "230")
 }
 
 func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
@@ -175,8 +175,8 @@ func TestAReturnGivesTheAssetBackAtItsBookValue(t *testing.T) {
 	l.wantLines("Dr A:accumulated_depreciation:{c} 225", "Dr A:returned_assets 775", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:prepaid_rent:{c} 15", "Cr A:cash:AE 15", "Dr L:unearned_rent:{c} 23", "Cr A:cash:AE 23",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if l.r.Status != Completed || lsReturned.Get(l.r.Values) != leaseDay(t, "2026-02-10") || l.d.Due != 0 {
-		t.Errorf("%s on %v, due %v", l.r.Status, lsReturned.Get(l.r.Values), l.d.Due)
+	if l.record.Status != Completed || lsReturnDate.Get(l.record.Values) != leaseDay(t, "2026-02-10") || l.decision.Due != 0 {
+		t.Errorf("%s on %v, due %v", l.record.Status, lsReturnDate.Get(l.record.Values), l.decision.Due)
 	}
 	if got := l.statusLetters(); got != "pccc" {
 		t.Errorf("rows %s: those that were not due are nobody's", got)
@@ -193,8 +193,8 @@ func TestMoneyOwedToTheLesseeIsOffsetAgainstRentFirst(t *testing.T) {
 	l.wantLines("Dr A:accumulated_depreciation:{c} 450", "Dr A:returned_assets 550", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:unearned_rent:{c} 15", "Cr A:rent_receivable:{c} 15", "Dr L:security_deposit:{c} 20", "Cr A:rent_receivable:{c} 20")
 	l.wantAmount(lsReceivable, "95")
-	if v := l.r.Values; l.r.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminated.Get(v) != leaseDay(t, "2026-03-02") || lsReturned.Has(v) {
-		t.Errorf("%s: %v", l.r.Status, v)
+	if v := l.record.Values; l.record.Status != Terminated || lsReason.Get(v) != "insolvent" || lsTerminationDate.Get(v) != leaseDay(t, "2026-03-02") || lsReturnDate.Has(v) {
+		t.Errorf("%s: %v", l.record.Status, v)
 	}
 	if got := l.statusLetters(); got != "oocc" {
 		t.Errorf("rows %s", got)
@@ -234,14 +234,14 @@ func TestEndedLeaseAcceptsOwedRentOnly(t *testing.T) {
 		l.wantRefusal("amount", PayRent, "amount", `"96"`)
 		l.do(PayRent, "amount", `"65"`)
 		l.wantLines("Dr A:cash:AE 65", "Cr A:rent_receivable:{c} 65")
-		if got := l.statusLetters(); got != "pocc" || l.r.Status != end.status {
-			t.Errorf("%s, rows %s", l.r.Status, got)
+		if got := l.statusLetters(); got != "pocc" || l.record.Status != end.status {
+			t.Errorf("%s, rows %s", l.record.Status, got)
 		}
 		l.do(PayRent, "amount", `"30"`)
 		if got := l.statusLetters(); got != "ppcc" {
 			t.Errorf("rows %s", got)
 		}
-		l.wantAmount(lsPaid, "95")
+		l.wantAmount(lsTotalPaid, "95")
 		l.wantAmount(lsReceivable, "0")
 		l.wantRefusal("amount", PayRent, "amount", `"1"`)
 	}
@@ -251,14 +251,14 @@ func TestATransferWaitsForAllRentAndNamesWhatIsOutstanding(t *testing.T) {
 	l := runningLease(t, financeChanges...)
 	l.do(PayRent, "amount", `"229"`)
 	l.do(MarkTransfer)
-	_, err := l.r.Act(TransferAsset, nil, l.now)
+	_, err := l.record.Act(TransferAsset, nil, l.now)
 	if got := err.Error(); leaseRefusal(err) != "422 total_rentals_paid" || !strings.Contains(got, "1 of the rent is outstanding") {
 		t.Errorf("refused with %q", got)
 	}
 	l.do(PayRent, "amount", `"1"`)
 	l.do(TransferAsset)
-	if l.r.Status != Completed {
-		t.Errorf("%s", l.r.Status)
+	if l.record.Status != Completed {
+		t.Errorf("%s", l.record.Status)
 	}
 }
 
@@ -273,8 +273,8 @@ func TestTransferMakesTheRemainingRowsDueFirst(t *testing.T) {
 		"Dr L:unearned_rent:{c} 23", "Cr I:rent 23", "Dr E:depreciation 675", "Cr A:accumulated_depreciation:{c} 675",
 		"Dr A:cash:AE 100", "Dr A:accumulated_depreciation:{c} 900", "Cr A:ijara_asset:{c} 1000",
 		"Dr L:security_deposit:{c} 70", "Cr A:cash:AE 70", "Dr M:arrears_control 9", "Cr M:arrears:{c} 9")
-	if v := l.r.Values; lsTransferred.Get(v) != leaseDay(t, "2026-01-31") || l.statusLetters() != "pppp" || l.d.Due != 0 {
-		t.Errorf("%v, rows %s", lsTransferred.Get(v), l.statusLetters())
+	if v := l.record.Values; lsTransferDate.Get(v) != leaseDay(t, "2026-01-31") || l.statusLetters() != "pppp" || l.decision.Due != 0 {
+		t.Errorf("%v, rows %s", lsTransferDate.Get(v), l.statusLetters())
 	}
 	l.passUntil("2027-01-01")
 	l.wantRefusal("amount", PayRent, "amount", `"1"`)
@@ -292,34 +292,34 @@ func TestATransferAfterTheTermSellsTheAssetOnly(t *testing.T) {
 
 func TestListsFindLeasesInArrearsAndThoseThatEnd(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
-	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+	if Lease.Arrears(l.record) || Lease.Ends(l.record) != 0 {
 		t.Error("a draft is in arrears, or ends")
 	}
 	l = runningLease(t)
-	if Lease.Arrears(l.r) || Lease.Ends(l.r) != leaseDay(t, "2026-05-01") {
-		t.Errorf("ends %v", Lease.Ends(l.r))
+	if Lease.Arrears(l.record) || Lease.Ends(l.record) != leaseDay(t, "2026-05-01") {
+		t.Errorf("ends %v", Lease.Ends(l.record))
 	}
 	l.passUntil("2026-03-02") // rent is overdue, but no arrears are recorded
-	if Lease.Arrears(l.r) {
+	if Lease.Arrears(l.record) {
 		t.Error("a lease is in arrears that nobody recorded")
 	}
 	l.do(RecordArrears, "amount", `"1"`)
-	if !Lease.Arrears(l.r) {
+	if !Lease.Arrears(l.record) {
 		t.Error("recorded arrears are not found")
 	}
 	l.do(RecordArrears, "amount", `"0"`)
-	if Lease.Arrears(l.r) {
+	if Lease.Arrears(l.record) {
 		t.Error("zero does not clear arrears")
 	}
 	l.do(RecordArrears, "amount", `"1"`)
 	l.do(ReturnAsset)
-	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+	if Lease.Arrears(l.record) || Lease.Ends(l.record) != 0 {
 		t.Error("a lease that was returned is in arrears, or ends")
 	}
 	l = runningLease(t, financeChanges...)
 	l.do(RecordArrears, "amount", `"1"`)
 	l.do(MarkTransfer)
-	if Lease.Arrears(l.r) || Lease.Ends(l.r) != 0 {
+	if Lease.Arrears(l.record) || Lease.Ends(l.record) != 0 {
 		t.Error("a lease whose transfer is pending is listed as an active one")
 	}
 }

@@ -40,7 +40,7 @@ func TestRandomLivesOfLeases(t *testing.T) {
 				l.step(t)
 				l.checkTotals(t)
 			}
-			ended[l.r.Status]++
+			ended[l.record.Status]++
 		}
 	})
 	t.Log(ended)
@@ -116,7 +116,7 @@ func (l *leaseLife) step(t *rapid.T) {
 // attempt tries an action, and compares its result with the grid.
 func (l *leaseLife) attempt(t *rapid.T, name string) {
 	action, body, sum := l.body(t, name)
-	was := l.r
+	was := l.record
 	refusal := l.try(action, body)
 	if want := l.expectedRefusal(was, action, sum); refusal != want {
 		t.Fatalf("%s of %v in %s: %q; want %q", action, sum, was.Status, refusal, want)
@@ -130,7 +130,7 @@ func (l *leaseLife) attempt(t *rapid.T, name string) {
 	case BearExpense:
 		l.expenses.Add(l.expenses, sum)
 	case Activate:
-		l.started = lsStart.Get(l.r.Values)
+		l.started = lsStart.Get(l.record.Values)
 		l.runDueRows()
 	}
 }
@@ -141,7 +141,7 @@ func (l *leaseLife) passTime(t *rapid.T) {
 	l.now += ledger.Micros(rapid.IntRange(0, 100*24).Draw(t, "hours")) * 3600 * 1_000_000
 	rows := l.runDueRows()
 	want := int64(0)
-	if l.r.Status == Active || l.r.Status == TransferPending {
+	if l.record.Status == Active || l.record.Status == TransferPending {
 		want = min((int64(l.now.Date())-int64(l.started))/30, l.term.Int64()) - before
 	}
 	if int64(rows) != want {
@@ -149,7 +149,7 @@ func (l *leaseLife) passTime(t *rapid.T) {
 	}
 }
 
-func (l *leaseLife) rowsDue() int64 { return lsRowsDue.Get(l.r.Values) }
+func (l *leaseLife) rowsDue() int64 { return lsRowsDue.Get(l.record.Values) }
 
 // body draws an action's body, and returns it with the action and the amount in the body.
 func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.Int) {
@@ -157,7 +157,7 @@ func (l *leaseLife) body(t *rapid.T, name string) (Action, schema.Input, *big.In
 	sum.Div(sum, big.NewInt(100)).Add(sum, big.NewInt(1))
 	switch name {
 	case "all":
-		if sum = l.largestPayment(l.r); sum.Sign() == 0 {
+		if sum = l.largestPayment(l.record); sum.Sign() == 0 {
 			sum = big.NewInt(1)
 		}
 		return PayRent, input("amount", amountMember(sum)), sum
@@ -227,22 +227,22 @@ func (l *leaseLife) partOfTerm(a *big.Int, n int64) *big.Int {
 
 // checkTotals checks the lease's totals against the naive ones.
 func (l *leaseLife) checkTotals(t *rapid.T) {
-	v := l.r.Values
+	v := l.record.Values
 	n := l.rowsDue()
 	is := func(what string, got money.Signed, want *big.Int) {
 		if got.String() != want.String() {
-			t.Fatalf("%s of a %s lease: %v; want %v", what, l.r.Status, got, want)
+			t.Fatalf("%s of a %s lease: %v; want %v", what, l.record.Status, got, want)
 		}
 	}
-	is("total_rentals_paid", money.Signed{Abs: lsPaid.Get(v)}, l.paid)
+	is("total_rentals_paid", money.Signed{Abs: lsTotalPaid.Get(v)}, l.paid)
 	is("total_owner_expenses", money.Signed{Abs: lsExpenses.Get(v)}, l.expenses)
 	is("E:owner_expense", l.balance("E:owner_expense"), l.expenses)
 	rent := new(big.Int).Mul(l.rental, big.NewInt(n))
 	is("I:rent", l.balance("I:rent"), rent.Add(rent, l.partOfTerm(l.advance, n)))
 	worn := l.partOfTerm(new(big.Int).Sub(l.cost, l.residual), n)
 	is("E:depreciation", l.balance("E:depreciation"), worn)
-	if l.r.Status == Completed || l.r.Status == Terminated {
-		if lsTransferred.Has(v) {
+	if l.record.Status == Completed || l.record.Status == Terminated {
+		if lsTransferDate.Has(v) {
 			is("A:returned_assets", l.balance("A:returned_assets"), new(big.Int))
 		} else {
 			is("A:returned_assets", l.balance("A:returned_assets"), worn.Sub(l.cost, worn))
@@ -256,14 +256,14 @@ func (l *leaseLife) checkTotals(t *rapid.T) {
 // checkClosed checks that an ended lease has no open account except the rent that is owed.
 func (l *leaseLife) checkClosed(t *rapid.T) {
 	for _, stem := range []string{"A:ijara_asset", "A:accumulated_depreciation", "L:unearned_rent", "L:prepaid_rent", "L:security_deposit", "M:arrears"} {
-		if got := l.balance(l.r.account(stem)); !got.IsZero() {
-			t.Fatalf("%s of a %s lease holds %v", stem, l.r.Status, got)
+		if got := l.balance(l.record.account(stem)); !got.IsZero() {
+			t.Fatalf("%s of a %s lease holds %v", stem, l.record.Status, got)
 		}
 	}
-	if l.d.Due != 0 {
+	if l.decision.Due != 0 {
 		t.Fatal("something is due of a lease that has ended")
 	}
-	if owed := l.balance(l.r.account("A:rent_receivable")); owed.String() != lsReceivable.Get(l.r.Values).String() || lsTransferred.Has(l.r.Values) && !owed.IsZero() {
+	if owed := l.balance(l.record.account("A:rent_receivable")); owed.String() != lsReceivable.Get(l.record.Values).String() || lsTransferDate.Has(l.record.Values) && !owed.IsZero() {
 		t.Fatalf("%v is owed", owed)
 	}
 }
@@ -272,29 +272,29 @@ func (l *leaseLife) checkClosed(t *rapid.T) {
 // is added: while the lease runs, the deposit and the rent paid so far; after the asset was taken back, the
 // earned rent that is not owed any more; after it was sold, all rent and the price.
 func (l *leaseLife) checkCash(t *rapid.T) {
-	v := l.r.Values
+	v := l.record.Values
 	cash := new(big.Int).Neg(l.expenses)
 	if lsDocuments.Has(v) {
 		cash.Sub(cash, l.cost)
 	}
 	switch {
-	case lsTransferred.Has(v):
+	case lsTransferDate.Has(v):
 		cash.Add(cash, l.totalRent()).Add(cash, l.residual)
-	case lsReturned.Has(v) || lsTerminated.Has(v):
+	case lsReturnDate.Has(v) || lsTerminationDate.Has(v):
 		n := l.rowsDue()
 		cash.Add(cash, new(big.Int).Mul(l.rental, big.NewInt(n))).Add(cash, l.partOfTerm(l.advance, n)).Sub(cash, bigOf(lsReceivable.Get(v)))
 	case lsStart.Has(v):
 		cash.Add(cash, l.deposit).Add(cash, l.paid)
 	}
-	if got := l.balance(l.r.cash()).String(); got != cash.String() {
-		t.Fatalf("cash of a %s lease is %s; want %v", l.r.Status, got, cash)
+	if got := l.balance(l.record.cash()).String(); got != cash.String() {
+		t.Fatalf("cash of a %s lease is %s; want %v", l.record.Status, got, cash)
 	}
 }
 
 // checkSchedule checks that the rows sum to the term's rent, and that paid rows come before pending ones and
 // these before cancelled ones.
 func (l *leaseLife) checkSchedule(t *rapid.T) {
-	schedule := lsSchedule.Get(l.r.Values)
+	schedule := lsSchedule.Get(l.record.Values)
 	if schedule == nil {
 		return
 	}

@@ -108,10 +108,10 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 			t.Errorf("price %s: refused for %q; want %q", c.price, got, c.refused)
 		}
 	}
-	if l := newLease(t, Secular, leaseBody(financeChanges...)); !lsPurchase.Get(l.r.Values) {
+	if l := newLease(t, Secular, leaseBody(financeChanges...)); !lsPurchase.Get(l.record.Values) {
 		t.Error("a finance lease has no purchase option")
 	}
-	if l := newLease(t, Secular, leaseBody()); lsPurchase.Get(l.r.Values) || !lsPurchase.Has(l.r.Values) {
+	if l := newLease(t, Secular, leaseBody()); lsPurchase.Get(l.record.Values) || !lsPurchase.Has(l.record.Values) {
 		t.Error("an operating lease does not say that it has no purchase option")
 	}
 }
@@ -119,30 +119,30 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
 	l := newLease(t, Secular, leaseBody("total_rentals_due", `"1"`, "total_rentals_paid", `"1"`, "purchase_option", "true",
 		"status", `"active"`, "return_date", `"2026-01-01"`, "payment_schedule", `[{}]`, "arrears_amount", `"9"`))
-	l.wantAmount(lsDue, "230")
-	l.wantAmount(lsPaid, "0")
+	l.wantAmount(lsTotalDue, "230")
+	l.wantAmount(lsTotalPaid, "0")
 	l.wantAmount(lsArrears, "0")
 	l.wantAmount(lsExpenses, "0")
-	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Get(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
-		t.Errorf("status %s, values %v", l.r.Status, v)
+	if v := l.record.Values; l.record.Status != Draft || lsPurchase.Get(v) || lsReturnDate.Has(v) || lsSchedule.Has(v) {
+		t.Errorf("status %s, values %v", l.record.Status, v)
 	}
-	if l.d.Events[0].Entry != nil || l.d.Due != 0 {
+	if l.decision.Events[0].Entry != nil || l.decision.Due != 0 {
 		t.Error("a draft has an entry or something due")
 	}
 }
 
 func TestRentalsDueAreTheTermsRentAndTheAdvance(t *testing.T) {
-	newLease(t, Secular, leaseBody()).wantAmount(lsDue, "230") // 50 × 4 + 30
-	newLease(t, Secular, leaseBody("advance_rental", "")).wantAmount(lsDue, "200")
-	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).wantAmount(lsDue, "1710")
+	newLease(t, Secular, leaseBody()).wantAmount(lsTotalDue, "230") // 50 × 4 + 30
+	newLease(t, Secular, leaseBody("advance_rental", "")).wantAmount(lsTotalDue, "200")
+	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).wantAmount(lsTotalDue, "1710")
 }
 
 func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
-	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.r.Asset.Currency != "KWD" || Currency.Get(l.r.Values) != "KWD" {
-		t.Errorf("%v", l.r.Asset)
+	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.record.Asset.Currency != "KWD" || Currency.Get(l.record.Values) != "KWD" {
+		t.Errorf("%v", l.record.Asset)
 	}
-	if l := newLease(t, Secular, leaseBody("currency", `"EUR"`)); l.r.Asset.Currency != "EUR" {
-		t.Errorf("%v", l.r.Asset)
+	if l := newLease(t, Secular, leaseBody("currency", `"EUR"`)); l.record.Asset.Currency != "EUR" {
+		t.Errorf("%v", l.record.Asset)
 	}
 }
 
@@ -221,8 +221,8 @@ func leaseInState(t *testing.T, reading *Reading, kind string, state Status) *le
 			t.Fatalf("%s on the way to %s: %s", name, state, got)
 		}
 	}
-	if l.r.Status != state {
-		t.Fatalf("the way to %s leads to %s", state, l.r.Status)
+	if l.record.Status != state {
+		t.Fatalf("the way to %s leads to %s", state, l.record.Status)
 	}
 	return l
 }
@@ -249,7 +249,7 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 					}
 					got := l.try(name, body)
 					if got == "" {
-						got = string(l.r.Status)
+						got = string(l.record.Status)
 					}
 					if got != want {
 						t.Errorf("%s %s lease, %s in %s: %s; want %s", reading.Name, kind, name, state, got, want)
@@ -262,9 +262,9 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 
 func TestTheGridNamesEveryActionOfALease(t *testing.T) {
 	var have []Action
-	for _, d := range Lease.Handlers {
-		if !d.Timer {
-			have = append(have, d.Name)
+	for _, handler := range Lease.Handlers {
+		if !handler.Timer {
+			have = append(have, handler.Name)
 		}
 	}
 	if want := slices.Sorted(maps.Keys(leaseActions)); !slices.Equal(slices.Sorted(slices.Values(have)), want) {
@@ -312,13 +312,13 @@ func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
-	if a := approvalText(Reviewed.Get(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
+	if a := approvalText(Reviewed.Get(l.record.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
 	l.do(Acquire, "ownership_documents", `["deed"]`)
 	l.do(Activate)
 	l.do(PayRent, "amount", "30")
-	l.wantAmount(lsPaid, "30")
+	l.wantAmount(lsTotalPaid, "30")
 }
 
 func TestWhatALeasesActionsNeed(t *testing.T) {
@@ -347,7 +347,7 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 	review.wantRefusal("approved_by", Pass)
 	review.wantRefusal("approved_by", Pass, "approved_by", `" "`)
 	review.do(Reject, "reason", `"too old"`)
-	if got := Why.Get(review.r.Values); got != "too old" {
+	if got := Why.Get(review.record.Values); got != "too old" {
 		t.Errorf("rejected because of %q", got)
 	}
 }
@@ -365,8 +365,8 @@ func TestStateIsCheckedBeforeTheBody(t *testing.T) {
 func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
 	l := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
 	l.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
-	v := l.r.Values
-	if string(lsDocuments.Get(v)) != `["deed",{"ref":7}]` || lsRegistration.Get(v) != "D 1234" || lsInsurance.Get(v) != "P-1" || lsInsured.Get(v) != leaseDay(t, "2027-01-01") {
+	v := l.record.Values
+	if string(lsDocuments.Get(v)) != `["deed",{"ref":7}]` || lsRegistration.Get(v) != "D 1234" || lsInsurance.Get(v) != "P-1" || lsInsuredUntil.Get(v) != leaseDay(t, "2027-01-01") {
 		t.Errorf("%v", v)
 	}
 	if lsSerial.Get(v) != "S-1" || lsLocation.Get(v) != "Dubai" {
@@ -374,7 +374,7 @@ func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
 	}
 	l = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
 	l.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
-	if got := lsSerial.Get(l.r.Values); got != "S-2" {
+	if got := lsSerial.Get(l.record.Values); got != "S-2" {
 		t.Errorf("serial number %s; want the one of the asset acquired", got)
 	}
 }
@@ -382,24 +382,24 @@ func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
 func TestTheScheduleIsGeneratedAtActivation(t *testing.T) {
 	l := newLease(t, Secular, leaseBody())
 	l.do(Acquire, "ownership_documents", `["deed"]`)
-	if lsSchedule.Has(l.r.Values) {
+	if lsSchedule.Has(l.record.Values) {
 		t.Fatal("there is a schedule before activation")
 	}
 	l.do(Activate, "delivery_date", `"2026-01-15"`)
 	l.wantEffective("2026-01-15")
 	want := []string{"1 2026-02-14 50 pending", "2 2026-03-16 50 pending", "3 2026-04-15 50 pending", "4 2026-05-15 50 pending"}
 	var got []string
-	for _, row := range lsSchedule.Get(l.r.Values) {
+	for _, row := range lsSchedule.Get(l.record.Values) {
 		got = append(got, strings.Join([]string{strconv.FormatInt(lsNumber.Get(row), 10), lsDueOn.Get(row).String(), lsRowAmount.Get(row).String(), lsRowStatus.Get(row)}, " "))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("schedule %q; want %q", got, want)
 	}
-	if v := l.r.Values; lsStart.Get(v) != leaseDay(t, "2026-01-15") || lsEnd.Get(v) != leaseDay(t, "2026-05-15") {
+	if v := l.record.Values; lsStart.Get(v) != leaseDay(t, "2026-01-15") || lsEnd.Get(v) != leaseDay(t, "2026-05-15") {
 		t.Errorf("from %v to %v", lsStart.Get(v), lsEnd.Get(v))
 	}
-	if want := startOfDay(leaseDay(t, "2026-02-14")); l.d.Due != want {
-		t.Errorf("due %v; want the first row's day", l.d.Due.Time())
+	if want := startOfDay(leaseDay(t, "2026-02-14")); l.decision.Due != want {
+		t.Errorf("due %v; want the first row's day", l.decision.Due.Time())
 	}
 }
 
@@ -408,14 +408,14 @@ func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
 	if schedule == nil || schedule.Name != "payment_schedule" {
 		t.Fatal("a lease shows no schedule")
 	}
-	if rows, _ := schedule.Value(runningLease(t).r.Values).([]schema.Row); len(rows) != 4 {
+	if rows, _ := schedule.Value(runningLease(t).record.Values).([]schema.Row); len(rows) != 4 {
 		t.Errorf("%d rows; want 4", len(rows))
 	}
 }
 
 func TestDeliveryDateOfALeaseDefaultsToToday(t *testing.T) {
 	l := runningLease(t)
-	if got := lsStart.Get(l.r.Values); got != leaseDay(t, "2026-01-01") {
+	if got := lsStart.Get(l.record.Values); got != leaseDay(t, "2026-01-01") {
 		t.Errorf("started %v", got)
 	}
 	l.wantEffective("2026-01-01")
@@ -431,8 +431,8 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 	l.do(PayRent, "amount", `"80"`)
 	l.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
 	l.passUntil("2026-03-05")
-	stored := AppendRecord(nil, l.r)
-	record, err := ReadRecord(l.r.ID, stored)
+	stored := AppendRecord(nil, l.record)
+	record, err := ReadRecord(l.record.ID, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -440,7 +440,7 @@ func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
 		t.Error("it is stored differently when it was read")
 	}
 	before := l.statusLetters()
-	l.r = record
+	l.record = record
 	if l.checkColumns(record); l.statusLetters() != before || before != "pooo" {
 		t.Errorf("rows %s; want %s, which is pooo", l.statusLetters(), before)
 	}
@@ -454,14 +454,14 @@ func TestALeasesExpensesAreBounded(t *testing.T) {
 	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", schema.MaxObject-10)+`"}]`)
 	l.do(Activate)
 	for range maxExpenses {
-		d, err := l.r.Act(BearExpense, input("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
+		d, err := l.record.Act(BearExpense, input("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.r = d.Record
+		l.record = d.Record
 	}
 	l.wantRefusal("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
-	if size := len(AppendRecord(nil, l.r)); size > 1<<20 {
+	if size := len(AppendRecord(nil, l.record)); size > 1<<20 {
 		t.Errorf("a full lease has %d bytes: more than a record may have", size)
 	}
 }

@@ -53,9 +53,9 @@ func init() {
 // Currencies returns the currencies in which contracts can be made in the region.
 func (r RegionRow) Currencies() []string {
 	all := []string{string(r.Currency)}
-	for _, other := range []string{"USD", "EUR"} {
-		if other != all[0] {
-			all = append(all, other)
+	for _, common := range []string{"USD", "EUR"} {
+		if common != all[0] {
+			all = append(all, common)
 		}
 	}
 	return all

@@ -64,7 +64,7 @@ func (r *Record) Registered() (subscriptions, holders int64, has bool) {
 // read the others page by page.
 const ShownSubscriptions = 200
 
-// Show puts subscriptions into the record, which does not store them. The record must not yet be
+// Show sets the subscriptions that the record shows; the record does not store them. The record must not yet be
 // visible to other goroutines.
 func (r *Record) Show(first []Subscription) {
 	rows := make([]schema.Row, len(first))
@@ -78,8 +78,8 @@ func (r *Record) Show(first []Subscription) {
 func (s *Subscription) Row() schema.Row {
 	row := ciSubscription.New()
 	ciInvestor.Set(row, s.Investor)
-	ciHeld.Set(row, s.Certificates)
-	ciOn.Set(row, s.On)
+	ciSubscribed.Set(row, s.Certificates)
+	ciSubscribedOn.Set(row, s.On)
 	return row
 }
 

@@ -46,15 +46,15 @@ const maxRows = 3_000
 // addRow adds a row to a list of reports. If the list is full, it refuses the field that the row
 // came from and returns false.
 func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
-	before, most := list.Get(c.values()), list.MaxLength
-	if most == 0 {
-		most = maxRows
+	rows, maxLength := list.Get(c.values()), list.MaxLength
+	if maxLength == 0 {
+		maxLength = maxRows
 	}
-	if len(before) >= most {
-		c.refuse(field, "%s has %d rows: no more are taken", list.Name, most)
+	if len(rows) >= maxLength {
+		c.refuse(field, "%s has %d rows: no more are taken", list.Name, maxLength)
 		return false
 	}
-	list.Set(c.values(), added(before, row))
+	list.Set(c.values(), withRow(rows, row))
 	c.extendedColumn = list.Column
 	return true
 }
@@ -88,23 +88,23 @@ func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
 	}
 }
 
-// added returns the list with one more row. It does not change the old list, which other records
+// withRow returns the list with one more row. It does not change the old list, which other records
 // share.
-func added(before []schema.Row, row schema.Row) []schema.Row {
-	return append(before[:len(before):len(before)], row)
+func withRow(rows []schema.Row, row schema.Row) []schema.Row {
+	return append(rows[:len(rows):len(rows)], row)
 }
 
-// concat joins lists of steps.
-func concat(lists ...[]Step) (all []Step) {
+// joinSteps joins lists of steps.
+func joinSteps(lists ...[]Step) (all []Step) {
 	for _, l := range lists {
 		all = append(all, l...)
 	}
 	return all
 }
 
-// orToday returns the date in the request, or else today. It records a date from the request in
+// dateOrToday returns the date in the request, or else today. It records a date from the request in
 // Case.dated, because the date's month may be closed.
-func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
+func dateOrToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 	if !sent.Has(c.input) {
 		return c.Today
 	}
@@ -114,11 +114,11 @@ func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day in the future, and a day before the money was paid in (putIn); fine is then
+// today. It refuses a day in the future, and a day before the money was paid in; accepted is then
 // false.
-func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
-	on = orToday(c, sent)
-	switch from := putIn.Get(c.values()); {
+func periodEnd(c *Case, sent schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (on ledger.Date, accepted bool) {
+	on = dateOrToday(c, sent)
+	switch from := paidIn.Get(c.values()); {
 	case on < from:
 		c.refuse(sent.Name, "is %v, and the money was put in on %v", on, from)
 	case on > c.Today:
@@ -132,8 +132,8 @@ func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.
 // wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact,
 // so that a reader of JSON might round it.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
-	n, small := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
-	return int64(n), small && n <= maxExact
+	n, fits := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
+	return int64(n), fits && n <= maxExact
 }
 
 // maxExact is the largest integer up to which a double represents every integer (RFC 8259,

@@ -26,7 +26,7 @@ func FuzzTextIsQuotedAsByEncodingJSON(f *testing.F) {
 	})
 }
 
-// The columns of everyKind, a table with a column of each kind.
+// The columns of tableOfEveryKind, a table with a column of each kind.
 var (
 	words            = []string{"small", "large"}
 	inner            = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))

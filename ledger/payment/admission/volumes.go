@@ -33,9 +33,9 @@ const (
 // limitSet is a set of a partner's limits, by their index: those that bound a transaction.
 type limitSet [(directory.MaxLimits + 63) / 64]uint64
 
-func (c *limitSet) add(i int) { c[i/64] |= 1 << (i % 64) }
+func (set *limitSet) add(i int) { set[i/64] |= 1 << (i % 64) }
 
-func (c *limitSet) has(i int) bool { return c[i/64]&(1<<(i%64)) != 0 }
+func (set *limitSet) has(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
 
 // boundSet has the bounds that the chosen limits put on a payment.
 type boundSet struct {
