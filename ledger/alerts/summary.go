@@ -31,10 +31,10 @@ type lineKey struct {
 	asset        money.Asset
 }
 
-func (r lineKey) compare(o lineKey) int {
+func (key lineKey) compare(other lineKey) int {
 	return cmp.Or(
-		cmp.Compare(r.kind, o.kind), cmp.Compare(r.asset.Currency, o.asset.Currency), cmp.Compare(r.asset.Network, o.asset.Network),
-		cmp.Compare(r.asset.Env, o.asset.Env), cmp.Compare(r.status, o.status),
+		cmp.Compare(key.kind, other.kind), cmp.Compare(key.asset.Currency, other.asset.Currency), cmp.Compare(key.asset.Network, other.asset.Network),
+		cmp.Compare(key.asset.Env, other.asset.Env), cmp.Compare(key.status, other.status),
 	)
 }
 
@@ -44,8 +44,8 @@ type boundedSum struct {
 	overflowed bool
 }
 
-func (s *boundedSum) add(more money.Amount) {
-	next, err := s.amount.Add(more)
+func (s *boundedSum) add(amount money.Amount) {
+	next, err := s.amount.Add(amount)
 	if err != nil {
 		s.overflowed = true
 		return
@@ -53,11 +53,11 @@ func (s *boundedSum) add(more money.Amount) {
 	s.amount = next
 }
 
-func (s *boundedSum) format(of money.Asset) string {
+func (s *boundedSum) format(asset money.Asset) string {
 	if s.overflowed {
-		return "more " + assetName(of) + " than can be shown"
+		return "more " + assetName(asset) + " than can be shown"
 	}
-	return formatAmount(s.amount, of)
+	return formatAmount(s.amount, asset)
 }
 
 func (s *boundedSum) empty() bool { return s.amount.IsZero() && !s.overflowed }
@@ -100,18 +100,18 @@ func (s *Summary) Add(p *SummaryItem) {
 func (s *Summary) Empty() bool { return s.all == 0 }
 
 // Message renders the summary; at is when the transactions were read.
-func (s *Summary) Message(p Terminal, day ledger.Date, at ledger.Micros) Message {
-	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, p.name())}
+func (s *Summary) Message(terminal Terminal, day ledger.Date, at ledger.Micros) Message {
+	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, terminal.name())}
 	var text textBuilder
 	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(at))
-	text.add("Where: %s", &p)
+	text.add("Where: %s", &terminal)
 	text.add("")
 	if s.Empty() {
 		text.add("There was nothing.")
 		m.Text = text.String()
 		return m
 	}
-	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, p.name(), transactions(s.all), s.failed)
+	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactions(s.all), s.failed)
 	for _, r := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
 		text.add("%s", s.rows[r].text(r))
 	}

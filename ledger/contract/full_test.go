@@ -132,15 +132,15 @@ func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
 		fixture.do(PutIn, "amount", `"1"`)
 		fixture.endWithFullList(Close, nil, Closed)
 	}
-	l := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
-	l.do(Submit)
-	l.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
-	l.endWithFullList(Acquire, nil, AssetAcquired)
-	l.do(Activate)
-	l.fillList("owner_expenses", BearExpense, oneUnit, maxExpenses)
-	l.passDays(100) // rows of rent fall due
-	l.do(RecordArrears, "amount", `"1"`)
-	l.endWithFullList(Terminate, nil, Terminated)
+	lease := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
+	lease.do(Submit)
+	lease.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
+	lease.endWithFullList(Acquire, nil, AssetAcquired)
+	lease.do(Activate)
+	lease.fillList("owner_expenses", BearExpense, oneUnit, maxExpenses)
+	lease.passDays(100) // rows of rent fall due
+	lease.do(RecordArrears, "amount", `"1"`)
+	lease.endWithFullList(Terminate, nil, Terminated)
 }
 
 // worstValue returns the value with the longest stored form, for a column that no body sets.

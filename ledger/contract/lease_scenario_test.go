@@ -117,7 +117,7 @@ func (l *leaseLife) step(t *rapid.T) {
 func (l *leaseLife) attempt(t *rapid.T, name string) {
 	action, body, sum := l.body(t, name)
 	was := l.record
-	refusal := l.try(action, body)
+	refusal := l.attempt(action, body)
 	if want := l.expectedRefusal(was, action, sum); refusal != want {
 		t.Fatalf("%s of %v in %s: %q; want %q", action, sum, was.Status, refusal, want)
 	}

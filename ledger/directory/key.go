@@ -56,7 +56,9 @@ var APIKeys = schema.NewType[APIKey]("key",
 ).Invariant(func(k *APIKey) string {
 	return cmp.Or(partnerNumberProblem(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
-	WithEnvelope(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(k *APIKey, envelope schema.Envelope) {
+		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Check checks a new key. The error is Join's.
 func (k *APIKey) Check(now ledger.Micros) error {

@@ -57,7 +57,7 @@ func masked(value json.RawMessage) json.RawMessage {
 
 // unmasked returns the sent object with stored secrets in place of their masks. If no secret is
 // stored the mask stays, and checkMasks refuses it.
-func unmasked(sent, stored json.RawMessage) json.RawMessage {
+func restoreMasked(sent, stored json.RawMessage) json.RawMessage {
 	var kept struct {
 		members  map[string]json.RawMessage
 		elements []json.RawMessage
@@ -76,7 +76,7 @@ func unmasked(sent, stored json.RawMessage) json.RawMessage {
 		case SecretParam(name) && isMask(value):
 			return old
 		}
-		return unmasked(value, old)
+		return restoreMasked(value, old)
 	})
 }
 

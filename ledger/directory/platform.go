@@ -83,12 +83,12 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 // RotateAdminToken replaces an administration token by another and retires it. The error is a
 // *ledger.Refusal: Unauthorized if the old token is not accepted.
 func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
-	at := slices.Index(p.AdminTokens, hash)
-	if at < 0 {
+	index := slices.Index(p.AdminTokens, hash)
+	if index < 0 {
 		return nil, ledger.Refuse("directory.RotateAdminToken", ledger.Unauthorized, "unauthorized")
 	}
 	next := p.clone()
-	next.AdminTokens = append(slices.Delete(next.AdminTokens, at, at+1), successor)
+	next.AdminTokens = append(slices.Delete(next.AdminTokens, index, index+1), successor)
 	next.retire(hash)
 	return next, nil
 }

@@ -135,8 +135,8 @@ func (t *Terminal) checkCredential(op string, sent []byte) error {
 		return nil
 	}
 	m, _ := members(sent)
-	moved := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
-	return check(!moved || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
+	changesServer := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
+	return check(!changesServer || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
 		"must be sent again, as %s names another server than the stored key is for", p.Address)
 }
 

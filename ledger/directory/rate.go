@@ -22,7 +22,7 @@ type Rate struct {
 	To      money.Currency
 	Value   money.Rate
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of the last event; like Created from the envelope
+	Updated ledger.Micros // booked time of the last event; like Created, not in the stored form
 }
 
 // LogValue implements slog.LogValuer.
@@ -55,8 +55,8 @@ var Rates = schema.NewType[Rate]("rate",
 		}
 		return ""
 	}).
-	WithEnvelope(func(r *Rate, at schema.Envelope) {
-		r.Org, r.ID, r.Created, r.Updated = at.Org, at.ID, at.Created, at.Updated
+	WithEnvelope(func(r *Rate, envelope schema.Envelope) {
+		r.Org, r.ID, r.Created, r.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
 	})
 
 // currencyCode makes a column whose values are currencies that transactions accept.

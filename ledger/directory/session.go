@@ -48,7 +48,9 @@ var Sessions = schema.NewType[Session]("session",
 	}
 	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
 }).
-	WithEnvelope(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(s *Session, envelope schema.Envelope) {
+		s.Org, s.ID, s.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Valid tells whether the record allows the session at the instant. The record does not know
 // later uses or the owner's state: the caller checks them with IdleTooLong and AllowsSession.

@@ -27,29 +27,29 @@ func TestFieldsOfASettlement(t *testing.T) {
 		field  string
 	}{
 		"valid":                                {func(*SettlementDraft) {}, ""},
-		"a currency of contracts only":         {func(d *SettlementDraft) { d.Currency = "AED" }, "currency"},
-		"no currency":                          {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
-		"no env":                               {func(d *SettlementDraft) { d.Env = 0 }, "env"},
-		"nothing":                              {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
-		"10^72":                                {func(d *SettlementDraft) { d.Amount = largest }, ""},
-		"10^72 and 1":                          {func(d *SettlementDraft) { d.Amount = tooLarge }, "amount"},
-		"no reference":                         {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
-		"a blank reference":                    {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
-		"the longest reference":                {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},
-		"too long a reference":                 {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 256) }, "reference"},
-		"a control in the reference":           {func(d *SettlementDraft) { d.Reference = "a\nb" }, "reference"},
-		"several networks, none named":         {func(d *SettlementDraft) { d.Currency = "USDT" }, "network"},
-		"several networks, left empty":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("") }, ""},
-		"one of several networks":              {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("tron") }, ""},
-		"a network that isn't listed":          {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("polygon") }, "network"},
-		"another currency's network":           {func(d *SettlementDraft) { d.Currency, d.Network = "ETH", networkPointer("tron") }, "network"},
-		"a network of fiat":                    {func(d *SettlementDraft) { d.Network = networkPointer("tron") }, ""},
-		"a network's name in capitals":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("Tron") }, "network"},
-		"malformed network of a fiat currency": {func(d *SettlementDraft) { d.Network = networkPointer("a network") }, "network"},
+		"a currency of contracts only":         {func(draft *SettlementDraft) { draft.Currency = "AED" }, "currency"},
+		"no currency":                          {func(draft *SettlementDraft) { draft.Currency = "" }, "currency"},
+		"no env":                               {func(draft *SettlementDraft) { draft.Env = 0 }, "env"},
+		"nothing":                              {func(draft *SettlementDraft) { draft.Amount = money.Amount{} }, "amount"},
+		"10^72":                                {func(draft *SettlementDraft) { draft.Amount = largest }, ""},
+		"10^72 and 1":                          {func(draft *SettlementDraft) { draft.Amount = tooLarge }, "amount"},
+		"no reference":                         {func(draft *SettlementDraft) { draft.Reference = "" }, "reference"},
+		"a blank reference":                    {func(draft *SettlementDraft) { draft.Reference = " " }, "reference"},
+		"the longest reference":                {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 255) }, ""},
+		"too long a reference":                 {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 256) }, "reference"},
+		"a control in the reference":           {func(draft *SettlementDraft) { draft.Reference = "a\nb" }, "reference"},
+		"several networks, none named":         {func(draft *SettlementDraft) { draft.Currency = "USDT" }, "network"},
+		"several networks, left empty":         {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("") }, ""},
+		"one of several networks":              {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("tron") }, ""},
+		"a network that isn't listed":          {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("polygon") }, "network"},
+		"another currency's network":           {func(draft *SettlementDraft) { draft.Currency, draft.Network = "ETH", networkPointer("tron") }, "network"},
+		"a network of fiat":                    {func(draft *SettlementDraft) { draft.Network = networkPointer("tron") }, ""},
+		"a network's name in capitals":         {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("Tron") }, "network"},
+		"malformed network of a fiat currency": {func(draft *SettlementDraft) { draft.Network = networkPointer("a network") }, "network"},
 	} {
-		d := validDraft()
-		c.change(&d)
-		_, _, err := NewSettlement(testID(3), owner, false, d)
+		draft := validDraft()
+		c.change(&draft)
+		_, _, err := NewSettlement(testID(3), owner, false, draft)
 		wantField(t, name, err, c.field)
 	}
 }
@@ -64,9 +64,9 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 		{"ETH", nil, "ethereum"}, {"ETH", networkPointer(""), "ethereum"}, {"TON", nil, "ton"},
 		{"USDT", networkPointer(""), ""}, {"USDT", networkPointer("bsc"), "bsc"}, {"USDC", networkPointer("solana"), "solana"},
 	} {
-		d := validDraft()
-		d.Currency, d.Network = c.currency, c.sent
-		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, d)
+		draft := validDraft()
+		draft.Currency, draft.Network = c.currency, c.sent
+		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, draft)
 		if err != nil || s.Lines[0].Asset.Network != c.want {
 			t.Errorf("%s %v: %+v, %v", c.currency, c.sent, s, err)
 		}
@@ -151,7 +151,7 @@ func TestASettlementWithAProvider(t *testing.T) {
 	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
 	wantField(t, "nothing", err, "gross")
 	notifies := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
-	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, validDraft()); err == nil || refusal(t, err).Code != ledger.Conflict {
+	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, validDraft()); err == nil || wantRefusal(t, err).Code != ledger.Conflict {
 		t.Errorf("a terminal without a provider: %v", err)
 	}
 }

@@ -86,10 +86,10 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"active":7}`:                         "active",
 		`{"roles":["partner"],"partner_id":7}`: "",
 	} {
-		_, err := createByRequest(t, Users, merged(t, plain, changes), newUser)
+		_, err := createByRequest(t, Users, mergeObjects(t, plain, changes), newUser)
 		wantField(t, changes, err, field)
 	}
-	u, err := createByRequest(t, Users, merged(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
+	u, err := createByRequest(t, Users, mergeObjects(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
 	if err != nil || !u.Active || u.Partner != 7 || !slices.Equal(u.Roles, Roles{Client, PartnerRole}) {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -97,7 +97,7 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"login":"anna"}`: "", `{"login":"other"}`: "login", `{"roles":null}`: "roles", `{"roles":["root"]}`: "roles", `{"partner_id":null}`: "partner_id",
 		`{"active":null}`: "active", `{"name":null}`: "name", `{"email":null}`: "", `{"id":"x"}`: "id",
 	} {
-		_, _, err := u.Patch(changing(t, Users, body))
+		_, _, err := u.Patch(changeOf(t, Users, body))
 		wantField(t, body, err, field)
 	}
 }
@@ -242,10 +242,10 @@ func TestRotatedTokenIsNeverAcceptedAgain(t *testing.T) {
 	if len(p.AdminTokens) != 2 || p.AdminTokens[0] != [32]byte{1} || len(p.Retired) != 0 {
 		t.Error("the old record changed")
 	}
-	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); refusal(t, err).Code != ledger.Unauthorized {
+	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); wantRefusal(t, err).Code != ledger.Unauthorized {
 		t.Error("a retired token was rotated", err)
 	}
-	if _, err := next.AcceptAdminToken([32]byte{1}); refusal(t, err).Code != ledger.Conflict {
+	if _, err := next.AcceptAdminToken([32]byte{1}); wantRefusal(t, err).Code != ledger.Conflict {
 		t.Error("a retired token was admitted", err)
 	}
 	all := next.RotateAllAdminTokens([32]byte{5})

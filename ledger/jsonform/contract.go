@@ -10,7 +10,7 @@ import (
 // ContractView is what a response shows of a contract besides its record.
 type ContractView struct {
 	Org              ledger.ID
-	Started, Updated ledger.Micros // from the store's envelope
+	Started, Updated ledger.Micros // from the store's row around the record
 	Number           uint64        // the contract's place in the sequence of contract numbers
 	InList           bool          // the response is a list
 }

@@ -11,7 +11,7 @@ import (
 var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
 
 // edges are amounts at which carries, limbs and digit counts change.
-var edges = []string{
+var edgeAmounts = []string{
 	"0", "1", "9", "10", "255", "256",
 	"9999999999999999999",  // the longest single chunk
 	"10000000000000000000", // its successor
@@ -28,10 +28,10 @@ var edges = []string{
 
 // amounts often draws an edge; otherwise it draws every bit length with the same probability. So small and huge values
 // occur, and pairs of which one or both can take a fast path.
-func amounts() *rapid.Generator[Amount] {
+func drawAmount() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
-			return MustParse(rapid.SampledFrom(edges).Draw(t, "edge"))
+			return MustParse(rapid.SampledFrom(edgeAmounts).Draw(t, "edge"))
 		}
 		length := rapid.IntRange(0, 256).Draw(t, "bits")
 		raw := rapid.SliceOfN(rapid.Byte(), maxBytes, maxBytes).Draw(t, "bytes")

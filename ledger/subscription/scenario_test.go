@@ -37,61 +37,61 @@ func (o *naiveSubscription) status() string {
 func TestLivesOfSubscriptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
-		l := &scenario{now: startTime}
-		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
+		sc := &scenario{now: startTime}
+		sc.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
 		var o naiveSubscription
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
+			sc.now = sc.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
 			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
 			case "wake":
-				wake(t, l, &o)
+				wake(t, sc, &o)
 			case "hear":
-				if reportOutcome(t, l, &o, rapid.Bool().Draw(t, "paid")) {
-					if l.now.Before(paidAt) {
-						t.Fatalf("paid at %v after %v", l.now, paidAt)
+				if reportOutcome(t, sc, &o, rapid.Bool().Draw(t, "paid")) {
+					if sc.now.Before(paidAt) {
+						t.Fatalf("paid at %v after %v", sc.now, paidAt)
 					}
-					paidAt = l.now
-					if at := l.r.Next; at <= ledger.MicrosOf(l.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
-						t.Fatalf("renewed at %v, and due again at %v", l.now, at.Time())
+					paidAt = sc.now
+					if at := sc.record.Next; at <= ledger.MicrosOf(sc.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
+						t.Fatalf("renewed at %v, and due again at %v", sc.now, at.Time())
 					}
 				}
 			case "look":
-				if l.r.State.UnderWay() {
-					l.apply(l.r.ContinueWaiting(false, l.now))
+				if sc.record.State.UnderWay() {
+					sc.apply(sc.record.ContinueWaiting(false, sc.now))
 				}
 			default:
-				ask(t, l, &o, action)
+				ask(t, sc, &o, action)
 			}
-			agrees(t, l, &o)
+			agrees(t, sc, &o)
 		}
 	})
 }
 
-func wake(t *rapid.T, l *scenario, o *naiveSubscription) {
-	ripe := l.r.RenewalDue(l.now)
-	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
-		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
+func wake(t *rapid.T, sc *scenario, o *naiveSubscription) {
+	ripe := sc.record.RenewalDue(sc.now)
+	if ripe && (o.underWay || o.paused || o.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
+		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
 	}
 	if !ripe {
 		return
 	}
-	l.apply(l.r.BeginRenewal(uuid.New(), l.now))
+	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
 	o.begunRenewals++
 	o.underWay = true
 }
 
 // reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
 // paid.
-func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) bool {
-	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
+func reportOutcome(t *rapid.T, sc *scenario, o *naiveSubscription, paid bool) bool {
+	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
 	if ok != o.underWay {
-		t.Fatalf("%s hears: %v", l.r.State, ok)
+		t.Fatalf("%s hears: %v", sc.record.State, ok)
 	}
 	if !ok {
 		return false
 	}
-	l.apply(d)
+	sc.apply(d)
 	if o.underWay = false; paid {
 		o.paidRenewals++
 		o.failures = 0
@@ -103,10 +103,10 @@ func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) boo
 	return false
 }
 
-func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
+func ask(t *rapid.T, sc *scenario, o *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
-	}[action](l.r, l.now)
+	}[action](sc.record, sc.now)
 	may := !o.cancelled && (action == "cancel" || o.paused == (action == "resume"))
 	if (err == nil) != may {
 		t.Fatalf("%s while %s: %v", action, o.status(), err)
@@ -114,7 +114,7 @@ func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
 	if err != nil {
 		return
 	}
-	l.apply(d)
+	sc.apply(d)
 	switch action {
 	case "pause":
 		o.paused = true
@@ -125,19 +125,19 @@ func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
 	}
 }
 
-func agrees(t *rapid.T, l *scenario, o *naiveSubscription) {
-	r := l.r
+func agrees(t *rapid.T, sc *scenario, o *naiveSubscription) {
+	r := sc.record
 	if r.Status() != o.status() || r.Renewals != o.paidRenewals || r.Number != o.begunRenewals || r.State.UnderWay() != o.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
 			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paidRenewals, o.begunRenewals, o.underWay)
 	}
 	waits := o.underWay || !o.paused && !o.cancelled
-	if waits != (l.due != 0) {
-		t.Fatalf("%s is woken at %d", r.State, l.due)
+	if waits != (sc.due != 0) {
+		t.Fatalf("%s is woken at %d", r.State, sc.due)
 	}
-	for i := 1; i < len(l.d.Events); i++ {
-		if l.d.Events[i].From != l.d.Events[i-1].To {
-			t.Fatalf("%s follows %s", l.d.Events[i].From, l.d.Events[i-1].To)
+	for i := 1; i < len(sc.decision.Events); i++ {
+		if sc.decision.Events[i].From != sc.decision.Events[i-1].To {
+			t.Fatalf("%s follows %s", sc.decision.Events[i].From, sc.decision.Events[i-1].To)
 		}
 	}
 }
