@@ -121,8 +121,8 @@ func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
 	n := len(keys)
 	keys = append(keys, second...)
 	keys = append(keys, keys[len(first):n]...)
-	both := string(keys)
-	return both[:n], both[n:]
+	joined := string(keys)
+	return joined[:n], joined[n:]
 }
 
 // appendCounter appends <limit>/<window>/<subject>.

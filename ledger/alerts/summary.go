@@ -12,7 +12,7 @@ import (
 
 // SummaryItem is what a transaction adds to a summary.
 type SummaryItem struct {
-	Type     string // as the protocol spells it, or Returned
+	Type     string // the type in the protocol's spelling, or Returned
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // the settled amount
@@ -76,22 +76,22 @@ type Summary struct {
 }
 
 // Add adds a transaction.
-func (s *Summary) Add(p *SummaryItem) {
+func (s *Summary) Add(item *SummaryItem) {
 	if s.rows == nil {
 		s.rows = make(map[lineKey]*summaryLine)
 	}
-	key := lineKey{kind: p.Type, status: p.Status, asset: p.Asset}
+	key := lineKey{kind: item.Type, status: item.Status, asset: item.Asset}
 	line := s.rows[key]
 	if line == nil {
 		line = new(summaryLine)
 		s.rows[key] = line
 	}
 	line.count++
-	line.amount.add(p.Amount)
-	line.fee.add(p.Fee)
-	line.refunded.add(p.Refunded)
+	line.amount.add(item.Amount)
+	line.fee.add(item.Fee)
+	line.refunded.add(item.Refunded)
 	s.all++
-	if p.Failed {
+	if item.Failed {
 		s.failed++
 	}
 }

@@ -183,16 +183,16 @@ type scenario struct {
 
 // do tries an action by its name in grid and paths. That is the name in the reading's URLs; if an action
 // has several bodies, a colon and a word that tells them apart follow.
-func (l *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) {
+func (sc *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) {
 	actionName, _, _ := strings.Cut(name, ":")
-	action, ok := l.product.Action(l.reading, actionName)
+	action, ok := sc.product.Action(sc.reading, actionName)
 	if !ok {
 		action = Action(actionName) // it has no URL and only leads to a state
 	}
-	if actionName == l.beforeAYear {
+	if actionName == sc.beforeAYear {
 		org.passDays(365)
 	}
-	d, err := org.decide(r, action, l.bodies[name], org.now)
+	d, err := org.decide(r, action, sc.bodies[name], org.now)
 	if err != nil {
 		return nil, err
 	}
@@ -201,11 +201,11 @@ func (l *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) 
 	return d.Record, nil
 }
 
-func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
+func (sc *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
 	org := newOrgFixture(t, "2026-01-10")
-	r := org.open(l.product, l.reading, l.openingBody)
-	for name := range strings.FieldsSeq(l.paths[state]) {
-		next, err := l.do(org, r, name)
+	r := org.open(sc.product, sc.reading, sc.openingBody)
+	for name := range strings.FieldsSeq(sc.paths[state]) {
+		next, err := sc.do(org, r, name)
 		if err != nil {
 			t.Fatalf("%s on the way to %s: %v", name, state, err)
 		}
@@ -217,22 +217,22 @@ func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
 	return org, r
 }
 
-func (l *scenario) check(t *testing.T) {
+func (sc *scenario) check(t *testing.T) {
 	t.Helper()
-	if got, want := len(l.product.Machine(l.reading).States()), len(l.grid)+1; got != want {
+	if got, want := len(sc.product.Machine(sc.reading).States()), len(sc.grid)+1; got != want {
 		t.Errorf("%d states, want %d", got, want)
 	}
 	names := map[string]bool{}
-	for _, transitions := range l.grid {
+	for _, transitions := range sc.grid {
 		for name := range transitions {
 			names[name] = true
 		}
 	}
-	for state, transitions := range l.grid {
+	for state, transitions := range sc.grid {
 		for name := range names {
-			org, r := l.reach(t, state)
+			org, r := sc.reach(t, state)
 			before := AppendRecord(nil, r)
-			next, err := l.do(org, r, name)
+			next, err := sc.do(org, r, name)
 			want, legal := transitions[name]
 			switch {
 			case legal && (err != nil || next.Status != want):

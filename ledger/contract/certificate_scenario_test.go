@@ -21,13 +21,13 @@ func issueMoves() map[string]gridMove {
 
 // issueRoutes returns the moves that lead to each state. Start has those that come before the offering.
 func issueRoutes(start ...string) map[Status][]string {
-	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
+	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
 	return map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
-		Offering: way("offering", "subscribe"), Subscribed: way("offering", "subscribe", "close_subscription"),
-		Active: way("offering", "subscribe", "activate"), Matured: way("offering", "subscribe", "activate", "mature"),
-		Redeemed:  way("offering", "subscribe", "activate", "mature", "redeem"),
-		Defaulted: way("offering", "subscribe", "activate", "default"),
+		Offering: route("offering", "subscribe"), Subscribed: route("offering", "subscribe", "close_subscription"),
+		Active: route("offering", "subscribe", "activate"), Matured: route("offering", "subscribe", "activate", "mature"),
+		Redeemed:  route("offering", "subscribe", "activate", "mature", "redeem"),
+		Defaulted: route("offering", "subscribe", "activate", "default"),
 	}
 }
 
@@ -36,28 +36,28 @@ func issueRoutes(start ...string) map[Status][]string {
 func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	const notOffered = "422 status"
 	body := withChanges(issueBody(), "early_redemption_allowed", "true")
-	live := func(status string) map[string]string {
+	activeRow := func(status string) map[string]string {
 		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
 	}
-	draft := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
-	review := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
-	rest := grid{
-		Draft: draft, UnderReview: review,
+	draftRow := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
+	reviewRow := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
+	states := grid{
+		Draft: draftRow, UnderReview: reviewRow,
 		ReviewPassed: {"offering": "offering", "subscribe": notOffered},
 		Refused:      {"subscribe": notOffered},
 		Offering:     {"subscribe": "offering", "close_subscription": "subscribed", "activate": "active"},
 		Subscribed:   {"activate": "active", "subscribe": notOffered},
-		Active:       live("active"),
+		Active:       activeRow("active"),
 		Matured:      {"redeem": "redeemed", "default": "defaulted", "subscribe": notOffered},
 		Redeemed:     {"subscribe": notOffered},
 		Defaulted:    {"subscribe": notOffered},
 	}
-	checkGrid(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
-	rest[Draft] = map[string]string{
+	checkGrid(t, Certificate, Secular, body, issueMoves(), issueRoutes(), states)
+	states[Draft] = map[string]string{
 		"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered,
 	}
-	rest[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
-	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
+	states[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
+	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), states)
 }
 
 // checkIssueColumns checks that an issue's columns agree with each other.
@@ -103,9 +103,9 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				d.setSometimes(g, "profit_distribution_frequency", d.quotedWord(frequencies...))
 				return g
 			}
-			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
+			redemptionBody := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
 			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
+				Reject: reasonBody, Default: reasonBody, Redeem: redemptionBody, RedeemEarly: redemptionBody,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
 					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.numberText(0, 30))
 				},

@@ -138,9 +138,9 @@ func TestAnIssuesInternalCode(t *testing.T) {
 			t.Errorf("%s (%d); want %s", got, luhn(got), c.want)
 		}
 	}
-	for _, known := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // examples from ISO 6166
-		if got := checkDigit(known[:11]); int(known[11]-'0') != got {
-			t.Errorf("%s has the check digit %d", known, got)
+	for _, example := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // examples from ISO 6166
+		if got := checkDigit(example[:11]); int(example[11]-'0') != got {
+			t.Errorf("%s has the check digit %d", example, got)
 		}
 	}
 	for reading, form := range map[*Reading]string{Secular: "^MYCRT[0-9A-F]{10}[0-9]$", Religious: "^MYSKK[0-9A-F]{10}[0-9]$"} {

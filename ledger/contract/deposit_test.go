@@ -58,7 +58,7 @@ func TestDepositsHaveNoAddressInTheReligiousReading(t *testing.T) {
 }
 
 func TestStatesOfDeposits(t *testing.T) {
-	l := &scenario{product: Deposit, reading: Secular, openingBody: withChanges(depositBody, "early_withdrawal_allowed", "true"), beforeAYear: "mature",
+	sc := &scenario{product: Deposit, reading: Secular, openingBody: withChanges(depositBody, "early_withdrawal_allowed", "true"), beforeAYear: "mature",
 		bodies: map[string]schema.Input{
 			"profit": input("gross_profit", `"10"`), "loss": input("amount", `"10"`), "loss:all": input("amount", largest),
 			"withdraw": input("closed_by", `"Amina"`), "close": input("closed_by", `"Amina"`),
@@ -73,9 +73,9 @@ func TestStatesOfDeposits(t *testing.T) {
 		paths: map[Status]string{
 			"active": "activate", "matured": "activate mature", "withdrawn": "activate withdraw", "closed": "activate mature close",
 		}}
-	l.check(t)
-	l.paths["closed"], l.paths["active"] = "activate withdraw close", "activate mature renew"
-	l.check(t)
+	sc.check(t)
+	sc.paths["closed"], sc.paths["active"] = "activate withdraw close", "activate mature renew"
+	sc.check(t)
 }
 
 func TestDepositsHaveNoReview(t *testing.T) {

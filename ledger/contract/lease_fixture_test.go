@@ -43,9 +43,9 @@ func runningLease(t rapid.TB, pairs ...string) *leaseFixture {
 	return lease
 }
 
-// try tries an action and returns its refusal: "409", or "422" with the first field; empty if it is
+// tryAction tries an action and returns its refusal: "409", or "422" with the first field; empty if it is
 // accepted. It checks that a refusal changes nothing.
-func (lease *leaseFixture) attempt(name Action, body schema.Input) string {
+func (lease *leaseFixture) tryAction(name Action, body schema.Input) string {
 	lease.t.Helper()
 	before := AppendRecord(nil, lease.record)
 	d, err := lease.record.Act(name, body, lease.now)
@@ -73,7 +73,7 @@ func leaseRefusal(err error) string {
 // wantRefusal takes an action that must be refused for a field.
 func (lease *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
 	lease.t.Helper()
-	if got := lease.attempt(name, input(pairs...)); got != "422 "+field {
+	if got := lease.tryAction(name, input(pairs...)); got != "422 "+field {
 		lease.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
 	}
 }

@@ -25,7 +25,7 @@ func TestActivationBillsTheAdvanceAndTakesTheDeposit(t *testing.T) {
 
 func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 	lease := runningLease(t, "residual_value", `"99"`) // 901 to depreciate in four rows: 225, 225, 225, 226
-	for _, row := range []struct{ day, earned, worn string }{
+	for _, row := range []struct{ day, earned, depreciation string }{
 		{"2026-01-31", "7", "225"}, // in total 7, 15, 22 and 30 of the advance rental of 30
 		{"2026-03-02", "8", "225"},
 		{"2026-04-01", "7", "225"},
@@ -33,7 +33,7 @@ func TestRowsFallDueWithTheirPartsByCumulativeFloor(t *testing.T) {
 	} {
 		lease.passUntil(row.day)
 		lease.wantLines("Dr A:rent_receivable:{c} 50", "Cr I:rent 50", "Dr L:unearned_rent:{c} "+row.earned, "Cr I:rent "+row.earned,
-			"Dr E:depreciation "+row.worn, "Cr A:accumulated_depreciation:{c} "+row.worn)
+			"Dr E:depreciation "+row.depreciation, "Cr A:accumulated_depreciation:{c} "+row.depreciation)
 		lease.wantEffective(row.day)
 	}
 	lease.wantBalance("L:unearned_rent", "0")

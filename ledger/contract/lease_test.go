@@ -217,7 +217,7 @@ func leaseInState(t *testing.T, reading *Reading, kind string, state Status) *le
 			lease.do("payment", "amount", `"200"`)
 			continue
 		}
-		if got := lease.attempt(name, leaseActions[name]); got != "" {
+		if got := lease.tryAction(name, leaseActions[name]); got != "" {
 			t.Fatalf("%s on the way to %s: %s", name, state, got)
 		}
 	}
@@ -247,7 +247,7 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 					if !legal {
 						want = "409"
 					}
-					got := lease.attempt(name, body)
+					got := lease.tryAction(name, body)
 					if got == "" {
 						got = string(lease.record.Status)
 					}
@@ -276,7 +276,7 @@ func TestTheGridNamesEveryActionOfALease(t *testing.T) {
 }
 
 func TestTheTimerOfALeaseIsNoAction(t *testing.T) {
-	if got := runningLease(t).attempt(RentDue, nil); got != "422 action" {
+	if got := runningLease(t).tryAction(RentDue, nil); got != "422 action" {
 		t.Errorf("answered with %q; want 422 action", got)
 	}
 }
@@ -308,7 +308,7 @@ func TestALeaseIsFoundUnderItsNames(t *testing.T) {
 
 func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
 	lease := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
-	if got := lease.attempt(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
+	if got := lease.tryAction(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
 		t.Errorf("an approval without a reference: %q", got)
 	}
 	lease.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
@@ -354,10 +354,10 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 
 func TestStateIsCheckedBeforeTheBody(t *testing.T) {
 	lease := newLease(t, Secular, leaseBody())
-	if got := lease.attempt(PayRent, input("amount", `"x"`)); got != "409" {
+	if got := lease.tryAction(PayRent, input("amount", `"x"`)); got != "409" {
 		t.Errorf("answered with %q; want 409", got)
 	}
-	if got := lease.attempt("paint", nil); got != "422 action" {
+	if got := lease.tryAction("paint", nil); got != "422 action" {
 		t.Errorf("answered with %q; want 422 action", got)
 	}
 }

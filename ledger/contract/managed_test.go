@@ -60,7 +60,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 		"loss:all": input("amount", `"1000"`),
 		"complete": input("final_value", `"900"`),
 	}
-	l := &scenario{product: Managed, reading: Secular, openingBody: managedBody, bodies: bodies,
+	sc := &scenario{product: Managed, reading: Secular, openingBody: managedBody, bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"submit": "under_review", "fund": "funded"},
 			"under_review":  {"review": "review_passed", "reject": "rejected"},
@@ -75,7 +75,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 			"under_review": "submit", "review_passed": "submit review", "rejected": "submit reject", "funded": "fund",
 			"active": "fund activate", "completed": "fund complete", "liquidated": "fund activate loss:all",
 		}}
-	l.check(t)
+	sc.check(t)
 }
 
 func TestStatesOfMudaraba(t *testing.T) {
@@ -87,7 +87,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 		"record_loss:all":   input("amount", `"1000"`),
 		"complete":          input("final_value", `900`),
 	}
-	l := &scenario{product: Managed, reading: Religious, openingBody: withChanges(managedBody, "capital_amount", `1000`), bodies: bodies,
+	sc := &scenario{product: Managed, reading: Religious, openingBody: withChanges(managedBody, "capital_amount", `1000`), bodies: bodies,
 		grid: map[Status]row{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
@@ -102,7 +102,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 			"under_review": "submit", "review_passed": "approve", "rejected": "reject", "funded": "approve fund",
 			"active": "approve fund activate", "completed": "approve fund complete", "liquidated": "approve fund activate record_loss:all",
 		}}
-	l.check(t)
+	sc.check(t)
 }
 
 func TestMudarabaHasExactlyItsActions(t *testing.T) {

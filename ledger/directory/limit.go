@@ -94,7 +94,7 @@ type Scope string
 
 // The scopes.
 const (
-	ScopePartner Scope = "partner" // all of the partner's
+	ScopePartner Scope = "partner" // all transactions of the partner
 	ScopeCard    Scope = "card"    // those of one card number, by its keyed fingerprint
 	ScopeEmail   Scope = "email"   // those of one customer's e-mail
 	ScopeIP      Scope = "ip"      // those of one payer's address
@@ -106,7 +106,7 @@ type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
 	Partner   int64
-	Terminal  ledger.ID // zero: all of the partner's
+	Terminal  ledger.ID // zero: all terminals of the partner
 	Kind      LimitKind
 	Type      TerminalType  // PaymentTerminal or PayoutTerminal; empty: both
 	Asset     money.Asset   // for Velocity the currency may be empty: all assets of the environment
@@ -162,7 +162,7 @@ func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period
 // Bounds of limits.
 const (
 	MaxLimits = 100       // active limits of one partner: each creation of a transaction checks all of them
-	MaxCount  = 1_000_000 // of a velocity limit
+	MaxCount  = 1_000_000 // attempts of a velocity limit
 )
 
 // windows has the windows of velocity limits by name.

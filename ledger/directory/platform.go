@@ -26,8 +26,8 @@ const (
 // Platform is the state that all organizations share.
 type Platform struct {
 	NextPartner int64        // the number of the next partner
-	AdminTokens [][32]byte   // SHA-256, oldest first
-	Retired     [][32]byte   // once accepted, oldest first: never accepted again
+	AdminTokens [][32]byte   // SHA-256 of the accepted tokens, oldest first
+	Retired     [][32]byte   // hashes of tokens that were accepted once and never will be again, oldest first
 	Sandbox     []SandboxOrg // what the first start of the sandbox created
 }
 

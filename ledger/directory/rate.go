@@ -11,7 +11,7 @@ import (
 )
 
 // Rate is the value of one major unit of From in major units of To, in one organization. A pair
-// is ordered: the opposite direction has its own rate, or none.
+// of currencies is ordered: the opposite direction has its own rate, or none.
 //
 // A rate's state in the journal is its value, so the events keep every past value and its time;
 // the record has only the current one.

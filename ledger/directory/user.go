@@ -129,7 +129,7 @@ func (r Role) Valid() bool {
 // Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether it is a non-empty set of valid roles.
+// Valid tells whether s is a non-empty set of valid roles.
 func (s Roles) Valid() bool {
 	for i, r := range s {
 		if !r.Valid() || i > 0 && s[i-1] >= r {

@@ -75,7 +75,7 @@ func TestAssetString(t *testing.T) {
 	}
 }
 
-// assets draws names that probably collide if the form is ambiguous.
+// drawAsset draws names that probably collide if the form is ambiguous.
 func drawAsset() *rapid.Generator[Asset] {
 	return rapid.Custom(func(t *rapid.T) Asset {
 		return Asset{

@@ -97,7 +97,7 @@ func TestBinaryDoesNotAllocate(t *testing.T) {
 	wantNoAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
 }
 
-// stored has every type of this package by value, as a record has them.
+// storedStruct has a field of every type of this package, as a record has.
 type storedStruct struct {
 	Amount  Amount
 	List    []Amount

@@ -191,7 +191,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// oracle returns the error that Parse must return for s.
+// wantParseError returns the error that Parse must return for s.
 func wantParseError(s string) error {
 	if len(s) > MaxDigits {
 		return ErrTooLong

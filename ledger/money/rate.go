@@ -153,7 +153,7 @@ func (r *Rate) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// powers lists 10^0 to 10^77, all powers of ten below 2^256.
+// powersOf10 lists 10^0 to 10^77, all powers of ten below 2^256.
 var powersOf10 = powersOfTen()
 
 func powersOfTen() (table [MaxDigits]Amount) {

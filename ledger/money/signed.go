@@ -17,7 +17,7 @@ func Difference(a, b Amount) Signed {
 	return Signed{Abs: differenceOfOrdered(a, b)}
 }
 
-// gap returns a − b; b must not be greater than a.
+// differenceOfOrdered returns a − b; b must not be greater than a.
 func differenceOfOrdered(a, b Amount) Amount {
 	a.v.Sub(&a.v, &b.v)
 	return a

@@ -192,16 +192,16 @@ func TestSignedRefusesOtherForms(t *testing.T) {
 			t.Errorf("ParseSigned(%q) = %v, %v, want %v", c.in, got, err, c.want)
 		}
 	}
-	kept := Signed{Negative: true, Abs: FromUint64(7)}
+	original := Signed{Negative: true, Abs: FromUint64(7)}
 	for _, in := range []string{`-7`, `7`, `null`, `"-0"`, `""`} {
-		s := kept
-		if err := json.Unmarshal([]byte(in), &s); err == nil || s != kept {
+		s := original
+		if err := json.Unmarshal([]byte(in), &s); err == nil || s != original {
 			t.Errorf("Unmarshal(%s) = %v, %v", in, s, err)
 		}
 	}
 	for _, in := range [][]byte{{}, {0}, {1}, {1, 0}, {2, 1, 5}, {0, 1, 5, 0}, {0, 1, 0}} {
-		s := kept
-		if err := s.UnmarshalBinary(in); err != ErrEncoding || s != kept {
+		s := original
+		if err := s.UnmarshalBinary(in); err != ErrEncoding || s != original {
 			t.Errorf("UnmarshalBinary(%x) = %v, %v", in, s, err)
 		}
 	}

@@ -37,9 +37,9 @@ type Decision struct {
 
 // Notification is the notification about an event.
 type Notification struct {
-	Index    int // of the event in Decision.Events
+	Index    int // the event's index in Decision.Events
 	Event    Event
-	Progress Progress // just after the event
+	Progress Progress // the progress just after the event
 }
 
 // next begins a decision on a copy of the record.

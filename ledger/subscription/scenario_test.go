@@ -20,13 +20,13 @@ type naiveSubscription struct {
 	failures                    int
 }
 
-func (o *naiveSubscription) status() string {
+func (naive *naiveSubscription) status() string {
 	switch {
-	case o.cancelled:
+	case naive.cancelled:
 		return "cancelled"
-	case o.paused:
+	case naive.paused:
 		return "paused"
-	case o.failures > 0:
+	case naive.failures > 0:
 		return "past_due"
 	}
 	return "active"
@@ -39,15 +39,15 @@ func TestLivesOfSubscriptions(t *testing.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
 		sc := &scenario{now: startTime}
 		sc.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
-		var o naiveSubscription
+		var naive naiveSubscription
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			sc.now = sc.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
 			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
 			case "wake":
-				wake(t, sc, &o)
+				renewIfDue(t, sc, &naive)
 			case "hear":
-				if reportOutcome(t, sc, &o, rapid.Bool().Draw(t, "paid")) {
+				if reportOutcome(t, sc, &naive, rapid.Bool().Draw(t, "paid")) {
 					if sc.now.Before(paidAt) {
 						t.Fatalf("paid at %v after %v", sc.now, paidAt)
 					}
@@ -61,55 +61,55 @@ func TestLivesOfSubscriptions(t *testing.T) {
 					sc.apply(sc.record.ContinueWaiting(false, sc.now))
 				}
 			default:
-				ask(t, sc, &o, action)
+				requestAction(t, sc, &naive, action)
 			}
-			agrees(t, sc, &o)
+			checkAgreement(t, sc, &naive)
 		}
 	})
 }
 
-func wake(t *rapid.T, sc *scenario, o *naiveSubscription) {
-	ripe := sc.record.RenewalDue(sc.now)
-	if ripe && (o.underWay || o.paused || o.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
+func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
+	due := sc.record.RenewalDue(sc.now)
+	if due && (naive.underWay || naive.paused || naive.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
 		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
 	}
-	if !ripe {
+	if !due {
 		return
 	}
 	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
-	o.begunRenewals++
-	o.underWay = true
+	naive.begunRenewals++
+	naive.underWay = true
 }
 
 // reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
 // paid.
-func reportOutcome(t *rapid.T, sc *scenario, o *naiveSubscription, paid bool) bool {
+func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool) bool {
 	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
-	if ok != o.underWay {
+	if ok != naive.underWay {
 		t.Fatalf("%s hears: %v", sc.record.State, ok)
 	}
 	if !ok {
 		return false
 	}
 	sc.apply(d)
-	if o.underWay = false; paid {
-		o.paidRenewals++
-		o.failures = 0
+	if naive.underWay = false; paid {
+		naive.paidRenewals++
+		naive.failures = 0
 		return true
 	}
-	if o.failures++; o.failures >= 4 {
-		o.paused = true
+	if naive.failures++; naive.failures >= 4 {
+		naive.paused = true
 	}
 	return false
 }
 
-func ask(t *rapid.T, sc *scenario, o *naiveSubscription, action string) {
+func requestAction(t *rapid.T, sc *scenario, naive *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
 	}[action](sc.record, sc.now)
-	may := !o.cancelled && (action == "cancel" || o.paused == (action == "resume"))
-	if (err == nil) != may {
-		t.Fatalf("%s while %s: %v", action, o.status(), err)
+	allowed := !naive.cancelled && (action == "cancel" || naive.paused == (action == "resume"))
+	if (err == nil) != allowed {
+		t.Fatalf("%s while %s: %v", action, naive.status(), err)
 	}
 	if err != nil {
 		return
@@ -117,22 +117,22 @@ func ask(t *rapid.T, sc *scenario, o *naiveSubscription, action string) {
 	sc.apply(d)
 	switch action {
 	case "pause":
-		o.paused = true
+		naive.paused = true
 	case "resume":
-		o.paused = false
+		naive.paused = false
 	case "cancel":
-		o.cancelled = true
+		naive.cancelled = true
 	}
 }
 
-func agrees(t *rapid.T, sc *scenario, o *naiveSubscription) {
+func checkAgreement(t *rapid.T, sc *scenario, naive *naiveSubscription) {
 	r := sc.record
-	if r.Status() != o.status() || r.Renewals != o.paidRenewals || r.Number != o.begunRenewals || r.State.UnderWay() != o.underWay {
+	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.Number != naive.begunRenewals || r.State.UnderWay() != naive.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
-			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paidRenewals, o.begunRenewals, o.underWay)
+			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.underWay)
 	}
-	waits := o.underWay || !o.paused && !o.cancelled
-	if waits != (sc.due != 0) {
+	isWaiting := naive.underWay || !naive.paused && !naive.cancelled
+	if isWaiting != (sc.due != 0) {
 		t.Fatalf("%s is woken at %d", r.State, sc.due)
 	}
 	for i := 1; i < len(sc.decision.Events); i++ {
