@@ -112,8 +112,8 @@ func checkBalanced(postings []Posting, maySplit bool) error {
 	return nil
 }
 
-// mixedMemorandum tells whether the memorandum postings balance by themselves. Then an entry may
-// have them beside real postings, as a contract's funding does.
+// memorandumBalances tells whether the memorandum postings balance by themselves. If they do, an entry may have them
+// beside real postings, as a contract's funding has.
 func memorandumBalances(postings []Posting, asset money.Asset) bool {
 	var sides [3]money.Amount
 	for i := range postings {

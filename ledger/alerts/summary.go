@@ -60,7 +60,7 @@ func (s *boundedSum) format(asset money.Asset) string {
 	return formatAmount(s.amount, asset)
 }
 
-func (s *boundedSum) empty() bool { return s.amount.IsZero() && !s.overflowed }
+func (s *boundedSum) isEmpty() bool { return s.amount.IsZero() && !s.overflowed }
 
 // summaryLine holds the totals of one line of a summary.
 type summaryLine struct {
@@ -71,8 +71,8 @@ type summaryLine struct {
 // Summary adds up the transactions started at one terminal on one day. Its size is bounded
 // by the number of types, statuses and assets. The zero value is empty.
 type Summary struct {
-	rows        map[lineKey]*summaryLine
-	all, failed uint64
+	rows          map[lineKey]*summaryLine
+	total, failed uint64
 }
 
 // Add adds a transaction.
@@ -90,20 +90,20 @@ func (s *Summary) Add(item *SummaryItem) {
 	line.amount.add(item.Amount)
 	line.fee.add(item.Fee)
 	line.refunded.add(item.Refunded)
-	s.all++
+	s.total++
 	if item.Failed {
 		s.failed++
 	}
 }
 
 // Empty tells whether no transaction was added.
-func (s *Summary) Empty() bool { return s.all == 0 }
+func (s *Summary) Empty() bool { return s.total == 0 }
 
-// Message renders the summary; at is when the transactions were read.
-func (s *Summary) Message(terminal Terminal, day ledger.Date, at ledger.Micros) Message {
+// Message renders the summary. readAt is when the transactions were read.
+func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micros) Message {
 	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, terminal.name())}
 	var text textBuilder
-	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(at))
+	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(readAt))
 	text.add("Where: %s", &terminal)
 	text.add("")
 	if s.Empty() {
@@ -111,9 +111,9 @@ func (s *Summary) Message(terminal Terminal, day ledger.Date, at ledger.Micros) 
 		m.Text = text.String()
 		return m
 	}
-	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactions(s.all), s.failed)
-	for _, r := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
-		text.add("%s", s.rows[r].text(r))
+	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactions(s.total), s.failed)
+	for _, key := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
+		text.add("%s", s.rows[key].text(key))
 	}
 	m.Text = text.String()
 	return m
@@ -127,15 +127,15 @@ func transactions(n uint64) string {
 }
 
 // text is "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
-func (s *summaryLine) text(r lineKey) string {
-	text := fmt.Sprintf("%s, %s: %d, %s", r.kind, r.status, s.count, s.amount.format(r.asset))
-	if !s.fee.empty() && r.kind == Returned {
-		text += ", fees given back " + s.fee.format(r.asset)
-	} else if !s.fee.empty() {
-		text += ", fees " + s.fee.format(r.asset)
+func (s *summaryLine) text(key lineKey) string {
+	text := fmt.Sprintf("%s, %s: %d, %s", key.kind, key.status, s.count, s.amount.format(key.asset))
+	if !s.fee.isEmpty() && key.kind == Returned {
+		text += ", fees given back " + s.fee.format(key.asset)
+	} else if !s.fee.isEmpty() {
+		text += ", fees " + s.fee.format(key.asset)
 	}
-	if !s.refunded.empty() {
-		text += ", refunded " + s.refunded.format(r.asset)
+	if !s.refunded.isEmpty() {
+		text += ", refunded " + s.refunded.format(key.asset)
 	}
 	return text
 }

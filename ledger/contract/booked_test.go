@@ -127,16 +127,16 @@ type fieldBounds struct {
 }
 
 // checkBounds checks a product's fields against a table written by hand.
-func checkBounds(t *testing.T, p *Product, good schema.Input, bounds []fieldBounds) {
+func checkBounds(t *testing.T, p *Product, valid schema.Input, bounds []fieldBounds) {
 	t.Helper()
 	for _, b := range bounds {
 		for _, value := range b.accepted {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); fields != nil {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, value)); fields != nil {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
 		for _, value := range b.refused {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); !slices.Equal(fields, []string{b.field}) {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, value)); !slices.Equal(fields, []string{b.field}) {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
@@ -145,7 +145,7 @@ func checkBounds(t *testing.T, p *Product, good schema.Input, bounds []fieldBoun
 			want = []string{b.field}
 		}
 		for _, missing := range []string{"", "null"} {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, missing)); !slices.Equal(fields, want) {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, missing)); !slices.Equal(fields, want) {
 				t.Errorf("without %s (%q) it is refused for %q, want %q", b.field, missing, fields, want)
 			}
 		}
@@ -166,16 +166,16 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// row has the transitions out of a state: an action's name → the next state. An action that is missing
+// gridRow has the transitions out of a state: an action's name → the next state. An action that is missing
 // must be a conflict.
-type row map[string]Status
+type gridRow map[string]Status
 
 // scenario checks the effect of every action in every state.
 type scenario struct {
 	product     *Product
 	reading     *Reading
 	openingBody schema.Input
-	grid        map[Status]row
+	grid        map[Status]gridRow
 	paths       map[Status]string       // the names of the actions that lead to a state
 	bodies      map[string]schema.Input // by an action's name in grid and paths
 	beforeAYear string                  // the action before which a year passes
@@ -255,9 +255,9 @@ func useSeed(t *testing.T) {
 	}
 }
 
-// sums generates amounts that are small, large, or the largest possible. The generator is made once,
+// drawnSums generates amounts that are small, large, or the largest possible. The generator is made once,
 // because making it takes longer than a whole random life.
-var sums = rapid.OneOf(
+var drawnSums = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{17,71}`),
@@ -265,12 +265,12 @@ var sums = rapid.OneOf(
 )
 
 func drawSum(t *rapid.T, label string) *big.Int {
-	sum, _ := new(big.Int).SetString(sums.Draw(t, label), 10)
+	sum, _ := new(big.Int).SetString(drawnSums.Draw(t, label), 10)
 	return sum
 }
 
-// limit is the largest amount, as a big.Int.
-var limit, _ = new(big.Int).SetString(ledger.MaxAmount.String(), 10)
+// largestSum is the largest amount, as a big.Int.
+var largestSum, _ = new(big.Int).SetString(ledger.MaxAmount.String(), 10)
 
 // percentOf returns floor(sum × percent ÷ 100).
 func percentOf(sum *big.Int, percent int64) *big.Int {

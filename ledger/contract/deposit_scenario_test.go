@@ -110,7 +110,7 @@ func (naive *naiveDeposit) unmet(name Action, sum *big.Int) string {
 	switch name {
 	case Profit:
 		for _, total := range [][2]*big.Int{{naive.value, customerProfit}, {naive.customerProfit, customerProfit}, {naive.bankProfit, bankShare}} {
-			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
+			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
 				return "gross_profit"
 			}
 		}

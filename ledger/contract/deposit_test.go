@@ -63,7 +63,7 @@ func TestStatesOfDeposits(t *testing.T) {
 			"profit": input("gross_profit", `"10"`), "loss": input("amount", `"10"`), "loss:all": input("amount", largest),
 			"withdraw": input("closed_by", `"Amina"`), "close": input("closed_by", `"Amina"`),
 		},
-		grid: map[Status]row{
+		grid: map[Status]gridRow{
 			"pending":   {"activate": "active"},
 			"active":    {"profit": "active", "loss": "active", "loss:all": "active", "mature": "matured", "withdraw": "withdrawn"},
 			"matured":   {"renew": "active", "close": "closed"},
@@ -304,11 +304,11 @@ func TestDepositWithoutAutomaticRenewalHasNoTimer(t *testing.T) {
 }
 
 func TestAnEarlyWithdrawalForfeitsAPartOfTheProfit(t *testing.T) {
-	early := withChanges(depositBody, "early_withdrawal_allowed", "true")
+	earlyAllowed := withChanges(depositBody, "early_withdrawal_allowed", "true")
 	for percent, want := range map[string]struct {
 		final, penalty int
 	}{"": {1061, 0}, "0": {1061, 0}, "33": {1041, 20}, "50": {1031, 30}, "100": {1000, 61}} {
-		org, r := runningDeposit(t, withChanges(early, "early_withdrawal_penalty_percent", percent))
+		org, r := runningDeposit(t, withChanges(earlyAllowed, "early_withdrawal_penalty_percent", percent))
 		r = org.act(r, Profit, input("gross_profit", `"101"`))
 		entry := []string{"Dr Q:capital:{c} 1000", "Dr Q:profit:{c} 61", "Cr L:customer:{p}:current " + strconv.Itoa(want.final)}
 		if want.penalty > 0 {
@@ -380,11 +380,11 @@ func TestDepositActionsNeedTheirBodies(t *testing.T) {
 
 func TestNumberOfDistributionsOfADepositIsBounded(t *testing.T) {
 	org, r := runningDeposit(t, depositBody)
-	fullRecord, all := r.next(), make([]schema.Row, maxRows)
-	for i := range all {
-		all[i] = dpDistribution.New()
+	fullRecord, rows := r.next(), make([]schema.Row, maxRows)
+	for i := range rows {
+		rows[i] = dpDistribution.New()
 	}
-	dpDistributions.Set(fullRecord.Values, all[:maxRows-1])
+	dpDistributions.Set(fullRecord.Values, rows[:maxRows-1])
 	fullRecord = org.act(fullRecord, Profit, input("gross_profit", `"0"`))
 	org.wantRefused(fullRecord, Profit, input("gross_profit", `"0"`), "gross_profit")
 }
@@ -397,9 +397,9 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 		org.wantRefused(r, Profit, input("gross_profit", `"1"`, "period_end_date", wrong), "period_end_date")
 		org.wantRefused(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
-	for _, right := range []string{"2026-01-10", "2026-01-15"} {
-		r = org.wantEntries(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"`+right+`"`))
-		if rows := dpDistributions.Get(r.Values); dpDistributedOn.Get(rows[len(rows)-1]).String() != right {
+	for _, valid := range []string{"2026-01-10", "2026-01-15"} {
+		r = org.wantEntries(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"`+valid+`"`))
+		if rows := dpDistributions.Get(r.Values); dpDistributedOn.Get(rows[len(rows)-1]).String() != valid {
 			t.Errorf("distributed on %v", rows)
 		}
 	}
@@ -408,22 +408,22 @@ func TestADepositsPeriodsEndBetweenItsOpeningAndToday(t *testing.T) {
 // In the specification's words: "at_maturity (single distribution on the maturity date)".
 func TestDepositAtMaturityAcceptsOneProfitFromItsMaturityDateOn(t *testing.T) {
 	org, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"at_maturity"`))
-	one := input("gross_profit", `"100"`)
-	org.wantRefused(r, Profit, one, "maturity_date")
+	profit := input("gross_profit", `"100"`)
+	org.wantRefused(r, Profit, profit, "maturity_date")
 	org.passDays(89)
-	org.wantRefused(r, Profit, one, "maturity_date")
+	org.wantRefused(r, Profit, profit, "maturity_date")
 	org.passDays(3) // two days after the maturity
-	org.wantRefused(r, Profit, withChanges(one, "period_end_date", `"2026-04-09"`), "period_end_date")
-	r = org.wantEntries(r, Profit, withChanges(one, "period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
+	org.wantRefused(r, Profit, withChanges(profit, "period_end_date", `"2026-04-09"`), "period_end_date")
+	r = org.wantEntries(r, Profit, withChanges(profit, "period_end_date", `"2026-04-10"`), "2026-04-10", "Dr A:pool 100", "Cr Q:profit:{c} 60", "Cr I:mudarib_share 40")
 	if dpNextDistribution.Has(r.Values) {
 		t.Errorf("there is another distribution on %v", dpNextDistribution.Get(r.Values))
 	}
-	org.wantRefused(r, Profit, one, "distribution_frequency")
+	org.wantRefused(r, Profit, profit, "distribution_frequency")
 	r = org.act(org.act(r, Mature, nil), Renew, nil)
-	org.wantRefused(r, Profit, one, "maturity_date") // the next term has its own maturity
+	org.wantRefused(r, Profit, profit, "maturity_date") // the next term has its own maturity
 	org.passDays(90)
-	r = org.act(r, Profit, one)
-	org.wantRefused(r, Profit, one, "distribution_frequency")
+	r = org.act(r, Profit, profit)
+	org.wantRefused(r, Profit, profit, "distribution_frequency")
 }
 
 // A deposit that renews automatically on its maturity date accepts the term's profit afterwards.
@@ -431,10 +431,10 @@ func TestRenewedDepositAcceptsTheProfitOfThePreviousTerm(t *testing.T) {
 	org, r := runningDeposit(t, withChanges(depositBody, "distribution_frequency", `"at_maturity"`, "auto_renewal", "true"))
 	org.passDays(91)
 	r = org.runTimers(r, 2)
-	one := input("gross_profit", `"100"`)
-	org.wantRefused(r, Profit, withChanges(one, "period_end_date", `"2026-04-09"`), "period_end_date")
-	r = org.act(r, Profit, one)
-	org.wantRefused(r, Profit, one, "maturity_date")
+	profit := input("gross_profit", `"100"`)
+	org.wantRefused(r, Profit, withChanges(profit, "period_end_date", `"2026-04-09"`), "period_end_date")
+	r = org.act(r, Profit, profit)
+	org.wantRefused(r, Profit, profit, "maturity_date")
 	if dpNextDistribution.Get(r.Values) != dpMaturity.Get(r.Values) {
 		t.Errorf("the next distribution is on %v, and it matures on %v", dpNextDistribution.Get(r.Values), dpMaturity.Get(r.Values))
 	}

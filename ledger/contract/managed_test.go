@@ -61,7 +61,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 		"complete": input("final_value", `"900"`),
 	}
 	sc := &scenario{product: Managed, reading: Secular, openingBody: managedBody, bodies: bodies,
-		grid: map[Status]row{
+		grid: map[Status]gridRow{
 			"draft":         {"submit": "under_review", "fund": "funded"},
 			"under_review":  {"review": "review_passed", "reject": "rejected"},
 			"review_passed": {"fund": "funded"},
@@ -88,7 +88,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 		"complete":          input("final_value", `900`),
 	}
 	sc := &scenario{product: Managed, reading: Religious, openingBody: withChanges(managedBody, "capital_amount", `1000`), bodies: bodies,
-		grid: map[Status]row{
+		grid: map[Status]gridRow{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
 			"review_passed": {"fund": "funded"},
@@ -233,12 +233,12 @@ func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
 
 func TestManagedActionsNeedTheirBodies(t *testing.T) {
 	org, r := runningManaged(t, managedBody)
-	good := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
+	valid := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
-		org.wantRefused(r, Profit, withChanges(good, "gross_profit", wrong), "gross_profit")
+		org.wantRefused(r, Profit, withChanges(valid, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notDates, "", "null") {
-		org.wantRefused(r, Profit, withChanges(good, "period_end_date", wrong), "period_end_date")
+		org.wantRefused(r, Profit, withChanges(valid, "period_end_date", wrong), "period_end_date")
 	}
 	org.wantRefused(r, Profit, nil, "gross_profit", "period_end_date")
 	for _, wrong := range append(notAmounts, "", "null") {
@@ -326,9 +326,9 @@ func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
-	wide := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
+	longestText := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
 	sent := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
-		"business_restrictions", `[`+strings.Repeat(wide+",", schema.MaxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
+		"business_restrictions", `[`+strings.Repeat(longestText+",", schema.MaxList-1)+longestText+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
 	org, r := runningManaged(t, sent)
 	r = org.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistribution.New(), miLossRow.New()
@@ -358,12 +358,12 @@ type naiveInvestment struct {
 
 // next returns the state to which an action leads in the specification's table; "" if the state does not
 // allow the action.
-func (p *naiveInvestment) next(name Action) Status {
-	switch string(p.status) + " " + string(name) {
+func (naive *naiveInvestment) next(name Action) Status {
+	switch string(naive.status) + " " + string(name) {
 	case "draft submit":
 		return UnderReview
 	case "draft review", "draft reject":
-		if p.religious {
+		if naive.religious {
 			return map[Action]Status{Pass: ReviewPassed, Reject: Refused}[name]
 		}
 	case "under_review review":
@@ -371,7 +371,7 @@ func (p *naiveInvestment) next(name Action) Status {
 	case "under_review reject":
 		return Refused
 	case "draft fund":
-		if !p.religious {
+		if !naive.religious {
 			return Funded
 		}
 	case "review_passed fund":
@@ -397,41 +397,41 @@ func TestRandomLivesOfManagedInvestments(t *testing.T) {
 
 func checkManagedLife(t *rapid.T) {
 	org := newOrgFixture(t, "2026-01-10")
-	p := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
-	p.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
-	p.religious = rapid.Bool().Draw(t, "religious")
+	naive := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
+	naive.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
+	naive.religious = rapid.Bool().Draw(t, "religious")
 	reading := Secular
-	if p.religious {
+	if naive.religious {
 		reading = Religious
 	}
-	customer := strconv.FormatInt(100-p.bankPercent, 10)
-	r := org.open(Managed, reading, withChanges(managedBody, "capital_amount", quoteBig(p.capital),
-		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(p.bankPercent, 10)+`,"customer":`+customer+`}`))
+	customer := strconv.FormatInt(100-naive.bankPercent, 10)
+	r := org.open(Managed, reading, withChanges(managedBody, "capital_amount", quoteBig(naive.capital),
+		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(naive.bankPercent, 10)+`,"customer":`+customer+`}`))
 	for range rapid.IntRange(1, 14).Draw(t, "steps") {
 		org.passDays(rapid.IntRange(0, 40).Draw(t, "days"))
-		r = p.step(t, org, r)
+		r = naive.step(t, org, r)
 	}
 }
 
 // step tries any action, repeats it in the naive investment, and compares them.
-func (p *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
+func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := drawSum(t, "sum")
 	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
 		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+org.now.Date().String()+`"`)
-	to := p.next(name)
-	bank := percentOf(sum, p.bankPercent)
+	nextStatus := naive.next(name)
+	bank := percentOf(sum, naive.bankPercent)
 	customerShare := new(big.Int).Sub(sum, bank)
-	if name == Profit && to != "" {
-		for _, total := range [][2]*big.Int{{p.value, bank}, {p.bankProfit, bank}, {p.customerProfit, customerShare}} {
-			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
+	if name == Profit && nextStatus != "" {
+		for _, total := range [][2]*big.Int{{naive.value, bank}, {naive.bankProfit, bank}, {naive.customerProfit, customerShare}} {
+			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
 				org.wantRefused(r, name, sent, "gross_profit")
 				return r
 			}
 		}
 	}
 	before := AppendRecord(nil, r)
-	if to == "" {
+	if nextStatus == "" {
 		org.wantConflict(r, name, sent)
 		return r
 	}
@@ -439,48 +439,48 @@ func (p *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}
-	switch p.status = to; name {
+	switch naive.status = nextStatus; name {
 	case Fund:
-		p.value.Set(p.capital)
+		naive.value.Set(naive.capital)
 	case Profit:
-		p.value.Add(p.value, bank)
-		p.bankProfit.Add(p.bankProfit, bank)
-		p.customerProfit.Add(p.customerProfit, customerShare)
-		p.distributions++
+		naive.value.Add(naive.value, bank)
+		naive.bankProfit.Add(naive.bankProfit, bank)
+		naive.customerProfit.Add(naive.customerProfit, customerShare)
+		naive.distributions++
 	case Loss:
-		p.lossReports++
-		if sum.Cmp(p.value) >= 0 {
-			sum, p.status = new(big.Int).Set(p.value), Liquidated
+		naive.lossReports++
+		if sum.Cmp(naive.value) >= 0 {
+			sum, naive.status = new(big.Int).Set(naive.value), Liquidated
 		}
-		p.value.Sub(p.value, sum)
-		p.totalLoss.Add(p.totalLoss, sum)
+		naive.value.Sub(naive.value, sum)
+		naive.totalLoss.Add(naive.totalLoss, sum)
 	case Complete:
-		returned := new(big.Int).Add(p.capital, p.bankProfit)
-		returned.Sub(returned, p.totalLoss)
+		returned := new(big.Int).Add(naive.capital, naive.bankProfit)
+		returned.Sub(returned, naive.totalLoss)
 		if got := miReturned.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
-			t.Fatalf("%s is returned of %v + %v − %v", got, p.capital, p.bankProfit, p.totalLoss)
+			t.Fatalf("%s is returned of %v + %v − %v", got, naive.capital, naive.bankProfit, naive.totalLoss)
 		}
-		p.value = sum
+		naive.value = sum
 	}
-	p.compare(t, org, next)
+	naive.compare(t, org, next)
 	return next
 }
 
-func (p *naiveInvestment) compare(t *rapid.T, org *orgFixture, r *Record) {
-	if r.Status != p.status {
-		t.Fatalf("the contract is %s, want %s", r.Status, p.status)
+func (naive *naiveInvestment) compare(t *rapid.T, org *orgFixture, r *Record) {
+	if r.Status != naive.status {
+		t.Fatalf("the contract is %s, want %s", r.Status, naive.status)
 	}
-	wantSum(t, r, miValue, p.value)
-	wantSum(t, r, miBankProfit, p.bankProfit)
-	wantSum(t, r, miCustomerProfit, p.customerProfit)
-	wantSum(t, r, miTotalLoss, p.totalLoss)
-	if len(miDistributions.Get(r.Values)) != p.distributions || len(miLosses.Get(r.Values)) != p.lossReports {
-		t.Fatalf("%d distributions and %d losses", p.distributions, p.lossReports)
+	wantSum(t, r, miValue, naive.value)
+	wantSum(t, r, miBankProfit, naive.bankProfit)
+	wantSum(t, r, miCustomerProfit, naive.customerProfit)
+	wantSum(t, r, miTotalLoss, naive.totalLoss)
+	if len(miDistributions.Get(r.Values)) != naive.distributions || len(miLosses.Get(r.Values)) != naive.lossReports {
+		t.Fatalf("%d distributions and %d losses", naive.distributions, naive.lossReports)
 	}
-	if p.status == Completed || p.status == Liquidated {
+	if naive.status == Completed || naive.status == Liquidated {
 		for _, stem := range []string{"A:mudaraba", "A:venture_due", "L:manager_profit"} {
 			if held := org.balance(r.account(stem)); !held.IsZero() {
-				t.Fatalf("%s of a contract that is %s holds %v", stem, p.status, held)
+				t.Fatalf("%s of a contract that is %s holds %v", stem, naive.status, held)
 			}
 		}
 	}

@@ -13,12 +13,12 @@ import (
 // A text that has only invisible characters is blank.
 func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
 	fixture := activeSafekeeping(t)
-	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
-		fixture.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
-		fixture.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+	for _, invisible := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
+		fixture.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(invisible)+`"`)
+		fixture.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(invisible)+`"`)
 	}
-	for _, seen := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
-		fixture.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+seen+`"`)
+	for _, visible := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
+		fixture.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+visible+`"`)
 	}
 }
 

@@ -159,7 +159,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 	refuse := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
 	switch draft.Kind {
 	case BlockBIN:
-		if len(draft.Value) < MinBIN || len(draft.Value) > MaxBIN || !allDigits(draft.Value) || draft.Value[0] == '0' {
+		if len(draft.Value) < MinBIN || len(draft.Value) > MaxBIN || !isDigits(draft.Value) || draft.Value[0] == '0' {
 			return refuse("must be the first 6 to 8 digits of card numbers, which don't begin with 0")
 		}
 		return draft.Value, nil
@@ -199,7 +199,7 @@ func (draft *BlockDraft) normalized(op string) (string, error) {
 	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
 }
 
-func allDigits(s string) bool { return !strings.ContainsFunc(s, isNotDigit) }
+func isDigits(s string) bool { return !strings.ContainsFunc(s, isNotDigit) }
 
 func isNotDigit(r rune) bool { return r < '0' || r > '9' }
 

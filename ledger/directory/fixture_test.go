@@ -28,14 +28,14 @@ func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, 
 	return r, Join(refusals("test", faults), err)
 }
 
-// changing returns the change that the body of a request asks for.
+// changeOf returns the change that the body of a request asks for.
 func changeOf[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
 	t.Helper()
 	input := parseRequest(t, body)
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
-// merged returns an object with the members of changes added or replaced. A member that is null counts as absent.
+// mergeObjects returns an object in which the members of changes are added or replaced. A member that is null counts as absent.
 func mergeObjects(t *testing.T, object, changes string) string {
 	t.Helper()
 	members := parseRequest(t, object)

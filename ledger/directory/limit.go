@@ -165,7 +165,7 @@ const (
 	MaxCount  = 1_000_000 // attempts of a velocity limit
 )
 
-// windows has the windows of velocity limits by name.
+// velocityWindows has the windows of velocity limits by name.
 var velocityWindows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 // Valid tells whether s is one of the scopes.

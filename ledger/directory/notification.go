@@ -14,7 +14,7 @@ const (
 	keyEmails   = "emails_to_notify"
 )
 
-// chat is the form of a Telegram chat id: a non-zero number of at most 18 digits, or the name of
+// chatID is the form of a Telegram chat id: a non-zero number of at most 18 digits, or the name of
 // a public chat.
 var chatID = regexp.MustCompile(`^(-?[1-9][0-9]{0,17}|@[A-Za-z][A-Za-z0-9_]{0,31})$`)
 

@@ -67,7 +67,7 @@ func checkHost(op, field string, u *url.URL, private bool) error {
 }
 
 func isNotLabel(label string) bool {
-	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return notAlphanumeric(c) && c != '-' && c != '_' })
+	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
 }
 
 // isNumeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The

@@ -54,7 +54,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 		if !taken {
 			field = "f"
 		}
-		wantField(t, beginningOf(address), checkNotifyURL("op", "f", address, private), field)
+		wantField(t, firstCharacters(address), checkNotifyURL("op", "f", address, private), field)
 	}
 	for _, private := range []bool{false, true} {
 		for _, address := range notAddresses {

@@ -103,7 +103,7 @@ func knownModules(value any) string {
 }
 
 func regionCodes(value any) string {
-	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !allUpper(region) }) {
+	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !isUpper(region) }) {
 		return "must hold two-letter region codes in upper case"
 	}
 	return ""

@@ -33,7 +33,7 @@ func (p *Payer) Subject(s Scope) (string, bool) {
 	return "", false
 }
 
-// hashed returns the first half of the text's SHA-256, in hex.
+// hashText returns the first half of the text's SHA-256, in hex.
 func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])

@@ -61,12 +61,12 @@ func (p *Provider) columns() []*schema.Column {
 }
 
 func (p *Provider) column(name string) *schema.Column {
-	all := p.columns()
-	i := slices.IndexFunc(all, func(c *schema.Column) bool { return c.Name == name })
+	columns := p.columns()
+	i := slices.IndexFunc(columns, func(c *schema.Column) bool { return c.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return all[i]
+	return columns[i]
 }
 
 // secrets returns the names of the provider's secret parameters.

@@ -155,13 +155,13 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 		err = Join(err, old.checkCredential(op, sentProvider))
 	}
 	if merchantIsSet {
-		err = Join(err, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.checkEmptied(op),
+		err = Join(err, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.refuseEmptyMembers(op),
 			t.checkChats(op, stored.Notification.Telegram))
 	}
 	return err
 }
 
-// sets tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
+// isSet tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
 // stored secret could not be decrypted, its mask must be refused when it is sent back.
 func isSet(sent, stored []byte) bool {
 	return len(sent) != len(stored) || len(sent) > 0 && &sent[0] != &stored[0]

@@ -177,11 +177,11 @@ func TestParseSettings(t *testing.T) {
 		`{"description":"` + strings.Repeat("é", MaxDescription+1) + `"}`: "provider_params.description",
 	} {
 		_, err := ParseSettings([]byte(text))
-		wantField(t, beginningOf(text), err, field)
+		wantField(t, firstCharacters(text), err, field)
 	}
 }
 
-func beginningOf(s string) string { return s[:min(len(s), 60)] }
+func firstCharacters(s string) string { return s[:min(len(s), 60)] }
 
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],

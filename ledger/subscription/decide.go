@@ -42,7 +42,7 @@ type Notification struct {
 	Progress Progress // the progress just after the event
 }
 
-// next begins a decision on a copy of the record.
+// newDecision begins a decision on a copy of the record.
 func newDecision(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
