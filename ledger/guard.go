@@ -46,7 +46,7 @@ type CounterGuard struct {
 	Window  string // for example "2026-11" for a calendar month; empty: unlimited
 	Add     money.Amount
 	Max     money.Amount
-	Release bool // subtract Add instead
+	Release bool // subtracts Add instead of adding it
 	Refuse  Code // LimitExceeded, OutOfRange or Conflict
 }
 

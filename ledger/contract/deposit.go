@@ -57,7 +57,7 @@ const atMaturity = "at_maturity"
 
 var (
 	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // of the current term
+	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // principal of the current term
 	dpTerm         = schema.Integer(34, "term_months", 1, 120, schema.Required)
 	dpRatio        = shares(35, "profit_sharing_ratio", schema.Required)
 	dpKind         = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort)
@@ -72,7 +72,7 @@ var (
 	dpOpenedBy     = schema.Text(45, "opened_by", schema.Settable)
 
 	dpValue            = schema.Amount(50, "current_value", schema.InShort)
-	dpCustomerProfit   = schema.Amount(51, "customer_profit_share") // of the current term, as the next two
+	dpCustomerProfit   = schema.Amount(51, "customer_profit_share") // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
 	dpBankProfit       = schema.Amount(52, "bank_profit_share")
 	dpTotalLoss        = schema.Amount(53, "loss", schema.NotShown)
 	dpDistributions    = schema.Rows(54, "profit_distributions", dpDistribution)

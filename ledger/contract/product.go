@@ -79,16 +79,16 @@ type ActionHandler struct {
 	Transitions []Action      // possible transitions; nil: the one with the action's name
 	ChecksState bool          // Do checks the state itself, at its place in the order of checks
 	Timer       bool          // run by a timer only
-	Moves       Movement      // of its event; if it is not Never, a required review must come first
+	Moves       Movement      // whether its event moves money; if it is not Never, a required review must come first
 	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }
 
 // Variant is the API of a product in a reading.
 type Variant struct {
-	Name    string            // in URLs
-	Prefix  string            // of contract numbers
-	Actions map[string]Action // by their names in URLs; nil: the kernel's names
+	Name    string            // the product's name in URLs
+	Prefix  string            // the prefix of contract numbers
+	Actions map[string]Action // the actions by their names in URLs; nil: each Action is its own name
 
 	// Opening lists the actions that the creation of a contract performs too. If there are any, the
 	// body of the creation must have a compliance_review.
@@ -106,7 +106,7 @@ type ControlTotal struct {
 	By        Action         // only entries of this action count; empty: the entries of all actions
 	Side      ledger.Side    // lines on the other side are deducted
 	Column    *schema.Column // an amount, or a list of rows
-	RowColumn *schema.Column // of a list of rows: its column that is added up
+	RowColumn *schema.Column // if Column is a list of rows: the column of the rows that is added up
 }
 
 // Product is a kind of contract: its columns, machine, arithmetic and entries.

@@ -16,7 +16,7 @@ type Record struct {
 	Reading *Reading
 	Status  Status
 	Asset   money.Asset
-	Values  schema.Row // of Product.Columns
+	Values  schema.Row // the values of Product.Columns
 
 	// Booked is the instant of the last event, if known. While the clock stands still, the
 	// writer books events some microseconds after it, so a decision uses the later of clock and

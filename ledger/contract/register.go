@@ -15,14 +15,14 @@ import (
 
 // Holder is the whole position of one investor in an issue of certificates.
 type Holder struct {
-	Number       int64 // from 1 without gaps, in the order of first subscriptions
+	Number       int64 // counts the holders of the issue from 1, in the order of their first subscriptions
 	Investor     ledger.ID
 	Certificates int64
 }
 
 // Subscription is one application for certificates.
 type Subscription struct {
-	Number       int64 // from 1 without gaps, in their order
+	Number       int64 // counts the subscriptions of the issue from 1
 	Holder       int64 // the number of the holder whose position it increases
 	Investor     ledger.ID
 	Certificates int64
@@ -31,13 +31,13 @@ type Subscription struct {
 
 // Register is the extract of a register for a decision.
 type Register struct {
-	Position Holder   // of the investor who subscribes; Number 0: not a holder yet
-	Holders  []Holder // ordered by number, without gaps
+	Position Holder   // position of the investor who subscribes; its Number is 0 if the investor is not a holder yet
+	Holders  []Holder // a part of the holders, ordered by number and without gaps
 }
 
 // Extract says which part of a register a decision needs.
 type Extract struct {
-	Investor   ledger.ID // whose position is needed; zero: none
+	Investor   ledger.ID // the investor whose position is needed; zero: none
 	From       int64     // the number of the first holder
 	MaxHolders int       // how many holders at most; 0: none
 }

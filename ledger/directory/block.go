@@ -54,7 +54,7 @@ type Block struct {
 	Org     ledger.ID
 	Kind    BlockKind
 	Value   string // normalised; for a card the keyed fingerprint
-	Masked  string // for a card the first six and last four digits; else empty
+	Masked  string // first six and last four digits of a card; empty for other kinds
 	Active  bool   // the value is blocked
 	Created ledger.Micros
 	Updated ledger.Micros // booked time of the last event: the listing or the removal

@@ -17,7 +17,7 @@ type APIKey struct {
 	Name    string
 	Prefix  string // the value's first characters, to tell keys apart
 	Hash    [32]byte
-	Value   string // only in the response to its creation, and never stored
+	Value   string // set only for the response to the creation, and never stored
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked

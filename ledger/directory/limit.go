@@ -332,9 +332,9 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 // Usage is how much of a limit is used in its window, by the partner or by one payer in the
 // limit's scope.
 type Usage struct {
-	Used     money.Amount // settled in the window, in minor units
-	Reserved money.Amount // pending or held in the window, in minor units; counts as well
-	Count    int64        // of a velocity limit: attempts in the window
+	Used     money.Amount // amounts settled in the window, in minor units
+	Reserved money.Amount // amounts pending or held in the window, in minor units; they count as well
+	Count    int64        // attempts in the window, for a velocity limit
 	Resets   ledger.Micros
 }
 

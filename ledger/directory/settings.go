@@ -44,9 +44,9 @@ type Settings struct {
 	FeeOnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
 	FeeRefundable bool
 
-	SettlementCurrency money.Currency // empty: the transaction's own
-	SettlementNetwork  money.Network  // of SettlementCurrency; empty: its only one
-	Description        string         // replaces the description that the payer sees; empty: does not
+	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the transaction's own
+	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the only one that it has
+	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's
 }
 
 // SettingsColumns are the columns of Settings.

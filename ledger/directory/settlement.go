@@ -19,9 +19,9 @@ type Settlement struct {
 	Partner   int64     // the settled partner, or the owner of Terminal
 	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
 	Reference string    // the bank's reference; unique per partner, or per terminal
-	Outgoing  bool      // to the partner's bank; else from that bank, or from the provider
+	Outgoing  bool      // the money goes to the partner's bank; else it comes from that bank or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // kept by the provider, out of the one line's amount
+	Fee       money.Amount // what the provider kept of the amount of the only line
 	Created   ledger.Micros
 	Seq       uint64 // number of the first entry in the journal; like Created, not in the stored form
 }
@@ -156,7 +156,7 @@ type SettlementDraft struct {
 	Network *money.Network
 
 	Env       money.Env
-	Amount    money.Amount // in minor units; gross for a provider
+	Amount    money.Amount // amount in minor units; with a provider, the gross amount
 	Reference string       // 1 to MaxText characters
 }
 

@@ -29,7 +29,7 @@ func (t TerminalType) Valid() bool {
 // Bounds of terminals.
 const (
 	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
-	MaxTerminals = 1000     // of one partner: routing checks each
+	MaxTerminals = 1000     // terminals of one partner: routing checks each of them
 )
 
 // Terminal is a partner's configured connection to one provider, in one environment. Settings,

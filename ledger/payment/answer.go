@@ -11,7 +11,7 @@ type Answer struct {
 	Verdict  Verdict
 	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
 	RRN      string
-	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled each time
+	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
 	Status   Status        // an intermediate state of the rail; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
 	Action   *Action       // for VerdictAction; nil: unchanged

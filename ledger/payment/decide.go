@@ -28,9 +28,9 @@ type Ask uint8
 const (
 	AskNothing   Ask = iota
 	AskSubmit        // submit the charge
-	AskInquire       // the outcome of the charge
+	AskInquire       // inquire the outcome of the charge
 	AskOp            // submit Record.Op
-	AskInquireOp     // the outcome of Record.Op
+	AskInquireOp     // inquire the outcome of Record.Op
 	AskReissue       // publish the payer's action again
 )
 
@@ -110,7 +110,7 @@ type Credentials struct {
 	Network money.Network // network of the credentials; empty: they name none
 
 	PayerIP   netip.Addr    // source of the credentials; zero: unknown
-	Attempted ledger.Micros // as in Request
+	Attempted ledger.Micros // as Request.Attempted
 }
 
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.

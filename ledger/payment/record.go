@@ -151,10 +151,10 @@ const (
 type Op struct {
 	Kind            OpKind
 	Request         ledger.ID    // the operation's name at the provider
-	Amount          money.Amount // captured or refunded
+	Amount          money.Amount // amount to capture or to refund
 	RefundedFee     money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once
-	NotFoundAnswers uint8        // as in Record, for this operation
+	NotFoundAnswers uint8        // as Record.NotFoundAnswers, but for this operation
 	Inquiries       uint8
 	Why             Code   // code of the failure that a void leads to
 	Late            bool   // the refund of a late settlement

@@ -15,10 +15,10 @@ const MaxRefunds = 100
 // RefundRecord is one requested refund.
 type RefundRecord struct {
 	ID          ledger.ID    // refund_id: the refund's name at the provider
-	Amount      money.Amount // of the transaction's amount
-	RefundedFee money.Amount // of the fee, returned with it
+	Amount      money.Amount // the refunded part of the transaction's amount
+	RefundedFee money.Amount // the part of the fee that is returned with it
 	Status      RefundStatus
-	Failure     Failure       // for RefundFailed
+	Failure     Failure       // why the refund failed; zero unless Status is RefundFailed
 	Created     ledger.Micros // the instant of the decision
 	Finished    ledger.Micros // the instant of the outcome; 0: pending
 }

@@ -66,7 +66,7 @@ type Storage struct {
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
-	Network []byte // for crypto: has no rule, but may resolve the transaction's network
+	Network []byte // network of a crypto payment: it has no rule, but may resolve the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }

@@ -16,7 +16,7 @@ type Terms struct {
 	TwoPhase  bool
 	HoldTTL   time.Duration
 	Overdraft money.Amount // how far the partner's available balance may go below zero
-	Asset     money.Asset  // the transaction's, with its network resolved
+	Asset     money.Asset  // the transaction's asset, with its network resolved
 
 	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. If Rate is zero, no
 	// rate is known and the transaction is rejected.
@@ -24,7 +24,7 @@ type Terms struct {
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
-	Priority int       // the terminal's
+	Priority int       // the terminal's priority
 	Bounds   []Bound   // bounds of the volume limits that count this transaction
 	Skipped  []Attempt // terminals that precede this one and were passed over
 }

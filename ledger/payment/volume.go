@@ -11,7 +11,7 @@ import (
 // with the intent to call the provider. If money moves, the amount is counted as settled; if not, it is released.
 type Volume struct {
 	Limit   ledger.ID
-	Window  string // the day, month or year of the intent (ledger.WindowNumber)
+	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
 	Subject string // the card, address or e-mail that the limit counts; empty: the whole partner
 
 	// Keys of the volume's counters; empty if they were not built yet. They are not stored.

@@ -16,9 +16,9 @@ const Mask = "•••"
 // Type is a record type whose records are values of the struct R.
 type Type[R any] struct {
 	Name   string // "partner": what messages and documentation call a record
-	*Table        // in the order in which requests are checked
+	*Table        // its columns are in the order in which requests are checked
 
-	shown       []*Column // in the order in which records are shown
+	shown       []*Column // the shown columns, in the order in which records show them
 	onCreate    func(Input, *R, *Faults)
 	crossCheck  func(old, r *R, f *Faults)
 	invariant   func(*R) (problem string)

@@ -14,7 +14,7 @@ import (
 // and return the next Task.
 type Admission struct {
 	Search
-	Terms     payment.Terms      // of the found terminal; if none was found, only Asset and Skipped are set
+	Terms     payment.Terms      // terms of the found terminal; if none was found, only Asset and Skipped are set
 	Reason    payment.Failure    // reason of the rejection; zero: no objection
 	Attempt   directory.Attempt  // the request as limits see it
 	CountedBy []*directory.Limit // the velocity limits that count the attempt
