@@ -46,9 +46,9 @@ func formatEntries(d Decision) string {
 }
 
 // wantEntries takes an action and checks the entries that it books.
-func (org *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want ...string) *Record {
+func (org *orgFixture) wantEntries(r *Record, name Action, request schema.Input, want ...string) *Record {
 	org.t.Helper()
-	d, err := org.decide(r, name, sent, org.now)
+	d, err := org.decide(r, name, request, org.now)
 	if err != nil {
 		org.t.Fatalf("%s: %v", name, err)
 	}
@@ -79,12 +79,12 @@ func faultyFields(err error) (fields []string) {
 }
 
 // wantRefused checks that an action is refused for the fields and changes nothing.
-func (org *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fields ...string) {
+func (org *orgFixture) wantRefused(r *Record, name Action, request schema.Input, fields ...string) {
 	org.t.Helper()
 	before := AppendRecord(nil, r)
-	_, err := org.decide(r, name, sent, org.now)
+	_, err := org.decide(r, name, request, org.now)
 	if got := faultyFields(err); !slices.Equal(got, fields) {
-		org.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(sent), r.Status, err, fields)
+		org.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(request), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		org.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
@@ -93,10 +93,10 @@ func (org *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fi
 
 // wantConflict checks that the state does not allow an action, and that the attempt changes
 // nothing.
-func (org *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
+func (org *orgFixture) wantConflict(r *Record, name Action, request schema.Input) {
 	org.t.Helper()
 	before := AppendRecord(nil, r)
-	if _, err := org.decide(r, name, sent, org.now); !ledger.IsRefusal(err, ledger.Conflict) {
+	if _, err := org.decide(r, name, request, org.now); !ledger.IsRefusal(err, ledger.Conflict) {
 		org.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
@@ -104,17 +104,17 @@ func (org *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
 	}
 }
 
-func inputText(sent schema.Input) string {
+func inputText(request schema.Input) string {
 	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		texts = append(texts, name+":"+string(sent[name]))
+	for _, name := range slices.Sorted(maps.Keys(request)) {
+		texts = append(texts, name+":"+string(request[name]))
 	}
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
 // openRefused tries to open a contract, and returns the fields for which it was refused.
-func openRefused(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
+func openRefused(p *Product, reading *Reading, request schema.Input) (*Record, []string) {
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: request, Now: 1})
 	return d.Record, faultyFields(err)
 }
 

@@ -44,11 +44,11 @@ func (c *Case) noFaults() bool { return c.faults.Empty() }
 func (c *Case) setTransition(event Action) { c.event = event }
 
 // setEffectiveDate sets the effective date of the entry.
-func (c *Case) setEffectiveDate(on ledger.Date) { c.effectiveDate = on }
+func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
 // setReserve sets the most that timers may book on any shared account. A timer is never refused, so
 // the writer refuses the action that starts the timer if the account has no room.
-func (c *Case) setReserve(most money.Amount) { c.reserved = most }
+func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
 
 // line is one side of an entry.
 type line struct {

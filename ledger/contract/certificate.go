@@ -282,14 +282,14 @@ func ciActivate(c *Case) {
 
 func ciDistribute(c *Case) {
 	v, r := c.values(), c.record
-	on, accepted := periodEnd(c, ciInPeriodEnd, ciIssueDate)
+	day, accepted := periodEnd(c, ciInPeriodEnd, ciIssueDate)
 	if !accepted {
 		return
 	}
 	profit, outstanding := ciInProfit.Get(c.input), ciOutstanding.Get(v)
 	each := portion(profit, 1, outstanding)
 	row := ciDistribution.New()
-	ciDistributedOn.Set(row, on)
+	ciDistributedOn.Set(row, day)
 	ciDistributedSum.Set(row, profit)
 	ciPerCertificate.Set(row, each)
 	ciOutstandingThen.Set(row, outstanding)
@@ -305,7 +305,7 @@ func ciDistribute(c *Case) {
 	if ciNextDistribution.Has(v) {
 		c.advance(ciNextDistribution, periodMonths(ciFrequency.Get(v)))
 	}
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 	if each.IsZero() { // less than one minor unit per certificate: no holder gets anything
 		c.book(ciPayProfit(c, r.cash(), nil, true)...)
 		return
@@ -331,9 +331,9 @@ func ciRedeemEarly(c *Case) {
 // penalty for early redemption, and closes every account of the issue.
 func ciRepay(c *Case, action Action) {
 	v, r := c.values(), c.record
-	on := dateOrToday(c, ciInRedemptionDate)
-	ciRedemptionDate.Set(v, on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, ciInRedemptionDate)
+	ciRedemptionDate.Set(v, day)
+	c.setEffectiveDate(day)
 	ciForHolders(c, action, r.cash(), times(ciFace.Get(v), ciSold.Get(v)))
 	ciGiveAway(c)
 }

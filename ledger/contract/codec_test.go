@@ -15,11 +15,11 @@ func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
 	for Partnership.Columns.ByKey(unknown) != nil {
 		unknown--
 	}
-	again, err := ReadRecord(fixture.record.ID, append(bytes.Clone(stored), unknown, 3, 'n', 'e', 'w'))
+	reread, err := ReadRecord(fixture.record.ID, append(bytes.Clone(stored), unknown, 3, 'n', 'e', 'w'))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(AppendRecord(nil, again), stored) {
+	if !bytes.Equal(AppendRecord(nil, reread), stored) {
 		t.Error("it is read as another record")
 	}
 }

@@ -86,13 +86,13 @@ func (org *orgFixture) checkEmptyAccounts(r *Record) {
 func (org *orgFixture) checkTotals(previous latest, d *Decision) {
 	org.t.Helper()
 	p := d.Record.Product
-	for _, other := range Products {
-		for _, total := range other.Totals {
+	for _, product := range Products {
+		for _, total := range product.Totals {
 			booked := bookedOn(&total, previous.action, d)
 			isCounted := slices.ContainsFunc(p.Totals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
 			if !isCounted && booked.Sign() != 0 {
 				org.t.Fatalf("%s posts on %s, on which %s of %s counts the entries of %q; it needs a control total on that account too",
-					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, other.Variants[Secular].Name, total.By)
+					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, product.Variants[Secular].Name, total.By)
 			}
 		}
 	}

@@ -146,23 +146,23 @@ func dpBeginTerm(c *Case) {
 
 // dpDistributionAfter returns the day of the next distribution after a day: one period later, but
 // at most the maturity date. A deposit with a single distribution has it on the maturity date.
-func dpDistributionAfter(v schema.Row, on ledger.Date) ledger.Date {
+func dpDistributionAfter(v schema.Row, day ledger.Date) ledger.Date {
 	if frequency := dpFrequency.Get(v); frequency != "" && frequency != atMaturity {
-		return min(addMonths(on, periodMonths(frequency)), dpMaturity.Get(v))
+		return min(addMonths(day, periodMonths(frequency)), dpMaturity.Get(v))
 	}
 	return dpMaturity.Get(v)
 }
 
 func dpShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, accepted := periodEnd(c, dpInProfitEnd, dpOpenedOn)
-	if !accepted || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, on) {
+	day, accepted := periodEnd(c, dpInProfitEnd, dpOpenedOn)
+	if !accepted || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, day) {
 		return
 	}
 	gross := dpInGross.Get(c.input)
 	bankShare, customerShare := dpRatio.Get(v).split(gross)
 	row := dpDistribution.New()
-	dpDistributedOn.Set(row, on)
+	dpDistributedOn.Set(row, day)
 	dpGross.Set(row, gross)
 	dpCustomerShare.Set(row, customerShare)
 	dpBankShare.Set(row, bankShare)
@@ -171,14 +171,14 @@ func dpShareProfit(c *Case) {
 		return
 	}
 	dpSetNextDistribution(v)
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), customerShare), cr("I:mudarib_share", bankShare))
 }
 
 // dpCheckSingleProfit checks the profit of a term with the frequency atMaturity, which has only
 // one. It is allowed from the maturity date on, and still once after a renewal if it was not
 // shared before.
-func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
+func dpCheckSingleProfit(c *Case, day ledger.Date) bool {
 	v := c.values()
 	from := dpMaturity.Get(v)
 	if dpUnsharedSince.Has(v) {
@@ -189,8 +189,8 @@ func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
 		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
 	case c.Today < from:
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", from, dpFrequency.Name, atMaturity)
-	case on < from:
-		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", on, from, dpFrequency.Name, atMaturity)
+	case day < from:
+		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", day, from, dpFrequency.Name, atMaturity)
 	default:
 		return true
 	}
@@ -218,14 +218,14 @@ func dpBearLoss(c *Case) {
 		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
 		return
 	}
-	on, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
+	day, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
 	if !accepted {
 		return
 	}
 	lost := dpInLoss.Get(c.input).Min(dpValue.Get(v))
 	dpValue.Set(v, minus(dpValue.Get(v), lost))
 	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), lost)) // at most the principal and the depositor's profit
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 	c.move(c.record.account(lossStem), "A:pool", lost)
 }
 

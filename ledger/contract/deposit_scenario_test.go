@@ -81,21 +81,21 @@ func (naive *naiveDeposit) renew(from ledger.Date) {
 func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := drawSum(t, "sum")
-	sent := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
+	request := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
 	legal := map[Action]bool{
 		Activate: naive.status == Pending, Profit: naive.status == Active, Loss: naive.status == Active, Mature: naive.status == Active,
 		Renew: naive.status == Matured, Withdraw: naive.status == Active, Close: naive.status == Matured || naive.status == Withdrawn,
 	}[name]
 	if !legal {
-		org.wantConflict(r, name, sent)
+		org.wantConflict(r, name, request)
 		return r
 	}
 	if field := naive.unmet(name, sum); field != "" {
-		org.wantRefused(r, name, sent, field)
+		org.wantRefused(r, name, request, field)
 		return r
 	}
 	before := AppendRecord(nil, r)
-	next := org.act(r, name, sent)
+	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}

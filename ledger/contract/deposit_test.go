@@ -87,9 +87,9 @@ func TestDepositsHaveNoReview(t *testing.T) {
 }
 
 // runningDeposit opens a deposit and activates it.
-func runningDeposit(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+func runningDeposit(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
 	org := newOrgFixture(t, "2026-01-10")
-	return org, org.act(org.open(Deposit, Secular, sent), Activate, nil)
+	return org, org.act(org.open(Deposit, Secular, request), Activate, nil)
 }
 
 func TestActivationPutsTheMoneyIntoThePool(t *testing.T) {
@@ -203,8 +203,8 @@ func TestADepositMaturesOnItsDate(t *testing.T) {
 }
 
 // maturedDeposit returns a matured deposit of 1000, with a profit of 60 for the depositor and a loss of 200.
-func maturedDeposit(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
-	org, r := runningDeposit(t, sent)
+func maturedDeposit(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
+	org, r := runningDeposit(t, request)
 	r = org.act(r, Profit, input("gross_profit", `"100"`))
 	r = org.act(r, Loss, input("amount", `"200"`))
 	org.passDays(100)

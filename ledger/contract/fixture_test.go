@@ -336,8 +336,8 @@ func allActionNames() map[string]bool {
 		}
 		for _, handler := range p.Handlers {
 			names[string(handler.Name)] = true
-			for _, by := range handler.Transitions {
-				names[string(by)] = true
+			for _, action := range handler.Transitions {
+				names[string(action)] = true
 			}
 		}
 	}

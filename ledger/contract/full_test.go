@@ -94,7 +94,7 @@ const maxRecord = 1<<20 + 64<<10
 
 // endWithFullList takes an action with the largest texts on a contract whose list is full. The record must have
 // room for these texts.
-func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, to Status) {
+func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, want Status) {
 	fixture.t.Helper()
 	input := body
 	if table := fixture.record.Product.Handler(name).Body; table != nil {
@@ -105,7 +105,7 @@ func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, 
 		fixture.t.Fatalf("a full %s cannot be ended by %s: %v", fixture.record.Product.Variants[fixture.record.Reading].Name, name, err)
 	}
 	fixture.apply(d)
-	if fixture.record.Status != to {
+	if fixture.record.Status != want {
 		fixture.t.Errorf("%s leads to %s", name, fixture.record.Status)
 	}
 	if size := len(AppendRecord(nil, fixture.record)); size > maxRecord {

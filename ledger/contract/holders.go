@@ -88,12 +88,12 @@ func ciUnderWay(v schema.Row) schema.Row {
 }
 
 // ciExtract returns the extract of the register that an action needs.
-func ciExtract(r *Record, name Action, sent schema.Input) Extract {
+func ciExtract(r *Record, name Action, request schema.Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // Act reports the faults of the body
-		return Extract{Investor: ciInInvestor.Get(in)}
+		body := r.Product.Handler(Subscribe).input(request, r, new(schema.Faults)) // Act reports the faults of the body
+		return Extract{Investor: ciInInvestor.Get(body)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Get(v); n <= maxAtOnce {
 			return Extract{From: 1, MaxHolders: int(n)}
@@ -134,16 +134,16 @@ func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 // ciDeclare books the whole sum against the account that the batches reduce.
 func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	c.move(debit, c.record.account(distributions), sum)
-	on := c.effectiveDate
-	if on == 0 {
-		on = c.Today
+	day := c.effectiveDate
+	if day == 0 {
+		day = c.Today
 	}
 	row := ciProgressRow.New()
 	ciDoneAction.Set(row, c.record.Product.ActionName(c.reading, action))
 	ciDoneHolders.Set(row, 0)
 	ciDoneTotal.Set(row, ciHolders.Get(c.values()))
 	ciDoneActionCode.Set(row, string(action))
-	ciDoneOn.Set(row, on)
+	ciDoneOn.Set(row, day)
 	ciDoneDeclared.Set(row, c.Today)
 	ciProgress.Set(c.values(), []schema.Row{row})
 	c.setReserve(sum)

@@ -81,11 +81,11 @@ func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10))
 
 // bookBatches books the batches of the last action. It checks their number, and that each has one entry
 // with the action's date.
-func (issue *issueWithHolders) bookBatches(action Action, to Status) {
+func (issue *issueWithHolders) bookBatches(action Action, status Status) {
 	issue.t.Helper()
 	first, batches := issue.decision, 0
-	if issue.record.Status != to {
-		issue.t.Fatalf("%s leads to %s, not to %s", action, issue.record.Status, to)
+	if issue.record.Status != status {
+		issue.t.Fatalf("%s leads to %s, not to %s", action, issue.record.Status, status)
 	}
 	total := int64(len(issue.certificates))
 	for {
@@ -97,7 +97,7 @@ func (issue *issueWithHolders) bookBatches(action Action, to Status) {
 			issue.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, issue.decision.Due, issue.decision.Finish)
 		}
 		d, due := issue.onDue(issue.record, issue.now)
-		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
+		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(status) || d.Events[0].To != string(status) {
 			issue.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
 		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != first.Events[0].Entry.Effective {

@@ -198,17 +198,17 @@ func slPurchase(c *Case) {
 }
 
 func slDeliver(c *Case) {
-	on := dateOrToday(c, slInDeliveryDate)
-	slDeliveryDate.Set(c.values(), on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, slInDeliveryDate)
+	slDeliveryDate.Set(c.values(), day)
+	c.setEffectiveDate(day)
 	c.move(c.record.account("A:inventory_delivered"), c.record.account("A:inventory"), slAssetCost(c.values()))
 }
 
 func slActivate(c *Case) {
 	v, r := c.values(), c.record
-	on := dateOrToday(c, slInStart)
-	slStart.Set(v, on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, slInStart)
+	slStart.Set(v, day)
+	c.setEffectiveDate(day)
 	price, markup, upfront := slPrice.Get(v), slMarkup.Get(v), slUpfront(v)
 	slOutstanding.Set(v, price)
 	slDeferred.Set(v, markup)

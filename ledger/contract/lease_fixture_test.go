@@ -81,11 +81,11 @@ func (lease *leaseFixture) wantRefusal(field string, name Action, pairs ...strin
 // passUntil moves the clock to noon of a day, and then runs the due timers in order.
 func (lease *leaseFixture) passUntil(day string) {
 	lease.t.Helper()
-	on, ok := schema.ParseDate(day)
+	date, ok := schema.ParseDate(day)
 	if !ok {
 		lease.t.Fatalf("no date: %s", day)
 	}
-	lease.now = startOfDay(on) + 12*3600*1_000_000
+	lease.now = startOfDay(date) + 12*3600*1_000_000
 	lease.runDueRows()
 }
 
@@ -164,9 +164,9 @@ func (lease *leaseFixture) statusLetters() string {
 
 func leaseDay(t *testing.T, text string) ledger.Date {
 	t.Helper()
-	on, ok := schema.ParseDate(text)
+	day, ok := schema.ParseDate(text)
 	if !ok {
 		t.Fatalf("no date: %s", text)
 	}
-	return on
+	return day
 }

@@ -138,11 +138,11 @@ func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 			continue
 		}
 		seen[current] = true
-		for _, by := range machine.Events() {
-			if step, ok := machine.Next(current.status, by); ok {
-				step.By = by
+		for _, action := range machine.Events() {
+			if step, ok := machine.Next(current.status, action); ok {
+				step.By = action
 				onStep(current, step)
-				queue = append(queue, walk{step.To, current.reviewed || by == Pass})
+				queue = append(queue, walk{step.To, current.reviewed || action == Pass})
 			}
 		}
 	}
@@ -186,16 +186,16 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 			var follow func(path []Status, reviewed bool)
 			follow = func(path []Status, reviewed bool) {
 				paths++
-				for _, by := range machine.Events() {
-					step, ok := machine.Next(path[len(path)-1], by)
+				for _, action := range machine.Events() {
+					step, ok := machine.Next(path[len(path)-1], action)
 					if !ok {
 						continue
 					}
-					if needsReview(p, by) && !reviewed {
-						t.Errorf("%s: %v, then %s", variant.Name, path, by)
+					if needsReview(p, action) && !reviewed {
+						t.Errorf("%s: %v, then %s", variant.Name, path, action)
 					}
 					if !slices.Contains(path, step.To) {
-						follow(append(slices.Clone(path), step.To), reviewed || by == Pass)
+						follow(append(slices.Clone(path), step.To), reviewed || action == Pass)
 					}
 				}
 			}
@@ -277,10 +277,10 @@ func TestReadingsShareTheirSteps(t *testing.T) {
 		}
 		secular, religious := p.Machine(Secular), p.Machine(Religious)
 		for _, state := range secular.States() {
-			for _, by := range secular.Events() {
-				secularStep, inSecular := secular.Next(state, by)
-				if religiousStep, inReligious := religious.Next(state, by); inSecular && inReligious && secularStep.To != religiousStep.To {
-					t.Errorf("%s in state %s leads to %s and %s", by, state, secularStep.To, religiousStep.To)
+			for _, action := range secular.Events() {
+				secularStep, inSecular := secular.Next(state, action)
+				if religiousStep, inReligious := religious.Next(state, action); inSecular && inReligious && secularStep.To != religiousStep.To {
+					t.Errorf("%s in state %s leads to %s and %s", action, state, secularStep.To, religiousStep.To)
 				}
 			}
 		}

@@ -129,14 +129,14 @@ func miActivate(c *Case) {
 // in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, accepted := periodEnd(c, miInProfitEnd, miStart)
+	day, accepted := periodEnd(c, miInProfitEnd, miStart)
 	if !accepted {
 		return
 	}
 	gross := miInGross.Get(c.input)
 	bankShare, managerShare := miRatio.Get(v).split(gross)
 	row := miDistribution.New()
-	miDistributedOn.Set(row, on)
+	miDistributedOn.Set(row, day)
 	miGross.Set(row, gross)
 	miBankShare.Set(row, bankShare)
 	miCustomerShare.Set(row, managerShare)
@@ -144,7 +144,7 @@ func miShareProfit(c *Case) {
 		!c.addToTotal(miBankProfit, bankShare, miInGross.Name) || !c.addToTotal(miCustomerProfit, managerShare, miInGross.Name) {
 		return
 	}
-	miRecordReport(c, on)
+	miRecordReport(c, day)
 	due, manager := r.account("A:venture_due"), r.account("L:manager_profit")
 	c.book(dr(r.account("A:mudaraba"), bankShare), dr(due, managerShare), cr("I:mudaraba", bankShare), cr(manager, managerShare))
 	c.move(manager, due, managerShare)
@@ -152,27 +152,27 @@ func miShareProfit(c *Case) {
 
 // miRecordReport records the day up to which the manager has reported, and dates the entry on that
 // day. A late report of an earlier period does not move the recorded day back.
-func miRecordReport(c *Case, on ledger.Date) {
+func miRecordReport(c *Case, day ledger.Date) {
 	v := c.values()
-	miLastReport.Set(v, max(on, miLastReport.Get(v)))
+	miLastReport.Set(v, max(day, miLastReport.Get(v)))
 	if miNextReport.Has(v) {
 		c.advance(miNextReport, periodMonths(miFrequency.Get(v)))
 	}
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 }
 
 // miBearLoss deducts a loss from the capital, at most the whole capital. The manager owes
 // nothing.
 func miBearLoss(c *Case) {
 	v := c.values()
-	on, accepted := periodEnd(c, miInLossEnd, miStart)
+	day, accepted := periodEnd(c, miInLossEnd, miStart)
 	if !accepted {
 		return
 	}
 	lost := miInLoss.Get(c.input).Min(miValue.Get(v))
 	remaining := minus(miValue.Get(v), lost)
 	row := miLossRow.New()
-	miLossDate.Set(row, on)
+	miLossDate.Set(row, day)
 	miLossAmount.Set(row, lost)
 	miLossNewValue.Set(row, remaining)
 	if !c.addRow(miLosses, row, miInLoss.Name) {
@@ -180,7 +180,7 @@ func miBearLoss(c *Case) {
 	}
 	miValue.Set(v, remaining)
 	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // at most the capital and the bank's profit
-	miRecordReport(c, on)
+	miRecordReport(c, day)
 	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
 	if remaining.IsZero() {
 		c.setTransition(Liquidate)

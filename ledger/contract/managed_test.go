@@ -125,9 +125,9 @@ func TestLiquidationCannotBeRequested(t *testing.T) {
 }
 
 // runningManaged opens a managed investment and takes it to the state in which results are reported.
-func runningManaged(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
+func runningManaged(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
 	org := newOrgFixture(t, "2026-01-10")
-	r := org.act(org.open(Managed, Secular, sent), Fund, nil)
+	r := org.act(org.open(Managed, Secular, request), Fund, nil)
 	return org, org.act(r, Activate, nil)
 }
 
@@ -327,9 +327,9 @@ func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
 	longestText := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
-	sent := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
+	request := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
 		"business_restrictions", `[`+strings.Repeat(longestText+",", schema.MaxList-1)+longestText+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
-	org, r := runningManaged(t, sent)
+	org, r := runningManaged(t, request)
 	r = org.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistribution.New(), miLossRow.New()
 	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miCustomerShare} {
@@ -417,7 +417,7 @@ func checkManagedLife(t *rapid.T) {
 func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := drawSum(t, "sum")
-	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
+	request := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
 		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+org.now.Date().String()+`"`)
 	nextStatus := naive.next(name)
 	bank := percentOf(sum, naive.bankPercent)
@@ -425,17 +425,17 @@ func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Reco
 	if name == Profit && nextStatus != "" {
 		for _, total := range [][2]*big.Int{{naive.value, bank}, {naive.bankProfit, bank}, {naive.customerProfit, customerShare}} {
 			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
-				org.wantRefused(r, name, sent, "gross_profit")
+				org.wantRefused(r, name, request, "gross_profit")
 				return r
 			}
 		}
 	}
 	before := AppendRecord(nil, r)
 	if nextStatus == "" {
-		org.wantConflict(r, name, sent)
+		org.wantConflict(r, name, request)
 		return r
 	}
-	next := org.act(r, name, sent)
+	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}

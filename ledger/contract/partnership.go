@@ -172,8 +172,8 @@ func pnOwnership(v schema.Row) {
 		owned = plus(owned, times(pnUnitValue.Get(v), bought))
 	}
 	percent := must(owned.MulDivFloor(amountOf(100), pnTotalCapital.Get(v)))
-	whole, _ := percent.Uint64()
-	customerPercent := int64(whole)
+	wholePercents, _ := percent.Uint64()
+	customerPercent := int64(wholePercents)
 	if units := pnUnits.Get(v); units > 0 && pnUnitsBought.Get(v) == units {
 		customerPercent = 100 // with the last unit the customer owns everything: rounding down leaves no remainder
 	}
@@ -210,7 +210,7 @@ func pnActivate(c *Case) {
 
 func pnShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, accepted := periodEnd(c, pnInPeriodEnd, pnStart)
+	day, accepted := periodEnd(c, pnInPeriodEnd, pnStart)
 	if !accepted {
 		return
 	}
@@ -221,8 +221,8 @@ func pnShareProfit(c *Case) {
 	}
 	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bankShare))
 	pnCustomerProfit.Set(v, plus(pnCustomerProfit.Get(v), customerShare))
-	pnLastReport.Set(v, max(on, pnLastReport.Get(v))) // a late report of an earlier period does not move the date back
-	c.setEffectiveDate(on)
+	pnLastReport.Set(v, max(day, pnLastReport.Get(v))) // a late report of an earlier period does not move the date back
+	c.setEffectiveDate(day)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
 	c.book(dr(due, gross), cr("I:musharaka", bankShare), cr(partner, customerShare))
 	c.book(dr(r.cash(), bankShare), dr(partner, customerShare), cr(due, gross))

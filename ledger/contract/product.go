@@ -141,10 +141,10 @@ type Product struct {
 	// creation moves money only by the actions in Variant.Opening.
 	Open func(c *Case)
 	// Due returns the next timer and its day; day 0 if no timer is set.
-	Due func(r *Record) (on ledger.Date, what Action)
+	Due func(r *Record) (day ledger.Date, what Action)
 	// RegisterExtract returns the extract of the register of holders that an action needs; nil if the
 	// product has no register.
-	RegisterExtract func(r *Record, name Action, sent schema.Input) Extract
+	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
 	// Holdings returns the balances of the contract's own accounts, computed from its columns.
 	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
@@ -225,8 +225,8 @@ func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading
 // those in OpenAfterEnd. This holds if no step leads to another status.
 func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
-	for _, by := range machine.Events() {
-		if step, ok := machine.Next(status, by); ok && step.To != status {
+	for _, action := range machine.Events() {
+		if step, ok := machine.Next(status, action); ok && step.To != status {
 			return slices.Contains(p.EmptyIn, status)
 		}
 	}
@@ -237,10 +237,10 @@ func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
 // steps returns steps that differ only in From.
-func steps(by Action, to Status, why string, from ...Status) []Step {
+func steps(action Action, to Status, why string, from ...Status) []Step {
 	list := make([]Step, len(from))
 	for i := range from {
-		list[i] = Step{From: from[i], By: by, To: to, Why: why}
+		list[i] = Step{From: from[i], By: action, To: to, Why: why}
 	}
 	return list
 }

@@ -56,8 +56,8 @@ func (org *orgFixture) addToRegister(d *Decision) {
 }
 
 // extract returns the extract of a contract's register for an action.
-func (org *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, register := r.RegisterExtract(name, sent), org.registerOf(r)
+func (org *orgFixture) extract(r *Record, name Action, request schema.Input) (part Register) {
+	e, register := r.RegisterExtract(name, request), org.registerOf(r)
 	for _, h := range register.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
@@ -70,9 +70,9 @@ func (org *orgFixture) extract(r *Record, name Action, sent schema.Input) (part 
 }
 
 // decide calls Act with the extract of the register that the action needs.
-func (org *orgFixture) decide(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
-	r.Register = org.extract(r, name, sent)
-	return r.Act(name, sent, now)
+func (org *orgFixture) decide(r *Record, name Action, request schema.Input, now ledger.Micros) (Decision, error) {
+	r.Register = org.extract(r, name, request)
+	return r.Act(name, request, now)
 }
 
 // onDue calls OnDue with the extract of the register that the timer needs.

@@ -95,24 +95,24 @@ var (
 // before the first event counts as the first event's day, because the clock may be some
 // microseconds behind the event's booked time.
 func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
-	shown := r.next()
-	readingDay.Set(shown.Values, day)
+	copied := r.next()
+	readingDay.Set(copied.Values, day)
 	for _, c := range r.Product.Columns.Columns {
-		if at, ok := c.Stored(shown.Values).(ledger.Micros); ok && at < first {
-			c.Put(shown.Values, first)
+		if instant, ok := c.Stored(copied.Values).(ledger.Micros); ok && instant < first {
+			c.Put(copied.Values, first)
 		}
 	}
-	return shown
+	return copied
 }
 
 // Number formats the contract's number: the prefix of the product's variant, the year of
 // creation, and the place n in their sequence.
 func (r *Record) Number(booked ledger.Micros, n uint64) string {
-	on := booked.Date()
+	day := booked.Date()
 	if creationDay.Has(r.Values) {
-		on = creationDay.Get(r.Values)
+		day = creationDay.Get(r.Values)
 	}
-	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, on.Time().Year(), n)
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, day.Time().Year(), n)
 }
 
 // Customer returns the contract's customer; zero if the product has none.

@@ -44,11 +44,11 @@ type Extract struct {
 
 // RegisterExtract returns the extract of the register that an action (Act) needs. For a due batch
 // (OnDue) the action is Batch.
-func (r *Record) RegisterExtract(name Action, sent schema.Input) Extract {
+func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
 		return Extract{}
 	}
-	return r.Product.RegisterExtract(r, name, sent)
+	return r.Product.RegisterExtract(r, name, request)
 }
 
 // Registered returns the numbers of subscriptions and holders in the contract's register; has is

@@ -117,9 +117,9 @@ func (lives randomLives) check(t *testing.T) {
 		}
 	}
 	for _, handler := range lives.product.Handlers {
-		for _, by := range handler.Transitions {
-			if slices.Contains(lives.product.Machine(lives.reading).Events(), by) && (done[by] == 0) != slices.Contains(lives.impossibleTransitions, by) {
-				t.Errorf("%d lives have seen %s", done[by], by)
+		for _, action := range handler.Transitions {
+			if slices.Contains(lives.product.Machine(lives.reading).Events(), action) && (done[action] == 0) != slices.Contains(lives.impossibleTransitions, action) {
+				t.Errorf("%d lives have seen %s", done[action], action)
 			}
 		}
 	}
@@ -239,9 +239,9 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 	if handler := p.Handler(name); handler != nil {
 		transitions = handler.Transitions
 	}
-	for _, by := range transitions {
-		if step, ok := machine.Next(from, by); ok && step.To == to {
-			return by
+	for _, action := range transitions {
+		if step, ok := machine.Next(from, action); ok && step.To == to {
+			return action
 		}
 	}
 	return ""
@@ -254,11 +254,11 @@ func (lives randomLives) applyAndCheck(fixture *contractFixture, d Decision, don
 	machine := lives.product.Machine(lives.reading)
 	for i, e := range d.Events {
 		if i == 0 {
-			by := transition(lives.product, machine, Action(e.Name), from, Status(e.To))
-			if by == "" || e.From != string(from) {
+			action := transition(lives.product, machine, Action(e.Name), from, Status(e.To))
+			if action == "" || e.From != string(from) {
 				fixture.t.Fatalf("%s leads from %s to %s", e.Name, e.From, e.To)
 			}
-			done[by]++
+			done[action]++
 		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
 			fixture.t.Fatalf("%s follows in the same decision", e.Name)
 		}
@@ -289,9 +289,9 @@ func (lives randomLives) checkHoldsNothing(fixture *contractFixture) {
 }
 
 // needsReview tells whether a required review must come before a transition.
-func needsReview(p *Product, by Action) bool {
-	return p.Moves(by) != Never || slices.ContainsFunc(p.Handlers, func(handler *ActionHandler) bool {
-		return handler.AfterReview && slices.Contains(handler.Transitions, by)
+func needsReview(p *Product, action Action) bool {
+	return p.Moves(action) != Never || slices.ContainsFunc(p.Handlers, func(handler *ActionHandler) bool {
+		return handler.AfterReview && slices.Contains(handler.Transitions, action)
 	})
 }
 

@@ -76,8 +76,8 @@ type Screening struct {
 }
 
 // NewScreening screens an input at an instant.
-func NewScreening(id ledger.ID, input ScreeningInput, at ledger.Micros) Screening {
-	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: at}
+func NewScreening(id ledger.ID, input ScreeningInput, instant ledger.Micros) Screening {
+	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: instant}
 	s.Decision, s.Findings = Screen(&input)
 	return s
 }
@@ -154,8 +154,8 @@ func checkRatio(code, text string, maxPercent int64) Finding {
 	if text == "" {
 		return Finding{code, Passed, "not given"}
 	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	n, err := money.Parse(whole)
+	integer, fraction, _ := strings.Cut(text, ".")
+	n, err := money.Parse(integer)
 	bound := amountOf(maxPercent)
 	if err != nil || bound.Less(n) || n == bound && strings.Trim(fraction, "0") != "" {
 		return Finding{code, Failed, "is more than " + bound.String() + " percent"}

@@ -23,14 +23,14 @@ func periodMonths(frequency string) int64 {
 }
 
 // addMonths returns the day that is a number of months of 30 days later.
-func addMonths(on ledger.Date, months int64) ledger.Date {
-	return on + ledger.Date(months*daysPerMonth)
+func addMonths(day ledger.Date, months int64) ledger.Date {
+	return day + ledger.Date(months*daysPerMonth)
 }
 
 // addToTotal adds an amount to a total. If the sum is out of range, it refuses the field that the
 // amount came from and returns false.
-func (c *Case) addToTotal(total schema.Cell[money.Amount], by money.Amount, field string) bool {
-	sum, err := total.Get(c.values()).Add(by)
+func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, field string) bool {
+	sum, err := total.Get(c.values()).Add(amount)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
 		return false
@@ -83,8 +83,8 @@ func (c *Case) checkRoom() error {
 
 // advance moves a date one period forward, unless the result is after schema.MaxYear.
 func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
-	if on := addMonths(next.Get(c.values()), months); on.Time().Year() <= schema.MaxYear {
-		next.Set(c.values(), on)
+	if day := addMonths(next.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
+		next.Set(c.values(), day)
 	}
 }
 
@@ -95,36 +95,36 @@ func withRow(rows []schema.Row, row schema.Row) []schema.Row {
 }
 
 // joinSteps joins lists of steps.
-func joinSteps(lists ...[]Step) (all []Step) {
+func joinSteps(lists ...[]Step) (joined []Step) {
 	for _, l := range lists {
-		all = append(all, l...)
+		joined = append(joined, l...)
 	}
-	return all
+	return joined
 }
 
 // dateOrToday returns the date in the request, or else today. It records a date from the request in
 // Case.dated, because the date's month may be closed.
-func dateOrToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
-	if !sent.Has(c.input) {
+func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
+	if !column.Has(c.input) {
 		return c.Today
 	}
-	on := sent.Get(c.input)
-	c.dated = append(c.dated, Dated{sent.Name, on})
-	return on
+	day := column.Get(c.input)
+	c.dated = append(c.dated, Dated{column.Name, day})
+	return day
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
 // today. It refuses a day in the future, and a day before the money was paid in; accepted is then
 // false.
-func periodEnd(c *Case, sent schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (on ledger.Date, accepted bool) {
-	on = dateOrToday(c, sent)
+func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
+	day = dateOrToday(c, column)
 	switch from := paidIn.Get(c.values()); {
-	case on < from:
-		c.refuse(sent.Name, "is %v, and the money was put in on %v", on, from)
-	case on > c.Today:
-		c.refuse(sent.Name, "is %v, which is still to come: today is %v", on, c.Today)
+	case day < from:
+		c.refuse(column.Name, "is %v, and the money was put in on %v", day, from)
+	case day > c.Today:
+		c.refuse(column.Name, "is %v, which is still to come: today is %v", day, c.Today)
 	default:
-		return on, true
+		return day, true
 	}
 	return 0, false
 }

@@ -134,9 +134,9 @@ func TestAnEventHasItsActionsName(t *testing.T) {
 	named(fixture, Liquidated, "loss")
 	for _, p := range Products {
 		for _, handler := range p.Handlers {
-			for _, by := range handler.Transitions {
-				if p.Event(by) != handler.Name {
-					t.Errorf("%s is booked as %s", by, p.Event(by))
+			for _, action := range handler.Transitions {
+				if p.Event(action) != handler.Name {
+					t.Errorf("%s is booked as %s", action, p.Event(action))
 				}
 			}
 		}

@@ -179,8 +179,8 @@ func switchAction(from, to bool) Action {
 	return Deactivate
 }
 
-func stateOf(on bool) State {
-	if on {
+func stateOf(isActive bool) State {
+	if isActive {
 		return StateActive
 	}
 	return StateInactive

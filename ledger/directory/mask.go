@@ -57,15 +57,15 @@ func masked(value json.RawMessage) json.RawMessage {
 
 // restoreMasked returns the sent object with stored secrets in place of their masks. If no secret is
 // stored the mask stays, and checkMasks refuses it.
-func restoreMasked(sent, stored json.RawMessage) json.RawMessage {
+func restoreMasked(request, stored json.RawMessage) json.RawMessage {
 	var storedValues struct {
 		members  map[string]json.RawMessage
 		elements []json.RawMessage
 	}
 	if json.Unmarshal(stored, &storedValues.members) != nil && json.Unmarshal(stored, &storedValues.elements) != nil {
-		return sent
+		return request
 	}
-	return rewrite(sent, func(name string, i int, value json.RawMessage) json.RawMessage {
+	return rewrite(request, func(name string, i int, value json.RawMessage) json.RawMessage {
 		old := storedValues.members[name]
 		if name == "" && i < len(storedValues.elements) {
 			old = storedValues.elements[i]
@@ -152,9 +152,9 @@ func checkUnmasked(op, field, secret string) error {
 // refuseEmptyMembers refuses an empty address or secret in a request. The sender may have meant
 // another value, and would get no notifications, or unsigned ones.
 func (t *Terminal) refuseEmptyMembers(op string) error {
-	sent, _ := members(t.MerchantParams)
+	params, _ := members(t.MerchantParams)
 	refuseEmpty := func(key, message string) error {
-		return check(string(sent[key]) != `""`, op, merchantParams+"."+key, "%s", message)
+		return check(string(params[key]) != `""`, op, merchantParams+"."+key, "%s", message)
 	}
 	return Join(refuseEmpty(keyNotifyURL, EmptyNotifyURL), refuseEmpty(keySecret, EmptySecret), refuseEmpty(keySecretPrevious, EmptySecret))
 }

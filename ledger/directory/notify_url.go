@@ -121,8 +121,8 @@ func onInternet(ip netip.Addr) bool {
 // checkNotifyURL checks the notify_url in a request's parameters (invariant 5). An unchanged
 // stored address is accepted, whatever rule applied when it was stored.
 func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
-	sent, _ := members(t.MerchantParams)
-	address := textMember(sent, keyNotifyURL)
+	params, _ := members(t.MerchantParams)
+	address := textMember(params, keyNotifyURL)
 	if address == stored {
 		return nil
 	}

@@ -113,11 +113,11 @@ func ParseSettings(object []byte) (Settings, error) {
 // nor the provider's adapter reads. They may be typing errors or keys of the provider, so they
 // are kept.
 func (t *Terminal) Unknown() []string {
-	sent, _ := members(t.ProviderParams)
+	params, _ := members(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
-		delete(sent, c.Name)
+		delete(params, c.Name)
 	}
-	return slices.Sorted(maps.Keys(sent))
+	return slices.Sorted(maps.Keys(params))
 }
 
 // Notification holds the keys of a terminal's merchant_params.

@@ -181,13 +181,13 @@ func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
 		network = *draft.Network
 	}
 	_, validName := money.ParseNetwork(string(network))
-	wrong := Join(
+	err := Join(
 		check(accepted, op, "currency", "unsupported currency"),
 		check(validName || network == "", op, "network", "is not a network's name"),
 		check(draft.Env.Valid(), op, "env", "must be prod or test"),
 	)
-	if wrong != nil {
-		return asset, wrong
+	if err != nil {
+		return asset, err
 	}
 	if _, withoutNetworks := asset.Scale(); withoutNetworks {
 		return asset, nil

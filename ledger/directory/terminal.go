@@ -163,8 +163,8 @@ func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f 
 
 // isSet tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
 // stored secret could not be decrypted, its mask must be refused when it is sent back.
-func isSet(sent, stored []byte) bool {
-	return len(sent) != len(stored) || len(sent) > 0 && &sent[0] != &stored[0]
+func isSet(request, stored []byte) bool {
+	return len(request) != len(stored) || len(request) > 0 && &request[0] != &stored[0]
 }
 
 // fill parses the parameters. Parameters in the request are checked more strictly than stored

@@ -25,9 +25,9 @@ func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
 
 // The rail chooses when it is inquired, but not after the payer's time is over.
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
-	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
+	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
+		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: delay}), "act action_required", want)
 	}
 }
 
@@ -233,13 +233,13 @@ func TestExpiredActionIsPublishedAgain(t *testing.T) {
 // The rail's page may expire by itself; only the payer's page leads there.
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
 	sc := inState(t, payment.Payment, payment.Charging)
-	until := now.Add(5 * time.Minute)
-	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
-	if at := ledger.MicrosOf(until); sc.record.Ended(at-1, true) || !sc.record.Ended(at, true) || sc.record.Ended(at, false) {
-		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.Ended(at-1, true), sc.record.Ended(at, true), sc.record.Ended(at, false))
+	pageEnd := now.Add(5 * time.Minute)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
+	if end := ledger.MicrosOf(pageEnd); sc.record.Ended(end-1, true) || !sc.record.Ended(end, true) || sc.record.Ended(end, false) {
+		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.Ended(end-1, true), sc.record.Ended(end, true), sc.record.Ended(end, false))
 	}
 	sc.cancel()
-	if sc.record.Ended(ledger.MicrosOf(until), true) {
+	if sc.record.Ended(ledger.MicrosOf(pageEnd), true) {
 		t.Error("something is published for what is being given up")
 	}
 }

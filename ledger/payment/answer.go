@@ -96,10 +96,10 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 		// The answer to a commit was lost, so the amount that was to be captured has been captured.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
-			held := r.hold().Postings
+			heldPostings := r.hold().Postings
 			assertPriced(r.price(r.LastCommit))
 			r.Captured = r.LastCommit
-			entry = r.capture(held)
+			entry = r.capture(heldPostings)
 		}
 	}
 	d.Counters = d.Record.settleVolumes(c.Org, c.room(d.Counters))
@@ -192,17 +192,17 @@ func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 		d.move(Act, nil)
 	}
 	var action Action // empty if the answer with the action was lost
-	until := c.fromNow(c.ActionTTL)
+	deadline := c.fromNow(c.ActionTTL)
 	if r.Action != nil {
 		action = *r.Action
 	}
 	if r.Action != nil && (a.Action == nil || waiting) {
-		until = r.Action.Until // a new deadline only after the payer has completed the previous action
+		deadline = r.Action.Until // a new deadline only after the payer has completed the previous action
 	}
 	if a.Action != nil {
 		action = *a.Action
 	}
-	action.Until = until
+	action.Until = deadline
 	r.Action, r.Op = &action, nil
 	r.KeepCard = r.KeepCard || a.KeepCard
 	d.Due = c.dueWhileWaiting(r, a)

@@ -53,7 +53,7 @@ func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 // entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a charge, and a charge that
 // is held or waits for its payer stays so until its time is over.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
-	atRail := func(status, holds, settles, voids string) map[string]string {
+	atRailRow := func(status, holds, settles, voids string) map[string]string {
 		wait := "await: " + status + ", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
@@ -62,15 +62,15 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
 		}
 	}
-	held := func(status, voids string) map[string]string {
-		wait, again := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
+	heldRow := func(status, voids string) map[string]string {
+		wait, inquireSoon := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
-			"nothing": again, "not known": again, "not sent": again,
+			"nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
-	first := func(holds, settles, voids string) map[string]string {
+	authorizingRow := func(holds, settles, voids string) map[string]string {
 		return map[string]string{
 			"charged": "process settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "process fail: failed" + voids + ", release 100, final", "held": "process " + holds + ", due 168h0m0s",
@@ -79,13 +79,13 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voids + ", release 100, final",
 		}
 	}
-	payer := func(holds, settles, voids string) map[string]string {
-		wait, again := "await: action_required, due 30m0s", "await: action_required, due 10s"
+	actionRequiredRow := func(holds, settles, voids string) map[string]string {
+		wait, inquireSoon := "await: action_required, due 30m0s", "await: action_required, due 10s"
 		return map[string]string{
 			"charged": "submit settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "submit fail: failed" + voids + ", release 100, final", "held": "submit " + holds + ", due 168h0m0s",
 			"pending": "submit: charging, due 10s", "act": "act: action_required, due 30m0s",
-			"still to act": wait, "ready": wait, "nothing": again, "not known": again, "not sent": again,
+			"still to act": wait, "ready": wait, "nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
 	heldPayment, heldPayout := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
@@ -94,20 +94,20 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 		heldPayment payment.Status
 		want        map[string]string
 	}{
-		{payment.Payment, payment.Authorizing, first(heldPayment, "posted", "")},
-		{payment.Payment, payment.ActionRequired, payer(heldPayment, "posted", "")},
-		{payment.Payment, payment.Charging, atRail("charging", heldPayment, "posted", "")},
-		{payment.Payment, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", heldPayment, "posted", "")},
-		{payment.Payment, payment.AuthRequired, atRail("auth_required", heldPayment, "posted", "")},
-		{payment.Payment, payment.Unknown, atRail("unknown", heldPayment, "posted", "")},
-		{payment.Payment, payment.Cancelled, atRail("cancelled", heldPayment, "posted", "")},
-		{payment.Payment, payment.PaymentHeld, held("payment_suspended", ", void")},
-		{payment.Payout, payment.Authorizing, first(heldPayout, "capture", ", void")},
-		{payment.Payout, payment.ActionRequired, payer(heldPayout, "capture", ", void")},
-		{payment.Payout, payment.Charging, atRail("charging", heldPayout, "capture", ", void")},
-		{payment.Payout, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", heldPayout, "capture", ", void")},
-		{payment.Payout, payment.Cancelled, atRail("cancelled", heldPayout, "capture", ", void")},
-		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
+		{payment.Payment, payment.Authorizing, authorizingRow(heldPayment, "posted", "")},
+		{payment.Payment, payment.ActionRequired, actionRequiredRow(heldPayment, "posted", "")},
+		{payment.Payment, payment.Charging, atRailRow("charging", heldPayment, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayment, "posted", "")},
+		{payment.Payment, payment.AuthRequired, atRailRow("auth_required", heldPayment, "posted", "")},
+		{payment.Payment, payment.Unknown, atRailRow("unknown", heldPayment, "posted", "")},
+		{payment.Payment, payment.Cancelled, atRailRow("cancelled", heldPayment, "posted", "")},
+		{payment.Payment, payment.PaymentHeld, heldRow("payment_suspended", ", void")},
+		{payment.Payout, payment.Authorizing, authorizingRow(heldPayout, "capture", ", void")},
+		{payment.Payout, payment.ActionRequired, actionRequiredRow(heldPayout, "capture", ", void")},
+		{payment.Payout, payment.Charging, atRailRow("charging", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, atRailRow("cancelled", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.PayoutHeld, heldRow("payout_suspended", ", void")},
 	} {
 		if len(c.want) != len(answers) {
 			t.Fatalf("%s: %d answers, want %d", c.heldPayment, len(c.want), len(answers))
@@ -330,11 +330,11 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 // If a rail chooses the time of the next inquiry, it is asked then, but never twice at the same instant: a manual clock
 // would stay at that instant forever.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
-	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
+	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
 		sc := inState(t, payment.Payment, payment.Charging)
-		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: again})
+		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: delay})
 		if got := d.Due.Time().Sub(now).String(); got != want {
-			t.Errorf("again in %v: due %s, want %s", again, got, want)
+			t.Errorf("again in %v: due %s, want %s", delay, got, want)
 		}
 	}
 }

@@ -229,12 +229,12 @@ func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger
 
 // releaseSurplus returns the guards that release the surplus of a partial capture: what the whole charge reserved, less
 // what its captured part needs.
-func (r *Record) releaseSurplus(whole *Record, org ledger.ID) []ledger.CounterGuard {
+func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.CounterGuard {
 	var guards []ledger.CounterGuard
-	if surplus := must(plus(whole.AmountWithFee, whole.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
+	if surplus := must(plus(fullCharge.AmountWithFee, fullCharge.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
 		guards = append(guards, ledger.HeadroomBack(org, r.Asset, surplus))
 	}
-	if surplus := must(whole.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !surplus.IsZero() {
+	if surplus := must(fullCharge.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !surplus.IsZero() {
 		guards = append(guards, ledger.HeadroomBack(org, r.SettlementAsset, surplus))
 	}
 	return guards
@@ -277,9 +277,9 @@ func (d *Decision) end(why Failure) {
 }
 
 // amountOf returns the requested amount; all of it if the request names none.
-func amountOf(requested *money.Amount, all money.Amount) money.Amount {
+func amountOf(requested *money.Amount, total money.Amount) money.Amount {
 	if requested == nil {
-		return all
+		return total
 	}
 	return *requested
 }

@@ -17,13 +17,13 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	if r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another refund is under way")
 	}
-	left := must(r.Settled().Sub(r.Refunded))
-	requested := amountOf(amount, left)
-	if requested.IsZero() || left.Less(requested) {
-		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", left)
+	remaining := must(r.Settled().Sub(r.Refunded))
+	requested := amountOf(amount, remaining)
+	if requested.IsZero() || remaining.Less(requested) {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", remaining)
 	}
-	if !r.hasRoomForRefund(requested == left) {
-		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, left)
+	if !r.hasRoomForRefund(requested == remaining) {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, remaining)
 	}
 	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: requested, From: r.Status}
@@ -338,12 +338,12 @@ func (d *Decision) awaitOutcome() {
 func (c DecisionContext) onDone(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
-		held, original := r.hold().Postings, *r
+		heldPostings, original := r.hold().Postings, *r
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
 		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
-		d.move(Capture, r.capture(held))
+		d.move(Capture, r.capture(heldPostings))
 		d.end(Failure{})
 	case o.Kind == OpVoid:
 		event := Void

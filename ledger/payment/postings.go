@@ -134,11 +134,11 @@ func (r *Record) settlement() *ledger.Entry {
 }
 
 // capture returns the entry that settles held money.
-func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
+func (r *Record) capture(heldPostings []ledger.Posting) *ledger.Entry {
 	if r.Type == Payout {
-		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: held}
+		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: heldPostings}
 	}
-	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: held}
+	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: heldPostings}
 }
 
 // refundFlow returns the flow of the refund under way.

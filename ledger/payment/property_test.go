@@ -218,15 +218,15 @@ func (tx *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 	}
 }
 
-func addHeadroom(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
-	addToCounter(sums, "headroom/"+asset.String(), by)
+func addHeadroom(sums map[string]*big.Int, asset money.Asset, amount *big.Int) {
+	addToCounter(sums, "headroom/"+asset.String(), amount)
 }
 
-func addToCounter(sums map[string]*big.Int, key string, by *big.Int) {
+func addToCounter(sums map[string]*big.Int, key string, amount *big.Int) {
 	if sums[key] == nil {
 		sums[key] = new(big.Int)
 	}
-	sums[key].Add(sums[key], by)
+	sums[key].Add(sums[key], amount)
 }
 
 // checkHeadroom checks that the counters equal what the transactions and the funding need.
@@ -373,11 +373,11 @@ func (tx *randomTransaction) drawAmount(whole money.Amount) *money.Amount {
 }
 
 func (tx *randomTransaction) refund() (payment.Decision, bool) {
-	left, err := tx.record.Settled().Sub(tx.record.Refunded)
+	remaining, err := tx.record.Settled().Sub(tx.record.Refunded)
 	if err != nil {
 		tx.t.Fatal(err)
 	}
-	return acceptedDecision(tx.context.Refund(tx.record, tx.drawAmount(left), tx.newRequestID()))
+	return acceptedDecision(tx.context.Refund(tx.record, tx.drawAmount(remaining), tx.newRequestID()))
 }
 
 func (tx *randomTransaction) commit() (payment.Decision, bool) {

@@ -17,7 +17,7 @@ type entriesKind[E any] struct{ entryType *Type[E] }
 // String names the kind by its columns.
 func (k entriesKind[E]) String() string {
 	var names []string
-	for _, c := range k.entryType.shown {
+	for _, c := range k.entryType.shownColumns {
 		names = append(names, c.Name)
 	}
 	return "list of " + JoinWords(names, "and")

@@ -17,8 +17,8 @@ func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 		if !c.Settable {
 			continue
 		}
-		raw, sent := input[c.Name]
-		if !sent || string(raw) == "null" {
+		raw, isSent := input[c.Name]
+		if !isSent || string(raw) == "null" {
 			r[c.index] = c.Default
 			if c.Required {
 				f.Add(prefix+c.Name, "is required")

@@ -47,7 +47,7 @@ var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
 	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
 ).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
-	if _, sent := input["site"]; !sent && s.Env == 2 {
+	if _, isSent := input["site"]; !isSent && s.Env == 2 {
 		f.Add("site", "is required in env test")
 	}
 }).CrossCheck(func(old, s *optionsRecord, f *schema.Faults) {
@@ -126,8 +126,8 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 }
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
-	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	complete := optionsRecord{ID: at.ID, Created: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	envelope := schema.Envelope{ID: ledger.ID{1}, Created: 5}
+	complete := optionsRecord{ID: envelope.ID, Created: envelope.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
 		change   func(*optionsRecord)
 		accepted bool
@@ -144,7 +144,7 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := markets.Read(at, stored, nil)
+		got, err := markets.Read(envelope, stored, nil)
 		if c.accepted != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}

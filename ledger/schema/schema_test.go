@@ -49,7 +49,7 @@ var (
 )
 
 // fullRow returns a row with a value in each column, and the JSON of each shown column.
-func fullRow() (r schema.Row, shown map[string]string) {
+func fullRow() (r schema.Row, wantJSON map[string]string) {
 	r = tableOfEveryKind.New()
 	innerRow := inner.New()
 	inner.ByName("word").Put(innerRow, "x")
@@ -115,10 +115,10 @@ func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
 }
 
 func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
-	r, shown := fullRow()
+	r, wantJSON := fullRow()
 	for _, c := range tableOfEveryKind.Columns {
 		got := string(schema.AppendField([]byte("{"), c, c.Value(r), schema.Style{}))
-		if want := `{"` + c.Name + `":` + shown[c.Name]; got != want {
+		if want := `{"` + c.Name + `":` + wantJSON[c.Name]; got != want {
 			t.Errorf("shown is %s, want %s", got, want)
 		}
 	}
@@ -145,9 +145,9 @@ func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
 }
 
 func TestARequestIsReadByItsColumns(t *testing.T) {
-	r, shown := fullRow()
+	r, fieldJSON := fullRow()
 	input := make(schema.Input)
-	for name, value := range shown {
+	for name, value := range fieldJSON {
 		input[name] = json.RawMessage(value)
 	}
 	input["texts"] = json.RawMessage(`["a"]`)

@@ -18,11 +18,11 @@ type Type[R any] struct {
 	Name   string // "partner": what messages and documentation call a record
 	*Table        // its columns are in the order in which requests are checked
 
-	shown       []*Column // the shown columns, in the order in which records show them
-	onCreate    func(Input, *R, *Faults)
-	crossCheck  func(old, r *R, f *Faults)
-	invariant   func(*R) (problem string)
-	setEnvelope func(*R, Envelope)
+	shownColumns []*Column // the shown columns, in the order in which records show them
+	onCreate     func(Input, *R, *Faults)
+	crossCheck   func(old, r *R, f *Faults)
+	invariant    func(*R) (problem string)
+	setEnvelope  func(*R, Envelope)
 }
 
 // Envelope is what the store knows of a record besides its stored form: its key, and the times of its events.
@@ -73,18 +73,18 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 		if c.InputOnly || c.Place == Hidden {
 			continue
 		}
-		position := len(t.shown)
+		position := len(t.shownColumns)
 		if c.ShownAfter != "" {
-			position = 1 + slices.IndexFunc(t.shown, func(other *Column) bool { return other.Name == c.ShownAfter })
+			position = 1 + slices.IndexFunc(t.shownColumns, func(other *Column) bool { return other.Name == c.ShownAfter })
 			assert.That(position > 0, "schema: column %s of a %s has a ShownAfter that names no shown column", c.Name, name)
 		}
-		t.shown = slices.Insert(t.shown, position, c)
+		t.shownColumns = slices.Insert(t.shownColumns, position, c)
 	}
 	return t
 }
 
 // Shown returns the columns in the order in which records are shown.
-func (t *Type[R]) Shown() []*Column { return t.shown }
+func (t *Type[R]) Shown() []*Column { return t.shownColumns }
 
 // Requested returns the columns that requests can have, in the order in which they are checked.
 func (t *Type[R]) Requested() []*Column {
@@ -257,7 +257,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 
 // AppendFields appends the record's columns that are shown, as members of an object.
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
-	for _, c := range t.shown {
+	for _, c := range t.shownColumns {
 		switch value := c.field.get(r); {
 		case c.AbsentWhenNew && style.JustCreated:
 		case c.Secret && value != nil:

@@ -48,7 +48,7 @@ func newDecision(r *Record) Decision {
 	return Decision{Record: &copied}
 }
 
-func micros(at time.Time) ledger.Micros { return ledger.MicrosOf(at) }
+func micros(instant time.Time) ledger.Micros { return ledger.MicrosOf(instant) }
 
 // New creates a subscription on terms that Check has accepted. The initial payment pays the
 // first period, so the first renewal is one period later.

@@ -72,7 +72,7 @@ func Statuses() []string {
 // NextRenewal returns when the next renewal is charged, or since when it waits for its partner
 // to become active. ok is false if no renewal will follow, or if its time depends on the outcome
 // of the renewal under way.
-func (s *Progress) NextRenewal() (at ledger.Micros, ok bool) {
+func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true
