@@ -127,7 +127,7 @@ func ParseCanonical(src []byte) (Event, error) {
 	if parts&hasClaims != 0 {
 		e.Stored.Claims = r.hashes()
 	}
-	if r.bad || len(r.src) != 0 {
+	if r.failed || len(r.src) != 0 {
 		return e, ErrCanonical
 	}
 	return e, nil
@@ -135,15 +135,15 @@ func ParseCanonical(src []byte) (Event, error) {
 
 // reader parses canonical bytes; bad stays set after the first fault.
 type reader struct {
-	src []byte
-	bad bool
+	src    []byte
+	failed bool
 }
 
 func (r *reader) entry() *Entry {
 	e := &Entry{Phase: Phase(r.byte()), Effective: r.date(), Reverses: r.uvarint(), Closes: r.uvarint()}
 	n := r.uvarint()
-	if r.bad || n > MaxPostings {
-		r.bad = true
+	if r.failed || n > MaxPostings {
+		r.failed = true
 		return nil
 	}
 	e.Postings = make([]Posting, n)
@@ -153,11 +153,11 @@ func (r *reader) entry() *Entry {
 		p.Account = Path(r.text())
 		var err error
 		if p.Asset, r.src, err = money.ReadAsset(r.src); err != nil {
-			r.bad = true
+			r.failed = true
 			return nil
 		}
 		if p.Amount, r.src, err = money.ReadAmount(r.src); err != nil {
-			r.bad = true
+			r.failed = true
 			return nil
 		}
 	}
@@ -167,14 +167,14 @@ func (r *reader) entry() *Entry {
 // hash reads a hash. A hash of zeros is a fault: it would be a second form of an absent hash.
 func (r *reader) hash() (h Hash) {
 	copy(h[:], r.take(len(h)))
-	r.bad = r.bad || h == Hash{}
+	r.failed = r.failed || h == Hash{}
 	return h
 }
 
 func (r *reader) hashes() []Hash {
 	n := r.uvarint()
-	if r.bad || n == 0 || n > MaxClaimHashes || n > uint64(len(r.src)) {
-		r.bad = true
+	if r.failed || n == 0 || n > MaxClaimHashes || n > uint64(len(r.src)) {
+		r.failed = true
 		return nil
 	}
 	list := make([]Hash, n)
@@ -185,8 +185,8 @@ func (r *reader) hashes() []Hash {
 }
 
 func (r *reader) take(n int) []byte {
-	if r.bad || len(r.src) < n {
-		r.bad = true
+	if r.failed || len(r.src) < n {
+		r.failed = true
 		return nil
 	}
 	field := r.src[:n]
@@ -203,8 +203,8 @@ func (r *reader) byte() byte {
 
 func (r *reader) uvarint() uint64 {
 	v, n := binary.Uvarint(r.src)
-	if r.bad || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form
-		r.bad = true
+	if r.failed || n <= 0 || (n > 1 && r.src[n-1] == 0) { // a padded varint would be a second form
+		r.failed = true
 		return 0
 	}
 	r.src = r.src[n:]
@@ -215,14 +215,14 @@ func (r *reader) uvarint() uint64 {
 func (r *reader) date() Date {
 	v := r.uvarint()
 	d := Date(v)
-	r.bad = r.bad || uint64(d) != v
+	r.failed = r.failed || uint64(d) != v
 	return d
 }
 
 func (r *reader) text() string {
 	n := r.uvarint()
 	if n > uint64(len(r.src)) {
-		r.bad = true
+		r.failed = true
 		return ""
 	}
 	return string(r.take(int(n)))

@@ -60,7 +60,7 @@ type Entry struct {
 	Released []Posting
 }
 
-// MaxPostings bounds an entry, so that an event fits a block.
+// MaxPostings bounds an entry, so that an event fits into one block of the journal.
 const MaxPostings = 256
 
 // Check returns an error if the entry must not be booked. Such an entry is a mistake of the
@@ -69,42 +69,42 @@ func (e *Entry) Check() error {
 	if e.Phase < Posted || e.Phase > Void {
 		return fmt.Errorf("entry: phase %d", e.Phase)
 	}
-	ends := e.Phase == Capture || e.Phase == Void
-	if e.Closes != 0 && !ends {
+	closesHold := e.Phase == Capture || e.Phase == Void
+	if e.Closes != 0 && !closesHold {
 		return fmt.Errorf("entry: phase %v closes %d", e.Phase, e.Closes)
 	}
 	if (len(e.Released) != 0) != (e.Phase == Capture) {
 		return fmt.Errorf("entry: phase %v with %d released postings", e.Phase, len(e.Released))
 	}
-	if err := balanced(e.Postings, e.Phase == Posted || e.Phase == Capture); err != nil {
+	if err := checkBalanced(e.Postings, e.Phase == Posted || e.Phase == Capture); err != nil {
 		return err
 	}
 	if e.Phase == Capture {
-		return balanced(e.Released, false)
+		return checkBalanced(e.Released, false)
 	}
 	return nil
 }
 
-func balanced(postings []Posting, splits bool) error {
+func checkBalanced(postings []Posting, maySplit bool) error {
 	if len(postings) < 2 || len(postings) > MaxPostings {
 		return fmt.Errorf("entry: %d postings", len(postings))
 	}
-	memo := postings[0].Account.Class() == ClassMemorandum
+	firstIsMemorandum := postings[0].Account.Class() == ClassMemorandum
 	for i := range postings {
 		p := &postings[i]
 		if p.Amount.IsZero() || (p.Side != Debit && p.Side != Credit) || !p.Account.Valid() {
 			return fmt.Errorf("entry: posting %d: %v %v %v", i, p.Account, p.Side, p.Amount)
 		}
-		if p.Spill != "" && (!splits || !p.Spill.Valid()) {
+		if p.Spill != "" && (!maySplit || !p.Spill.Valid()) {
 			return fmt.Errorf("entry: posting %d may not split", i)
 		}
-		if (p.Account.Class() == ClassMemorandum) != memo && !mixedMemorandum(postings, p.Asset) {
+		if (p.Account.Class() == ClassMemorandum) != firstIsMemorandum && !memorandumBalances(postings, p.Asset) {
 			return fmt.Errorf("entry: memorandum against %v", p.Account)
 		}
 	}
 	for i := range postings {
 		if firstOfAsset(postings, i) {
-			if err := balancedIn(postings, postings[i].Asset); err != nil {
+			if err := checkBalancedIn(postings, postings[i].Asset); err != nil {
 				return err
 			}
 		}
@@ -112,9 +112,9 @@ func balanced(postings []Posting, splits bool) error {
 	return nil
 }
 
-// mixedMemorandum tells whether the memorandum postings balance by themselves. Then an entry may
-// have them beside real postings, as a contract's funding does.
-func mixedMemorandum(postings []Posting, asset money.Asset) bool {
+// memorandumBalances tells whether the memorandum postings balance by themselves. If they do, an entry may have them
+// beside real postings, as a contract's funding has.
+func memorandumBalances(postings []Posting, asset money.Asset) bool {
 	var sides [3]money.Amount
 	for i := range postings {
 		if p := &postings[i]; p.Account.Class() == ClassMemorandum && p.Asset == asset {
@@ -137,7 +137,7 @@ func firstOfAsset(postings []Posting, i int) bool {
 	return true
 }
 
-func balancedIn(postings []Posting, asset money.Asset) error {
+func checkBalancedIn(postings []Posting, asset money.Asset) error {
 	var sides [3]money.Amount
 	for i := range postings {
 		p := &postings[i]

@@ -46,7 +46,7 @@ type CounterGuard struct {
 	Window  string // for example "2026-11" for a calendar month; empty: unlimited
 	Add     money.Amount
 	Max     money.Amount
-	Release bool // subtract Add instead
+	Release bool // subtracts Add instead of adding it
 	Refuse  Code // LimitExceeded, OutOfRange or Conflict
 }
 
@@ -121,8 +121,8 @@ func VolumeKeys(limit ID, window, subject string) (counted, settled string) {
 	n := len(keys)
 	keys = append(keys, second...)
 	keys = append(keys, keys[len(first):n]...)
-	both := string(keys)
-	return both[:n], both[n:]
+	joined := string(keys)
+	return joined[:n], joined[n:]
 }
 
 // appendCounter appends <limit>/<window>/<subject>.

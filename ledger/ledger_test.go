@@ -61,15 +61,15 @@ func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(decoded, e) {
 			t.Fatalf("read back %+v (%v), want %+v", decoded, err, e)
 		}
-		at := rapid.IntRange(0, len(leaf)-1).Draw(t, "at")
-		for name, bad := range map[string][]byte{
-			"cut":     leaf[:at],
+		index := rapid.IntRange(0, len(leaf)-1).Draw(t, "at")
+		for name, changed := range map[string][]byte{
+			"cut":     leaf[:index],
 			"longer":  append(bytes.Clone(leaf), 0),
-			"flipped": flip(leaf, at),
+			"flipped": flipBit(leaf, index),
 		} {
-			other, err := ledger.ParseCanonical(bad)
-			if err == nil && !bytes.Equal(other.AppendCanonical(nil), bad) {
-				t.Fatalf("%s at %d: accepted a second form of %+v", name, at, other)
+			parsed, err := ledger.ParseCanonical(changed)
+			if err == nil && !bytes.Equal(parsed.AppendCanonical(nil), changed) {
+				t.Fatalf("%s at %d: accepted a second form of %+v", name, index, parsed)
 			}
 		}
 	})
@@ -79,22 +79,22 @@ func TestLeafRoundTripAndOtherBytesAreRefused(t *testing.T) {
 func TestLeafWithADayOutOfRangeIsRefused(t *testing.T) {
 	e := ledger.Event{Seq: 1, Version: 1, Entry: &ledger.Entry{Phase: ledger.Posted, Effective: 5}}
 	leaf := e.AppendCanonical(nil)
-	at := bytes.LastIndex(leaf, []byte{byte(ledger.Posted), 5, 0, 0, 0})
-	if at < 0 {
+	index := bytes.LastIndex(leaf, []byte{byte(ledger.Posted), 5, 0, 0, 0})
+	if index < 0 {
 		t.Fatalf("no entry in %x", leaf)
 	}
 	for _, day := range []uint64{5 + 1<<32, 1<<32 - 1, 1 << 63} {
-		other := binary.AppendUvarint(bytes.Clone(leaf[:at+1]), day)
-		other = append(other, leaf[at+2:]...)
-		if decoded, err := ledger.ParseCanonical(other); err == nil {
+		changed := binary.AppendUvarint(bytes.Clone(leaf[:index+1]), day)
+		changed = append(changed, leaf[index+2:]...)
+		if decoded, err := ledger.ParseCanonical(changed); err == nil {
 			t.Errorf("day %d was read as %d", day, decoded.Entry.Effective)
 		}
 	}
 }
 
-func flip(b []byte, at int) []byte {
+func flipBit(b []byte, index int) []byte {
 	c := bytes.Clone(b)
-	c[at] ^= 0x80
+	c[index] ^= 0x80
 	return c
 }
 

@@ -69,7 +69,7 @@ func (p *PartnerLists[R]) Declare(number byte, shows func(*R) bool) PartnerList 
 
 // Of returns the lists that show a record: the first, and the others. The first is zero if there
 // are none.
-func (p *PartnerLists[R]) Of(r *R) (first List, also []List) {
+func (p *PartnerLists[R]) Of(r *R) (first List, others []List) {
 	for i := range p.rows {
 		if !p.rows[i].shows(r) {
 			continue
@@ -77,10 +77,10 @@ func (p *PartnerLists[R]) Of(r *R) (first List, also []List) {
 		if l := p.rows[i].list.Of(p.owner(r)); first == (List{}) {
 			first = l
 		} else {
-			also = append(also, l)
+			others = append(others, l)
 		}
 	}
-	return first, also
+	return first, others
 }
 
 // PartnerList is a list that each partner has in each environment.

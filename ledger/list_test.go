@@ -12,34 +12,34 @@ type sale struct {
 	large   bool
 }
 
-func sales() *ledger.PartnerLists[sale] {
+func newSaleLists() *ledger.PartnerLists[sale] {
 	return ledger.NewPartnerLists(ledger.Transaction, func(s *sale) (int64, money.Env) { return s.partner, money.Test })
 }
 
 func everySale(*sale) bool { return true }
 
 func TestARecordIsInTheListsThatShowIt(t *testing.T) {
-	lists := sales()
-	all, large := lists.Declare(1, everySale), lists.Declare(2, func(s *sale) bool { return s.large })
-	first, also := lists.Of(&sale{partner: 7})
-	if first != all.Of(7, money.Test) || len(also) != 0 {
-		t.Errorf("a small sale is in %v and %v", first, also)
+	lists := newSaleLists()
+	allSales, largeSales := lists.Declare(1, everySale), lists.Declare(2, func(s *sale) bool { return s.large })
+	first, others := lists.Of(&sale{partner: 7})
+	if first != allSales.Of(7, money.Test) || len(others) != 0 {
+		t.Errorf("a small sale is in %v and %v", first, others)
 	}
-	first, also = lists.Of(&sale{partner: 7, large: true})
-	if first != all.Of(7, money.Test) || len(also) != 1 || also[0] != large.Of(7, money.Test) {
-		t.Errorf("a large sale is in %v and %v", first, also)
+	first, others = lists.Of(&sale{partner: 7, large: true})
+	if first != allSales.Of(7, money.Test) || len(others) != 1 || others[0] != largeSales.Of(7, money.Test) {
+		t.Errorf("a large sale is in %v and %v", first, others)
 	}
-	if first, also = sales().Of(&sale{}); first != (ledger.List{}) || also != nil {
-		t.Errorf("without lists, a sale is in %v and %v", first, also)
+	if first, others = newSaleLists().Of(&sale{}); first != (ledger.List{}) || others != nil {
+		t.Errorf("without lists, a sale is in %v and %v", first, others)
 	}
 }
 
 func TestListsDiffer(t *testing.T) {
-	lists := sales()
-	one, two := lists.Declare(1, everySale), lists.Declare(2, everySale)
+	lists := newSaleLists()
+	firstList, secondList := lists.Declare(1, everySale), lists.Declare(2, everySale)
 	seen := make(map[ledger.List]bool)
 	for _, l := range []ledger.List{
-		one.Of(1, money.Prod), one.Of(1, money.Test), one.Of(256, money.Prod), two.Of(1, money.Prod),
+		firstList.Of(1, money.Prod), firstList.Of(1, money.Test), firstList.Of(256, money.Prod), secondList.Of(1, money.Prod),
 		ledger.NewList(ledger.Contract, 1, 1), ledger.NewList(ledger.Contract, 1, 2), ledger.NewList(ledger.Contract, 2, 1),
 	} {
 		if seen[l] {
@@ -47,7 +47,7 @@ func TestListsDiffer(t *testing.T) {
 		}
 		seen[l] = true
 	}
-	if l := two.Of(258, money.Test); l.Kind() != ledger.Transaction || l.Number() != 2 || l.String() != "t2 of 020000000000000102" {
+	if l := secondList.Of(258, money.Test); l.Kind() != ledger.Transaction || l.Number() != 2 || l.String() != "t2 of 020000000000000102" {
 		t.Errorf("the list is %v, of kind %c, number %d", l, l.Kind(), l.Number())
 	}
 }
@@ -56,12 +56,12 @@ func TestListsDiffer(t *testing.T) {
 func TestInvalidListDeclarationPanics(t *testing.T) {
 	for name, declare := range map[string]func(){
 		"a number used twice": func() {
-			lists := sales()
+			lists := newSaleLists()
 			lists.Declare(1, everySale)
 			lists.Declare(1, everySale)
 		},
 		"one list too many": func() {
-			lists := sales()
+			lists := newSaleLists()
 			for n := range byte(ledger.MaxPartnerLists + 1) {
 				lists.Declare(n, everySale)
 			}
@@ -80,7 +80,7 @@ func TestInvalidListDeclarationPanics(t *testing.T) {
 }
 
 func TestPartnerListDoesNotAllocate(t *testing.T) {
-	lists := sales()
+	lists := newSaleLists()
 	lists.Declare(1, everySale)
 	s := &sale{partner: 7}
 	if n := testing.AllocsPerRun(100, func() { lists.Of(s) }); n != 0 {

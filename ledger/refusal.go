@@ -10,8 +10,8 @@ type Code string
 
 // The refusal codes. api maps each to one HTTP status.
 const (
-	Invalid              Code = "invalid"      // the value of a field; Field names it
-	WrongParams          Code = "wrong_params" // no params object
+	Invalid              Code = "invalid"      // the value of a field is wrong; Field names the field
+	WrongParams          Code = "wrong_params" // the request has no params object
 	InvalidRefundAmount  Code = "invalid_refund_amount"
 	NotReversible        Code = "not_reversible"
 	InvalidCaptureAmount Code = "invalid_capture_amount"
@@ -29,8 +29,8 @@ const (
 	// Refusals by the writer. The actor that decided turns them into an outcome.
 	ClaimTaken        Code = "claim_taken"        // a unique key has another owner
 	StaleVersion      Code = "stale_version"      // the record has changed meanwhile
-	InsufficientFunds Code = "insufficient_funds" // a funds guard
-	LimitExceeded     Code = "limit_exceeded"     // a counter guard
+	InsufficientFunds Code = "insufficient_funds" // a funds guard found too little money
+	LimitExceeded     Code = "limit_exceeded"     // a counter guard found its counter full
 	OutOfRange        Code = "out_of_range"       // a total could overflow
 )
 

@@ -14,26 +14,26 @@ type Totals struct {
 
 // Post adds the amount to the posted total of the side.
 func (t *Totals) Post(side Side, amount money.Amount) error {
-	return addTo(pick(side, &t.DebitsPosted, &t.CreditsPosted), amount)
+	return addTo(totalOf(side, &t.DebitsPosted, &t.CreditsPosted), amount)
 }
 
 // Hold adds the amount to the pending total of the side.
 func (t *Totals) Hold(side Side, amount money.Amount) error {
-	return addTo(pick(side, &t.DebitsPending, &t.CreditsPending), amount)
+	return addTo(totalOf(side, &t.DebitsPending, &t.CreditsPending), amount)
 }
 
 // Release subtracts the amount from the pending total of the side.
 func (t *Totals) Release(side Side, amount money.Amount) error {
-	total := pick(side, &t.DebitsPending, &t.CreditsPending)
-	left, err := total.Sub(amount)
+	total := totalOf(side, &t.DebitsPending, &t.CreditsPending)
+	rest, err := total.Sub(amount)
 	if err != nil {
 		return fmt.Errorf("release of %v from %v pending", amount, *total)
 	}
-	*total = left
+	*total = rest
 	return nil
 }
 
-func pick(side Side, debit, credit *money.Amount) *money.Amount {
+func totalOf(side Side, debit, credit *money.Amount) *money.Amount {
 	if side == Debit {
 		return debit
 	}

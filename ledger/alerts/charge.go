@@ -23,7 +23,7 @@ func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 // Alert returns the message about a charge to a terminal's operators, and whether there is a
 // reason to send it: an amount at or above the terminal's threshold (in minor units of the
 // charge's asset; nil: no threshold), or a fee above the amount, except for returns.
-func (c *Charge) Alert(p Terminal, threshold *money.Amount) (Message, bool) {
+func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, bool) {
 	large := threshold != nil && !c.Amount.Less(*threshold)
 	negative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()
 	if !large && !negative {
@@ -43,15 +43,15 @@ func (c *Charge) Alert(p Terminal, threshold *money.Amount) (Message, bool) {
 		text.add("It returns transaction %s, which the rail took back.", c.ReversalOf)
 	}
 	text.add("Transaction: %s", c.ID)
-	text.add("Where: %s", &p)
+	text.add("Where: %s", &terminal)
 	m.Text = text.String()
 	switch {
 	case large && negative:
-		m.Kind, m.Subject = LargeNegative, subjectLine("Large %s with negative revenue: %s at %s", c.Type, amount, p.name())
+		m.Kind, m.Subject = LargeNegative, subjectLine("Large %s with negative revenue: %s at %s", c.Type, amount, terminal.name())
 	case large:
-		m.Kind, m.Subject = Large, subjectLine("Large %s: %s at %s", c.Type, amount, p.name())
+		m.Kind, m.Subject = Large, subjectLine("Large %s: %s at %s", c.Type, amount, terminal.name())
 	default:
-		m.Kind, m.Subject = Negative, subjectLine("Negative revenue: fee above the amount of a %s of %s at %s", c.Type, amount, p.name())
+		m.Kind, m.Subject = Negative, subjectLine("Negative revenue: fee above the amount of a %s of %s at %s", c.Type, amount, terminal.name())
 	}
 	return m, true
 }

@@ -16,7 +16,7 @@ func TestWhichChargesAlert(t *testing.T) {
 	for name, c := range map[string]struct {
 		amount, fee uint64
 		threshold   *money.Amount
-		returns     bool
+		isReturn    bool
 		want        Kind // empty: no alert
 	}{
 		"no threshold":               {1_000_000, 10, nil, false, ""},
@@ -37,19 +37,19 @@ func TestWhichChargesAlert(t *testing.T) {
 			ID: ledger.ID{2}, Type: "payment", Amount: money.FromUint64(c.amount), Asset: asset("USD", ""), Fee: money.FromUint64(c.fee),
 			Merchant: money.Difference(money.FromUint64(c.amount), money.FromUint64(c.fee)),
 		}
-		if c.returns {
+		if c.isReturn {
 			charge.ReversalOf = ledger.ID{3}
 		}
-		m, told := charge.Alert(place, c.threshold)
-		if told != (c.want != "") || m.Kind != c.want {
-			t.Errorf("%s: %q (%v), want %q", name, m.Kind, told, c.want)
+		m, alerted := charge.Alert(testTerminal, c.threshold)
+		if alerted != (c.want != "") || m.Kind != c.want {
+			t.Errorf("%s: %q (%v), want %q", name, m.Kind, alerted, c.want)
 		}
 	}
 }
 
 func TestAFeeOnTopIsNoNegativeRevenue(t *testing.T) {
 	charge := Charge{Amount: money.FromUint64(5), Fee: money.FromUint64(9), Merchant: money.Signed{Abs: money.FromUint64(5)}, Asset: asset("USD", "")}
-	if m, told := charge.Alert(place, nil); told {
+	if m, alerted := charge.Alert(testTerminal, nil); alerted {
 		t.Errorf("told was %+v", m)
 	}
 }
@@ -59,7 +59,7 @@ func TestLargeChargeMessage(t *testing.T) {
 		ID: ledger.ID{2}, Type: "payout", Amount: money.FromUint64(2_000_000), Asset: asset("USDT", "tron"), Fee: money.FromUint64(5_000_000),
 		Merchant: money.Difference(money.FromUint64(2_000_000), money.FromUint64(5_000_000)), At: 1_795_000_000_000_000,
 	}
-	m, _ := charge.Alert(place, amountOf(1_500_000))
+	m, _ := charge.Alert(testTerminal, amountOf(1_500_000))
 	want := Message{
 		Kind:    LargeNegative,
 		Subject: `Large payout with negative revenue: 2.000000 USDT on tron (2000000 minor units) at "Main"`,
@@ -74,7 +74,7 @@ Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 		t.Errorf("told was\n%+v\nwant\n%+v", m, want)
 	}
 	charge.ReversalOf = ledger.ID{9}
-	m, _ = charge.Alert(place, amountOf(1))
+	m, _ = charge.Alert(testTerminal, amountOf(1))
 	if want := `A payout of 2.000000 USDT on tron (2000000 minor units) was charged at 2026-11-18 11:06:40 UTC.
 The threshold for large transactions is 0.000001 USDT on tron (1 minor units).
 It returns transaction 09000000-0000-0000-0000-000000000000, which the rail took back.

@@ -20,12 +20,12 @@ type Terminal struct {
 const maxName = 80
 
 // String names the terminal, its ID, partner and environment.
-func (p *Terminal) String() string {
-	return fmt.Sprintf("terminal %s (%s), partner %d, %s", p.name(), p.ID, p.Partner, p.Env)
+func (terminal *Terminal) String() string {
+	return fmt.Sprintf("terminal %s (%s), partner %d, %s", terminal.name(), terminal.ID, terminal.Partner, terminal.Env)
 }
 
 // name is the quoted name, for subjects.
-func (p *Terminal) name() string { return fmt.Sprintf("%q", truncate(p.Name, maxName)) }
+func (terminal *Terminal) name() string { return fmt.Sprintf("%q", truncate(terminal.Name, maxName)) }
 
 // assetName is an asset without its environment: "USD", "USDT on tron".
 func assetName(a money.Asset) string {
@@ -36,19 +36,19 @@ func assetName(a money.Asset) string {
 }
 
 // formatAmount formats an amount in the decimals of its asset and in minor units.
-func formatAmount(amount money.Amount, of money.Asset) string {
-	return formatSigned(money.Signed{Abs: amount}, of)
+func formatAmount(amount money.Amount, asset money.Asset) string {
+	return formatSigned(money.Signed{Abs: amount}, asset)
 }
 
-func formatSigned(amount money.Signed, of money.Asset) string {
-	scale, known := of.Scale()
+func formatSigned(amount money.Signed, asset money.Asset) string {
+	scale, known := asset.Scale()
 	switch {
 	case !known:
-		return fmt.Sprintf("%s minor units of %s", amount, assetName(of))
+		return fmt.Sprintf("%s minor units of %s", amount, assetName(asset))
 	case scale == 0:
-		return fmt.Sprintf("%s %s", amount, assetName(of))
+		return fmt.Sprintf("%s %s", amount, assetName(asset))
 	}
-	return fmt.Sprintf("%s %s (%s minor units)", decimal(amount, scale), assetName(of), amount)
+	return fmt.Sprintf("%s %s (%s minor units)", decimal(amount, scale), assetName(asset), amount)
 }
 
 // decimal formats an amount with a decimal point.

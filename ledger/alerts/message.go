@@ -89,20 +89,20 @@ type textBuilder struct {
 const dropNoteBytes = 120
 
 // add appends a line, or drops it if it or an earlier one does not fit.
-func (l *textBuilder) add(format string, args ...any) {
+func (builder *textBuilder) add(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
-	if l.dropped > 0 || l.text.Len()+len(line)+1+dropNoteBytes > MaxText {
-		l.dropped++
+	if builder.dropped > 0 || builder.text.Len()+len(line)+1+dropNoteBytes > MaxText {
+		builder.dropped++
 		return
 	}
-	l.text.WriteString(line)
-	l.text.WriteByte('\n')
+	builder.text.WriteString(line)
+	builder.text.WriteByte('\n')
 }
 
 // String returns the text.
-func (l *textBuilder) String() string {
-	if l.dropped > 0 {
-		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", l.text.String(), l.dropped)
+func (builder *textBuilder) String() string {
+	if builder.dropped > 0 {
+		return fmt.Sprintf("%sand %d more lines, which have no room here: GET /api/v1/transactions/aggregate has them all\n", builder.text.String(), builder.dropped)
 	}
-	return l.text.String()
+	return builder.text.String()
 }

@@ -9,7 +9,7 @@ import (
 	"mizan/ledger/money"
 )
 
-var place = Terminal{ID: ledger.ID{1}, Name: "Main", Partner: 7, Env: money.Test}
+var testTerminal = Terminal{ID: ledger.ID{1}, Name: "Main", Partner: 7, Env: money.Test}
 
 func asset(currency money.Currency, network money.Network) money.Asset {
 	return money.Asset{Currency: currency, Network: network, Env: money.Test}
@@ -64,15 +64,15 @@ func TestMessageRoundTrip(t *testing.T) {
 }
 
 func TestSubjectsAndTextsAreBounded(t *testing.T) {
-	long := place
-	long.Name = strings.Repeat("ж", 500)
+	longNamed := testTerminal
+	longNamed.Name = strings.Repeat("ж", 500)
 	alarm := Alarm{Failed: 5, All: 10}
-	if m := alarm.Message(long); len(m.Subject) > MaxSubject || !utf8.ValidString(m.Subject) || !utf8.ValidString(m.Text) {
+	if m := alarm.Message(longNamed); len(m.Subject) > MaxSubject || !utf8.ValidString(m.Subject) || !utf8.ValidString(m.Text) {
 		t.Errorf("the subject has %d bytes: %q", len(m.Subject), m.Subject)
 	}
 	amount := money.MustParse("1" + strings.Repeat("0", 72))
 	c := Charge{Type: "payment", Amount: amount, Asset: asset("USDT", "tron"), Fee: amount, Merchant: money.Signed{Negative: true, Abs: amount}}
-	m, ok := c.Alert(long, &money.Amount{})
+	m, ok := c.Alert(longNamed, &money.Amount{})
 	if !ok || len(m.Subject) > MaxSubject || len(m.Text) > MaxText {
 		t.Errorf("%d and %d bytes", len(m.Subject), len(m.Text))
 	}

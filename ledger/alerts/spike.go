@@ -25,17 +25,17 @@ const (
 
 // bucket counts the outcomes of an instant, or those of one second up to an instant.
 type bucket struct {
-	at          ledger.Micros
-	all, failed uint32
+	at            ledger.Micros
+	total, failed uint32
 }
 
 // SpikeDetector counts the outcomes at one terminal. The zero value is ready to use.
 type SpikeDetector struct {
-	buckets     []bucket      // those in the window, the oldest first
-	all, failed uint64        // sums of the buckets
-	latest      ledger.Micros // the latest outcome
-	spikeEnd    ledger.Micros // when the last spike ended, as far as is known; 0: there was none
-	alertedAt   ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
+	buckets       []bucket      // those in the window, the oldest first
+	total, failed uint64        // sums of the buckets
+	latest        ledger.Micros // the latest outcome
+	spikeEnd      ledger.Micros // when the last spike ended, as far as is known; 0: there was none
+	alertedAt     ledger.Micros // when the last alarm was raised; 0: never, or it was retracted
 }
 
 // Alarm is a spike that operators are to be alerted of.
@@ -46,85 +46,87 @@ type Alarm struct {
 
 // Record counts an outcome, and returns an alarm if operators are to be alerted now. An
 // instant before the latest one counts as the latest.
-func (s *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
-	s.latest = max(s.latest, at)
-	s.advance(s.latest)
-	s.count(failed)
-	if !s.isHigh() {
+func (detector *SpikeDetector) Record(at ledger.Micros, failed bool) (Alarm, bool) {
+	detector.latest = max(detector.latest, at)
+	detector.advance(detector.latest)
+	detector.count(failed)
+	if !detector.isHigh() {
 		return Alarm{}, false
 	}
-	fresh := s.spikeEnd == 0 || s.latest.Time().Sub(s.spikeEnd.Time()) >= SpikeCalm
-	s.spikeEnd = s.latest
-	if s.alertedAt != 0 && !fresh && s.latest.Time().Sub(s.alertedAt.Time()) < SpikeRepeat {
+	isNewSpike := detector.spikeEnd == 0 || detector.latest.Time().Sub(detector.spikeEnd.Time()) >= SpikeCalm
+	detector.spikeEnd = detector.latest
+	if detector.alertedAt != 0 && !isNewSpike && detector.latest.Time().Sub(detector.alertedAt.Time()) < SpikeRepeat {
 		return Alarm{}, false
 	}
-	s.alertedAt = s.latest
-	return Alarm{Failed: s.failed, All: s.all, At: s.latest}, true
+	detector.alertedAt = detector.latest
+	return Alarm{Failed: detector.failed, All: detector.total, At: detector.latest}, true
 }
 
 // Retract takes the last alarm back: the next outcome raises it again while the spike lasts.
-func (s *SpikeDetector) Retract() { s.alertedAt = 0 }
+func (detector *SpikeDetector) Retract() { detector.alertedAt = 0 }
 
 // Idle tells whether all outcomes recorded so far no longer matter: a new detector would
 // behave the same.
-func (s *SpikeDetector) Idle(at ledger.Micros) bool {
-	return at.Time().Sub(s.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(s.alertedAt.Time()) >= SpikeRepeat
+func (detector *SpikeDetector) Idle(at ledger.Micros) bool {
+	return at.Time().Sub(detector.latest.Time()) >= SpikeWindow+SpikeCalm && at.Time().Sub(detector.alertedAt.Time()) >= SpikeRepeat
 }
 
 // count adds an outcome at the latest instant.
-func (s *SpikeDetector) count(failed bool) {
-	n := len(s.buckets)
-	joins := n > 0 && s.buckets[n-1].at == s.latest
+func (detector *SpikeDetector) count(failed bool) {
+	n := len(detector.buckets)
+	joinsLast := n > 0 && detector.buckets[n-1].at == detector.latest
 	if n > maxExactBuckets {
-		joins = s.buckets[n-1].at.Time().Truncate(bucketWidth).Equal(s.latest.Time().Truncate(bucketWidth))
+		joinsLast = detector.buckets[n-1].at.Time().Truncate(bucketWidth).Equal(detector.latest.Time().Truncate(bucketWidth))
 	}
-	if !joins {
-		s.buckets = append(s.buckets, bucket{})
+	if !joinsLast {
+		detector.buckets = append(detector.buckets, bucket{})
 		n++
 	}
-	last := &s.buckets[n-1]
-	last.at = s.latest
-	last.all++
-	s.all++
+	last := &detector.buckets[n-1]
+	last.at = detector.latest
+	last.total++
+	detector.total++
 	if failed {
 		last.failed++
-		s.failed++
+		detector.failed++
 	}
 }
 
 // advance moves the end of the window to an instant and drops the buckets that leave it. Before
 // it drops a bucket, it checks the share of failures, which may have been high until then.
-func (s *SpikeDetector) advance(to ledger.Micros) {
-	gone := 0
-	for ; gone < len(s.buckets); gone++ {
-		e := s.buckets[gone]
-		leaves := ledger.MicrosOf(e.at.Time().Add(SpikeWindow))
-		if leaves > to {
+func (detector *SpikeDetector) advance(end ledger.Micros) {
+	dropped := 0
+	for ; dropped < len(detector.buckets); dropped++ {
+		e := detector.buckets[dropped]
+		leavesAt := ledger.MicrosOf(e.at.Time().Add(SpikeWindow))
+		if leavesAt > end {
 			break
 		}
-		if s.isHigh() {
-			s.spikeEnd = leaves
+		if detector.isHigh() {
+			detector.spikeEnd = leavesAt
 		}
-		s.all -= uint64(e.all)
-		s.failed -= uint64(e.failed)
+		detector.total -= uint64(e.total)
+		detector.failed -= uint64(e.failed)
 	}
-	if s.isHigh() {
-		s.spikeEnd = to
+	if detector.isHigh() {
+		detector.spikeEnd = end
 	}
-	s.buckets = slices.Delete(s.buckets, 0, gone)
+	detector.buckets = slices.Delete(detector.buckets, 0, dropped)
 }
 
-func (s *SpikeDetector) isHigh() bool { return s.all >= SpikeMinOutcomes && 2*s.failed >= s.all }
+func (detector *SpikeDetector) isHigh() bool {
+	return detector.total >= SpikeMinOutcomes && 2*detector.failed >= detector.total
+}
 
 // Message renders the alarm.
-func (a *Alarm) Message(p Terminal) Message {
+func (a *Alarm) Message(terminal Terminal) Message {
 	var text textBuilder
 	text.add("Of the %d transactions that came to an end here in the %d minutes before %s, %d were rejected or failed.",
 		a.All, int(SpikeWindow/time.Minute), formatTime(a.At), a.Failed)
 	text.add("This is told again after an hour if it goes on.")
-	text.add("Where: %s", &p)
+	text.add("Where: %s", &terminal)
 	return Message{
 		Kind: Failures, Text: text.String(),
-		Subject: subjectLine("%d of %d transactions rejected or failed at %s", a.Failed, a.All, p.name()),
+		Subject: subjectLine("%d of %d transactions rejected or failed at %s", a.Failed, a.All, terminal.name()),
 	}
 }

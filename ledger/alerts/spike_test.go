@@ -11,9 +11,9 @@ import (
 	"mizan/ledger"
 )
 
-var epoch = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+var testStart = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(epoch.Add(d)) }
+func at(d time.Duration) ledger.Micros { return ledger.MicrosOf(testStart.Add(d)) }
 
 // instant is a line of a test case: the time since the beginning, how many successes and failures happen
 // then, and whether they raise an alarm.
@@ -23,13 +23,13 @@ type instant struct {
 	alarmed             bool
 }
 
-func (m instant) play(s *SpikeDetector) (alarmed bool) {
+func (m instant) play(detector *SpikeDetector) (alarmed bool) {
 	for range m.successes {
-		_, raised := s.Record(at(m.after), false)
+		_, raised := detector.Record(at(m.after), false)
 		alarmed = alarmed || raised
 	}
 	for range m.failures {
-		_, raised := s.Record(at(m.after), true)
+		_, raised := detector.Record(at(m.after), true)
 		alarmed = alarmed || raised
 	}
 	return alarmed
@@ -60,9 +60,9 @@ func TestWhenASpikeAlerts(t *testing.T) {
 		"months later":                           {{0, 0, 10, true}, {100 * 24 * 60 * min, 0, 9, false}, {100*24*60*min + 1, 0, 1, true}},
 		"an instant before counts as the latest": {{min, 0, 9, false}, {0, 0, 1, true}},
 	} {
-		var s SpikeDetector
+		var detector SpikeDetector
 		for i, m := range script {
-			if alarmed := m.play(&s); alarmed != m.alarmed {
+			if alarmed := m.play(&detector); alarmed != m.alarmed {
 				t.Errorf("%s: moment %d told %v, want %v", name, i, alarmed, m.alarmed)
 			}
 		}
@@ -72,47 +72,47 @@ func TestWhenASpikeAlerts(t *testing.T) {
 // With very many outcomes, those of one second share a bucket. So the memory stays bounded, and an outcome
 // may count a second longer.
 func TestSpikeDetectorMemoryIsBounded(t *testing.T) {
-	var s SpikeDetector
+	var detector SpikeDetector
 	const gap = 100 * time.Millisecond
 	for n := range 20_000 {
-		s.Record(at(time.Duration(n)*gap), false)
+		detector.Record(at(time.Duration(n)*gap), false)
 		wantOutcomes := min(n+1, int(SpikeWindow/gap))
-		if len(s.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || s.all < uint64(wantOutcomes) || s.all > uint64(wantOutcomes)+uint64(bucketWidth/gap) {
-			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(s.buckets), s.all)
+		if len(detector.buckets) > maxExactBuckets+int(SpikeWindow/bucketWidth)+1 || detector.total < uint64(wantOutcomes) || detector.total > uint64(wantOutcomes)+uint64(bucketWidth/gap) {
+			t.Fatalf("outcome %d: %d entries of %d outcomes", n, len(detector.buckets), detector.total)
 		}
 	}
 }
 
 func TestRetractedAlarmIsRaisedAgain(t *testing.T) {
-	var s SpikeDetector
-	instant{0, 0, 10, true}.play(&s)
-	s.Retract()
-	if _, raised := s.Record(at(time.Minute), true); !raised {
+	var detector SpikeDetector
+	instant{0, 0, 10, true}.play(&detector)
+	detector.Retract()
+	if _, raised := detector.Record(at(time.Minute), true); !raised {
 		t.Error("the next outcome repeats nothing")
 	}
-	if _, raised := s.Record(at(time.Minute), true); raised {
+	if _, raised := detector.Record(at(time.Minute), true); raised {
 		t.Error("it was told twice")
 	}
 }
 
 func TestSpikeDetectorIsIdleWithoutOutcomesThatCount(t *testing.T) {
-	var s SpikeDetector
-	s.Record(at(0), true)
-	if s.Idle(at(19 * time.Minute)) {
+	var detector SpikeDetector
+	detector.Record(at(0), true)
+	if detector.Idle(at(19 * time.Minute)) {
 		t.Error("what has ended lately is forgotten")
 	}
-	if !s.Idle(at(21 * time.Minute)) {
+	if !detector.Idle(at(21 * time.Minute)) {
 		t.Error("it never comes to an end")
 	}
-	instant{0, 0, 10, true}.play(&s)
-	if s.Idle(at(59*time.Minute)) || !s.Idle(at(61*time.Minute)) {
+	instant{0, 0, 10, true}.play(&detector)
+	if detector.Idle(at(59*time.Minute)) || !detector.Idle(at(61*time.Minute)) {
 		t.Error("when it was told is forgotten too early, or never")
 	}
 }
 
 func TestSpikeMessage(t *testing.T) {
 	alarm := Alarm{Failed: 7, All: 12, At: at(0)}
-	m := alarm.Message(place)
+	m := alarm.Message(testTerminal)
 	if m.Kind != Failures || m.Subject != `7 of 12 transactions rejected or failed at "Main"` ||
 		!strings.HasPrefix(m.Text, "Of the 12 transactions that came to an end here in the 10 minutes before 2026-11-21 10:00:00 UTC, 7 were rejected or failed.\n") {
 		t.Errorf("told was %+v", m)
@@ -137,16 +137,16 @@ const tenMinutes = 600_000_000
 
 // isHigh counts the outcomes of the last ten minutes.
 func (n *naiveDetector) isHigh(now ledger.Micros) bool {
-	all, failed := 0, 0
+	total, failed := 0, 0
 	for _, o := range n.outcomes {
 		if now-o.at < tenMinutes {
-			all++
+			total++
 			if o.failed {
 				failed++
 			}
 		}
 	}
-	return all >= 10 && failed*2 >= all
+	return total >= 10 && failed*2 >= total
 }
 
 func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
@@ -175,7 +175,7 @@ func (n *naiveDetector) record(at ledger.Micros, failed bool) bool {
 
 func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var s SpikeDetector
+		var detector SpikeDetector
 		var n naiveDetector
 		now := at(0)
 		share := rapid.IntRange(0, 100).Draw(t, "share")
@@ -186,7 +186,7 @@ func TestSpikesAgreeWithANaiveImplementation(t *testing.T) {
 				now += ledger.Micros(rapid.IntRange(0, 90).Draw(t, "rest")) * 60_000_000
 			}
 			failed := rapid.IntRange(0, 99).Draw(t, "failed") < share
-			alarm, raised := s.Record(now, failed)
+			alarm, raised := detector.Record(now, failed)
 			if want := n.record(now, failed); raised != want {
 				t.Fatalf("outcome %d is told: %v, want %v", i, raised, want)
 			}

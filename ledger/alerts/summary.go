@@ -12,7 +12,7 @@ import (
 
 // SummaryItem is what a transaction adds to a summary.
 type SummaryItem struct {
-	Type     string // as the protocol spells it, or Returned
+	Type     string // the type in the protocol's spelling, or Returned
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // the settled amount
@@ -31,10 +31,10 @@ type lineKey struct {
 	asset        money.Asset
 }
 
-func (r lineKey) compare(o lineKey) int {
+func (key lineKey) compare(other lineKey) int {
 	return cmp.Or(
-		cmp.Compare(r.kind, o.kind), cmp.Compare(r.asset.Currency, o.asset.Currency), cmp.Compare(r.asset.Network, o.asset.Network),
-		cmp.Compare(r.asset.Env, o.asset.Env), cmp.Compare(r.status, o.status),
+		cmp.Compare(key.kind, other.kind), cmp.Compare(key.asset.Currency, other.asset.Currency), cmp.Compare(key.asset.Network, other.asset.Network),
+		cmp.Compare(key.asset.Env, other.asset.Env), cmp.Compare(key.status, other.status),
 	)
 }
 
@@ -44,8 +44,8 @@ type boundedSum struct {
 	overflowed bool
 }
 
-func (s *boundedSum) add(more money.Amount) {
-	next, err := s.amount.Add(more)
+func (s *boundedSum) add(amount money.Amount) {
+	next, err := s.amount.Add(amount)
 	if err != nil {
 		s.overflowed = true
 		return
@@ -53,14 +53,14 @@ func (s *boundedSum) add(more money.Amount) {
 	s.amount = next
 }
 
-func (s *boundedSum) format(of money.Asset) string {
+func (s *boundedSum) format(asset money.Asset) string {
 	if s.overflowed {
-		return "more " + assetName(of) + " than can be shown"
+		return "more " + assetName(asset) + " than can be shown"
 	}
-	return formatAmount(s.amount, of)
+	return formatAmount(s.amount, asset)
 }
 
-func (s *boundedSum) empty() bool { return s.amount.IsZero() && !s.overflowed }
+func (s *boundedSum) isEmpty() bool { return s.amount.IsZero() && !s.overflowed }
 
 // summaryLine holds the totals of one line of a summary.
 type summaryLine struct {
@@ -71,49 +71,49 @@ type summaryLine struct {
 // Summary adds up the transactions started at one terminal on one day. Its size is bounded
 // by the number of types, statuses and assets. The zero value is empty.
 type Summary struct {
-	rows        map[lineKey]*summaryLine
-	all, failed uint64
+	rows          map[lineKey]*summaryLine
+	total, failed uint64
 }
 
 // Add adds a transaction.
-func (s *Summary) Add(p *SummaryItem) {
+func (s *Summary) Add(item *SummaryItem) {
 	if s.rows == nil {
 		s.rows = make(map[lineKey]*summaryLine)
 	}
-	key := lineKey{kind: p.Type, status: p.Status, asset: p.Asset}
+	key := lineKey{kind: item.Type, status: item.Status, asset: item.Asset}
 	line := s.rows[key]
 	if line == nil {
 		line = new(summaryLine)
 		s.rows[key] = line
 	}
 	line.count++
-	line.amount.add(p.Amount)
-	line.fee.add(p.Fee)
-	line.refunded.add(p.Refunded)
-	s.all++
-	if p.Failed {
+	line.amount.add(item.Amount)
+	line.fee.add(item.Fee)
+	line.refunded.add(item.Refunded)
+	s.total++
+	if item.Failed {
 		s.failed++
 	}
 }
 
 // Empty tells whether no transaction was added.
-func (s *Summary) Empty() bool { return s.all == 0 }
+func (s *Summary) Empty() bool { return s.total == 0 }
 
-// Message renders the summary; at is when the transactions were read.
-func (s *Summary) Message(p Terminal, day ledger.Date, at ledger.Micros) Message {
-	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, p.name())}
+// Message renders the summary. readAt is when the transactions were read.
+func (s *Summary) Message(terminal Terminal, day ledger.Date, readAt ledger.Micros) Message {
+	m := Message{Kind: Daily, Subject: subjectLine("%s at %s: no transactions", day, terminal.name())}
 	var text textBuilder
-	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(at))
-	text.add("Where: %s", &p)
+	text.add("What was started on %s (UTC), as it stood at %s.", day, formatTime(readAt))
+	text.add("Where: %s", &terminal)
 	text.add("")
 	if s.Empty() {
 		text.add("There was nothing.")
 		m.Text = text.String()
 		return m
 	}
-	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, p.name(), transactions(s.all), s.failed)
-	for _, r := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
-		text.add("%s", s.rows[r].text(r))
+	m.Subject = subjectLine("%s at %s: %s, %d rejected or failed", day, terminal.name(), transactions(s.total), s.failed)
+	for _, key := range slices.SortedFunc(maps.Keys(s.rows), lineKey.compare) {
+		text.add("%s", s.rows[key].text(key))
 	}
 	m.Text = text.String()
 	return m
@@ -127,15 +127,15 @@ func transactions(n uint64) string {
 }
 
 // text is "payment, charged: 3, 12.00 USD (1200 minor units), fees ..., refunded ...".
-func (s *summaryLine) text(r lineKey) string {
-	text := fmt.Sprintf("%s, %s: %d, %s", r.kind, r.status, s.count, s.amount.format(r.asset))
-	if !s.fee.empty() && r.kind == Returned {
-		text += ", fees given back " + s.fee.format(r.asset)
-	} else if !s.fee.empty() {
-		text += ", fees " + s.fee.format(r.asset)
+func (s *summaryLine) text(key lineKey) string {
+	text := fmt.Sprintf("%s, %s: %d, %s", key.kind, key.status, s.count, s.amount.format(key.asset))
+	if !s.fee.isEmpty() && key.kind == Returned {
+		text += ", fees given back " + s.fee.format(key.asset)
+	} else if !s.fee.isEmpty() {
+		text += ", fees " + s.fee.format(key.asset)
 	}
-	if !s.refunded.empty() {
-		text += ", refunded " + s.refunded.format(r.asset)
+	if !s.refunded.isEmpty() {
+		text += ", refunded " + s.refunded.format(key.asset)
 	}
 	return text
 }

@@ -32,7 +32,7 @@ func TestSummaryLines(t *testing.T) {
 	s.addMany(1, "payout", "charged", asset("USD", ""), 100, 1, 0)
 	s.addMany(1, Returned, "charged", asset("USD", ""), 100, 1, 0)
 	s.addMany(1, "payment", "charging", asset("XYZ", ""), 5, 0, 0)
-	m := s.Message(place, today, ledger.MicrosOf((today + 1).Time()))
+	m := s.Message(testTerminal, today, ledger.MicrosOf((today + 1).Time()))
 	want := `What was started on 2026-11-20 (UTC), as it stood at 2026-11-21 00:00:00 UTC.
 Where: terminal "Main" (01000000-0000-0000-0000-000000000000), partner 7, test
 
@@ -57,14 +57,14 @@ return, charged: 1, 1.00 USD (100 minor units), fees given back 0.01 USD (1 mino
 func TestOneTransactionIsNotCalledTransactions(t *testing.T) {
 	var s Summary
 	s.addMany(1, "payment", "charged", asset("USD", ""), 1, 0, 0)
-	if m := s.Message(place, today, 0); !strings.Contains(m.Subject, ": 1 transaction, 0 rejected") {
+	if m := s.Message(testTerminal, today, 0); !strings.Contains(m.Subject, ": 1 transaction, 0 rejected") {
 		t.Errorf("the subject is %q", m.Subject)
 	}
 }
 
 func TestSummaryOfADayWithoutTransactions(t *testing.T) {
 	var s Summary
-	m := s.Message(place, today, 0)
+	m := s.Message(testTerminal, today, 0)
 	if !s.Empty() || m.Subject != `2026-11-20 at "Main": no transactions` || !strings.HasSuffix(m.Text, "There was nothing.\n") {
 		t.Errorf("%+v", m)
 	}
@@ -77,7 +77,7 @@ func TestASumThatLeavesTheRangeIsNotShownAsANumber(t *testing.T) {
 		s.Add(&SummaryItem{Type: "payment", Status: "charged", Asset: asset("USD", ""), Amount: largest, Fee: largest, Refunded: largest})
 	}
 	want := "payment, charged: 2, more USD than can be shown, fees more USD than can be shown, refunded more USD than can be shown\n"
-	if m := s.Message(place, today, 0); !strings.HasSuffix(m.Text, want) {
+	if m := s.Message(testTerminal, today, 0); !strings.HasSuffix(m.Text, want) {
 		t.Errorf("told was %s", m.Text)
 	}
 }
@@ -90,7 +90,7 @@ func TestDroppedLinesAreCounted(t *testing.T) {
 			s.addMany(1, "payment", status, a, 1_000_000_000, 1_000_000, 1_000)
 		}
 	}
-	m := s.Message(place, today, 0)
+	m := s.Message(testTerminal, today, 0)
 	lines := strings.Split(strings.TrimSuffix(m.Text, "\n"), "\n")
 	last := lines[len(lines)-1]
 	if len(m.Text) > MaxText || !strings.Contains(last, "more lines, which have no room here") {

@@ -35,13 +35,13 @@ func (sharesKind) String() string { return "shares" }
 
 func (sharesKind) Parse(_ *schema.Column, raw []byte, how schema.Reader) (any, string) {
 	const form = "must be {bank, customer}, whole percent that add up to 100"
-	var sent schema.Input
-	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+	var request schema.Input
+	if raw[0] != '{' || json.Unmarshal(raw, &request) != nil {
 		return nil, form
 	}
 	part := schema.KindPercent
-	bank, wrongBank := part.Parse(anyPercent.Column, sent["bank"], how)
-	customer, wrongCustomer := part.Parse(anyPercent.Column, sent["customer"], how)
+	bank, wrongBank := part.Parse(anyPercent.Column, request["bank"], how)
+	customer, wrongCustomer := part.Parse(anyPercent.Column, request["customer"], how)
 	if wrongBank != "" || wrongCustomer != "" || part.Check(anyPercent.Column, bank) != "" || part.Check(anyPercent.Column, customer) != "" {
 		return nil, form
 	}

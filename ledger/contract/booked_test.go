@@ -46,26 +46,26 @@ func formatEntries(d Decision) string {
 }
 
 // wantEntries takes an action and checks the entries that it books.
-func (w *orgFixture) wantEntries(r *Record, name Action, sent schema.Input, want ...string) *Record {
-	w.t.Helper()
-	d, err := w.decide(r, name, sent, w.now)
+func (org *orgFixture) wantEntries(r *Record, name Action, request schema.Input, want ...string) *Record {
+	org.t.Helper()
+	d, err := org.decide(r, name, request, org.now)
 	if err != nil {
-		w.t.Fatalf("%s: %v", name, err)
+		org.t.Fatalf("%s: %v", name, err)
 	}
-	w.book(&d)
-	w.checkColumns(d.Record)
+	org.book(&d)
+	org.checkColumns(d.Record)
 	wanted, got := strings.Join(want, ", "), formatEntries(d)
 	if len(want) > 0 && strings.HasPrefix(want[0], "Dr") { // want has no date: it is today
-		got = strings.TrimPrefix(got, w.now.Date().String()+", ")
+		got = strings.TrimPrefix(got, org.now.Date().String()+", ")
 	}
 	if got != wanted {
-		w.t.Errorf("%s books\n%s\nwant\n%s", name, got, wanted)
+		org.t.Errorf("%s books\n%s\nwant\n%s", name, got, wanted)
 	}
 	return d.Record
 }
 
 // passDays moves the clock by days. It runs no timers.
-func (w *orgFixture) passDays(days int) { w.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
+func (org *orgFixture) passDays(days int) { org.now += ledger.Micros(days) * 24 * 3600 * 1_000_000 }
 
 // faultyFields returns the fields that an error names; nil if it is not a refusal of fields.
 func faultyFields(err error) (fields []string) {
@@ -79,64 +79,64 @@ func faultyFields(err error) (fields []string) {
 }
 
 // wantRefused checks that an action is refused for the fields and changes nothing.
-func (w *orgFixture) wantRefused(r *Record, name Action, sent schema.Input, fields ...string) {
-	w.t.Helper()
+func (org *orgFixture) wantRefused(r *Record, name Action, request schema.Input, fields ...string) {
+	org.t.Helper()
 	before := AppendRecord(nil, r)
-	_, err := w.decide(r, name, sent, w.now)
+	_, err := org.decide(r, name, request, org.now)
 	if got := faultyFields(err); !slices.Equal(got, fields) {
-		w.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(sent), r.Status, err, fields)
+		org.t.Errorf("%s with %s in %s: %v, want the fields %q", name, inputText(request), r.Status, err, fields)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		w.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
+		org.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
 	}
 }
 
 // wantConflict checks that the state does not allow an action, and that the attempt changes
 // nothing.
-func (w *orgFixture) wantConflict(r *Record, name Action, sent schema.Input) {
-	w.t.Helper()
+func (org *orgFixture) wantConflict(r *Record, name Action, request schema.Input) {
+	org.t.Helper()
 	before := AppendRecord(nil, r)
-	if _, err := w.decide(r, name, sent, w.now); !ledger.IsRefusal(err, ledger.Conflict) {
-		w.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
+	if _, err := org.decide(r, name, request, org.now); !ledger.IsRefusal(err, ledger.Conflict) {
+		org.t.Errorf("%s in %s: %v, want a conflict", name, r.Status, err)
 	}
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
-		w.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
+		org.t.Errorf("%s in %s has changed the contract that it was refused for", name, r.Status)
 	}
 }
 
-func inputText(sent schema.Input) string {
+func inputText(request schema.Input) string {
 	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(sent)) {
-		texts = append(texts, name+":"+string(sent[name]))
+	for _, name := range slices.Sorted(maps.Keys(request)) {
+		texts = append(texts, name+":"+string(request[name]))
 	}
 	return "{" + strings.Join(texts, ",") + "}"
 }
 
 // openRefused tries to open a contract, and returns the fields for which it was refused.
-func openRefused(p *Product, reading *Reading, sent schema.Input) (*Record, []string) {
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: sent, Now: 1})
+func openRefused(p *Product, reading *Reading, request schema.Input) (*Record, []string) {
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: request, Now: 1})
 	return d.Record, faultyFields(err)
 }
 
 // fieldBounds is a field with accepted and refused values.
 type fieldBounds struct {
 	field    string
-	takes    []string
-	refuses  []string
+	accepted []string
+	refused  []string
 	required bool
 }
 
 // checkBounds checks a product's fields against a table written by hand.
-func checkBounds(t *testing.T, p *Product, good schema.Input, bounds []fieldBounds) {
+func checkBounds(t *testing.T, p *Product, valid schema.Input, bounds []fieldBounds) {
 	t.Helper()
 	for _, b := range bounds {
-		for _, value := range b.takes {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); fields != nil {
+		for _, value := range b.accepted {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, value)); fields != nil {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
-		for _, value := range b.refuses {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, value)); !slices.Equal(fields, []string{b.field}) {
+		for _, value := range b.refused {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, value)); !slices.Equal(fields, []string{b.field}) {
 				t.Errorf("%s %s is refused for %q", b.field, value, fields)
 			}
 		}
@@ -145,7 +145,7 @@ func checkBounds(t *testing.T, p *Product, good schema.Input, bounds []fieldBoun
 			want = []string{b.field}
 		}
 		for _, missing := range []string{"", "null"} {
-			if _, fields := openRefused(p, Secular, withChanges(good, b.field, missing)); !slices.Equal(fields, want) {
+			if _, fields := openRefused(p, Secular, withChanges(valid, b.field, missing)); !slices.Equal(fields, want) {
 				t.Errorf("without %s (%q) it is refused for %q, want %q", b.field, missing, fields, want)
 			}
 		}
@@ -166,16 +166,16 @@ var (
 	hugeInteger = "9223372036854775808"
 )
 
-// row has the transitions out of a state: an action's name → the next state. An action that is missing
+// gridRow has the transitions out of a state: an action's name → the next state. An action that is missing
 // must be a conflict.
-type row map[string]Status
+type gridRow map[string]Status
 
 // scenario checks the effect of every action in every state.
 type scenario struct {
 	product     *Product
 	reading     *Reading
-	open        schema.Input
-	grid        map[Status]row
+	openingBody schema.Input
+	grid        map[Status]gridRow
 	paths       map[Status]string       // the names of the actions that lead to a state
 	bodies      map[string]schema.Input // by an action's name in grid and paths
 	beforeAYear string                  // the action before which a year passes
@@ -183,29 +183,29 @@ type scenario struct {
 
 // do tries an action by its name in grid and paths. That is the name in the reading's URLs; if an action
 // has several bodies, a colon and a word that tells them apart follow.
-func (l *scenario) do(w *orgFixture, r *Record, name string) (*Record, error) {
-	called, _, _ := strings.Cut(name, ":")
-	action, ok := l.product.Action(l.reading, called)
+func (sc *scenario) do(org *orgFixture, r *Record, name string) (*Record, error) {
+	actionName, _, _ := strings.Cut(name, ":")
+	action, ok := sc.product.Action(sc.reading, actionName)
 	if !ok {
-		action = Action(called) // it has no URL and only leads to a state
+		action = Action(actionName) // it has no URL and only leads to a state
 	}
-	if called == l.beforeAYear {
-		w.passDays(365)
+	if actionName == sc.beforeAYear {
+		org.passDays(365)
 	}
-	d, err := w.decide(r, action, l.bodies[name], w.now)
+	d, err := org.decide(r, action, sc.bodies[name], org.now)
 	if err != nil {
 		return nil, err
 	}
-	w.book(&d)
-	w.checkColumns(d.Record)
+	org.book(&d)
+	org.checkColumns(d.Record)
 	return d.Record, nil
 }
 
-func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(l.product, l.reading, l.open)
-	for name := range strings.FieldsSeq(l.paths[state]) {
-		next, err := l.do(w, r, name)
+func (sc *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.open(sc.product, sc.reading, sc.openingBody)
+	for name := range strings.FieldsSeq(sc.paths[state]) {
+		next, err := sc.do(org, r, name)
 		if err != nil {
 			t.Fatalf("%s on the way to %s: %v", name, state, err)
 		}
@@ -214,26 +214,26 @@ func (l *scenario) reach(t *testing.T, state Status) (*orgFixture, *Record) {
 	if r.Status != state {
 		t.Fatalf("the way to %s leads to %s", state, r.Status)
 	}
-	return w, r
+	return org, r
 }
 
-func (l *scenario) check(t *testing.T) {
+func (sc *scenario) check(t *testing.T) {
 	t.Helper()
-	if got, want := len(l.product.Machine(l.reading).States()), len(l.grid)+1; got != want {
+	if got, want := len(sc.product.Machine(sc.reading).States()), len(sc.grid)+1; got != want {
 		t.Errorf("%d states, want %d", got, want)
 	}
 	names := map[string]bool{}
-	for _, out := range l.grid {
-		for name := range out {
+	for _, transitions := range sc.grid {
+		for name := range transitions {
 			names[name] = true
 		}
 	}
-	for state, out := range l.grid {
+	for state, transitions := range sc.grid {
 		for name := range names {
-			w, r := l.reach(t, state)
+			org, r := sc.reach(t, state)
 			before := AppendRecord(nil, r)
-			next, err := l.do(w, r, name)
-			want, legal := out[name]
+			next, err := sc.do(org, r, name)
+			want, legal := transitions[name]
 			switch {
 			case legal && (err != nil || next.Status != want):
 				t.Errorf("%s on %s: %v, want %s", state, name, err, want)
@@ -255,9 +255,9 @@ func useSeed(t *testing.T) {
 	}
 }
 
-// sums generates amounts that are small, large, or the largest possible. The generator is made once,
+// drawnSums generates amounts that are small, large, or the largest possible. The generator is made once,
 // because making it takes longer than a whole random life.
-var sums = rapid.OneOf(
+var drawnSums = rapid.OneOf(
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{0,3}`),
 	rapid.StringMatching(`[1-9][0-9]{17,71}`),
@@ -265,12 +265,12 @@ var sums = rapid.OneOf(
 )
 
 func drawSum(t *rapid.T, label string) *big.Int {
-	sum, _ := new(big.Int).SetString(sums.Draw(t, label), 10)
+	sum, _ := new(big.Int).SetString(drawnSums.Draw(t, label), 10)
 	return sum
 }
 
-// limit is the largest amount, as a big.Int.
-var limit, _ = new(big.Int).SetString(ledger.MaxAmount.String(), 10)
+// largestSum is the largest amount, as a big.Int.
+var largestSum, _ = new(big.Int).SetString(ledger.MaxAmount.String(), 10)
 
 // percentOf returns floor(sum × percent ÷ 100).
 func percentOf(sum *big.Int, percent int64) *big.Int {

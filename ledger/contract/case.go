@@ -44,11 +44,11 @@ func (c *Case) noFaults() bool { return c.faults.Empty() }
 func (c *Case) setTransition(event Action) { c.event = event }
 
 // setEffectiveDate sets the effective date of the entry.
-func (c *Case) setEffectiveDate(on ledger.Date) { c.effectiveDate = on }
+func (c *Case) setEffectiveDate(day ledger.Date) { c.effectiveDate = day }
 
 // setReserve sets the most that timers may book on any shared account. A timer is never refused, so
 // the writer refuses the action that starts the timer if the account has no room.
-func (c *Case) setReserve(most money.Amount) { c.reserved = most }
+func (c *Case) setReserve(amount money.Amount) { c.reserved = amount }
 
 // line is one side of an entry.
 type line struct {
@@ -63,8 +63,8 @@ func cr(account ledger.Path, amount money.Amount) line { return line{ledger.Cred
 // book adds lines that balance by themselves, and omits lines of zero. If the lines do not fit
 // into the current entry, all of them go into a new entry of the same Change.
 func (c *Case) book(lines ...line) {
-	fits := ledger.MaxPostings - len(c.lines)
-	if len(lines) > fits {
+	free := ledger.MaxPostings - len(c.lines)
+	if len(lines) > free {
 		assert.That(len(lines) <= ledger.MaxPostings, "contract: %d lines that balance only together", len(lines))
 		c.entries, c.lines = append(c.entries, c.lines), nil
 	}
@@ -82,19 +82,19 @@ func (c *Case) move(debit, credit ledger.Path, amount money.Amount) {
 
 // setArrears sets the memorandum account of arrears to an amount. It books only the difference from
 // the amount reported before; the debt itself does not change.
-func (c *Case) setArrears(late schema.Cell[money.Amount], to money.Amount) {
-	was, account := late.Get(c.values()), c.record.account("M:arrears")
+func (c *Case) setArrears(arrears schema.Cell[money.Amount], amount money.Amount) {
+	before, account := arrears.Get(c.values()), c.record.account("M:arrears")
 	const control ledger.Path = "M:arrears_control"
-	c.move(account, control, minusOrZero(to, was))
-	c.move(control, account, minusOrZero(was, to))
-	late.Set(c.values(), to)
+	c.move(account, control, minusOrZero(amount, before))
+	c.move(control, account, minusOrZero(before, amount))
+	arrears.Set(c.values(), amount)
 }
 
-// gainOrLoss returns the line for a gain or a loss, which is the proceeds less the carrying amount;
-// none if they are equal.
-func (c *Case) gainOrLoss(got, carried money.Amount, gain, loss ledger.Path) []line {
-	if carried.Less(got) {
-		return []line{cr(gain, minus(got, carried))}
+// gainOrLoss returns the line for the proceeds less the carrying amount, which are a gain or a loss. A difference of
+// zero makes a line that book omits.
+func (c *Case) gainOrLoss(proceeds, carryingAmount money.Amount, gain, loss ledger.Path) []line {
+	if carryingAmount.Less(proceeds) {
+		return []line{cr(gain, minus(proceeds, carryingAmount))}
 	}
-	return []line{dr(loss, minus(carried, got))}
+	return []line{dr(loss, minus(carryingAmount, proceeds))}
 }

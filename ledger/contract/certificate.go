@@ -20,14 +20,14 @@ var Certificate = define(&Product{
 			"activate": Activate, "distribute_profit": Profit, "mature": Mature, "redeem": Redeem, "redeem_early": RedeemEarly, "default": Default,
 		}},
 	},
-	Columns: schema.NewTable(base,
-		ciName, ciBacking, ciAsset, ciAssetValue, ciTotal, ciFace, ciYield, ciMonths, ciLeast, ciMost, ciFrequency, ciMode,
-		ciEarly, ciPenalty, ciFrom, ciUntil, ciOriginator, ciVehicle, ciProduct, ciAssetType,
-		ciCertificates, ciOutstanding, ciDistributions, ciDistributed, ciActual, ciNext, ciCode, ciIssued, ciMaturity, ciSubscriptions,
-		ciDefault, ciRedeemed, ciUndistributed, ciSold, ciApplications, ciHolders, ciProgress,
+	Columns: schema.NewTable(baseColumns,
+		ciName, ciBacking, ciAsset, ciAssetValue, ciTotal, ciFace, ciYield, ciTermMonths, ciMinSubscription, ciMaxSubscription, ciFrequency, ciMode,
+		ciEarlyAllowed, ciPenalty, ciWindowStart, ciWindowEnd, ciOriginator, ciVehicle, ciProduct, ciAssetType,
+		ciCertificates, ciOutstanding, ciDistributions, ciTotalDistributed, ciActualYield, ciNextDistribution, ciCode, ciIssueDate, ciMaturity, ciSubscriptions,
+		ciDefaultReason, ciRedemptionDate, ciUndistributed, ciSold, ciApplications, ciHolders, ciProgress,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Offering, Subscribed, Active, Matured, Redeemed, Defaulted},
-	Steps: concat(
+	Steps: joinSteps(
 		reviewSteps(Offer, Offering, "the window for subscriptions is set"),
 		[]Step{
 			{From: Offering, By: Subscribe, To: Offering, Why: "somebody subscribed"},
@@ -41,22 +41,22 @@ var Certificate = define(&Product{
 		steps(Default, Defaulted, "the issuer does not pay", Active, Matured),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInFrom, ciInUntil), Do: ciOffer},
+		&ActionHandler{Name: Offer, AfterReview: true, Body: schema.NewTable(nil, ciInWindowStart, ciInWindowEnd), Do: ciOffer},
 		&ActionHandler{Name: Subscribe, Moves: Always, ChecksState: true, Body: schema.NewTable(nil, ciInInvestor, ciInCertificates), Do: ciSubscribe},
-		&ActionHandler{Name: CloseSubscription, Do: ciNeedsSubscriptions},
-		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssued), Do: ciActivate},
+		&ActionHandler{Name: CloseSubscription, Do: ciRequireSubscriptions},
+		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, ciInIssueDate), Do: ciActivate},
 		&ActionHandler{Name: Profit, Moves: Always, Body: schema.NewTable(nil, ciInProfit, ciInPeriodEnd), Do: ciDistribute},
 		&ActionHandler{Name: Mature, Do: ciMature},
-		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedeemed), Do: func(c *Case) { ciRepay(c, Redeem) }},
-		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInRedeemedEarly), Do: ciRedeemEarly},
+		&ActionHandler{Name: Redeem, Moves: Always, Body: schema.NewTable(nil, ciInRedemptionDate), Do: func(c *Case) { ciRepay(c, Redeem) }},
+		&ActionHandler{Name: RedeemEarly, Moves: Always, Body: schema.NewTable(nil, ciInEarlyRedemptionDate), Do: ciRedeemEarly},
 		&ActionHandler{Name: Default, Moves: Always, Body: reasons, Do: ciGiveUp},
 		&ActionHandler{Name: Batch, Moves: Always, Timer: true, Do: ciBatch},
 	),
 	Type: "backing_type",
-	Open: ciOpen, Due: ciDue, RegisterExtract: ciReads, Holdings: ciHoldings,
-	Totals:       []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciDistributed.Column}},
+	Open: ciOpen, Due: ciDue, RegisterExtract: ciExtract, Holdings: ciHoldings,
+	Totals:       []ControlTotal{{Account: Cash, By: Profit, Side: ledger.Debit, Column: ciTotalDistributed.Column}},
 	OpenAfterEnd: []string{"A:underlying_impaired", "Q:holders_defaulted"}, // after a default
-	SetAgain:     []*schema.Column{ciFrom.Column, ciUntil.Column},
+	SetAgain:     []*schema.Column{ciWindowStart.Column, ciWindowEnd.Column},
 })
 
 // States and actions that only this product has.
@@ -76,65 +76,65 @@ const (
 )
 
 var (
-	ciName       = schema.Text(32, "name", schema.Required, schema.InShort)
-	ciBacking    = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort)
-	ciAsset      = schema.Text(34, "underlying_asset", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
-	ciAssetValue = schema.Amount(35, "underlying_asset_value", schema.Required)
-	ciTotal      = schema.Amount(36, "total_value", schema.Required, schema.InShort)
-	ciFace       = schema.Amount(37, "certificate_value", schema.Required, schema.InShort)
-	ciYield      = schema.Percent(38, "expected_yield", 1, 50, schema.Required)
-	ciMonths     = schema.Integer(39, "maturity_months", 1, 360, schema.Required)
-	ciLeast      = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Settable)
-	ciMost       = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Settable)
-	ciFrequency  = schema.Enum(42, "profit_distribution_frequency", frequencies, schema.Settable)
-	ciMode       = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Settable)
-	ciEarly      = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false))
-	ciPenalty    = schema.Amount(45, "early_redemption_penalty", schema.Settable, schema.OrZero)
-	ciFrom       = schema.Date(46, "subscription_start", schema.Settable)
-	ciUntil      = schema.Date(47, "subscription_end", schema.Settable)
-	ciOriginator = schema.ID(48, "originator_id", schema.Settable)
-	ciVehicle    = schema.ID(49, "spv_id", schema.Settable)
-	ciProduct    = schema.ID(50, "product_id", schema.Settable)
-	ciAssetType  = schema.Text(51, "underlying_asset_type", schema.Settable)
+	ciName            = schema.Text(32, "name", schema.Required, schema.InShort)
+	ciBacking         = schema.Enum(33, "backing_type", []string{"lease", "managed_investment", "partnership", "installment_sale", "manufacturing", "forward_purchase"}, schema.Required, schema.InShort)
+	ciAsset           = schema.Text(34, "underlying_asset", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
+	ciAssetValue      = schema.Amount(35, "underlying_asset_value", schema.Required)
+	ciTotal           = schema.Amount(36, "total_value", schema.Required, schema.InShort)
+	ciFace            = schema.Amount(37, "certificate_value", schema.Required, schema.InShort)
+	ciYield           = schema.Percent(38, "expected_yield", 1, 50, schema.Required)
+	ciTermMonths      = schema.Integer(39, "maturity_months", 1, 360, schema.Required)
+	ciMinSubscription = schema.Integer(40, "min_subscription", 1, maxCertificates, schema.Settable)
+	ciMaxSubscription = schema.Integer(41, "max_subscription", 1, maxCertificates, schema.Settable)
+	ciFrequency       = schema.Enum(42, "profit_distribution_frequency", frequencies, schema.Settable)
+	ciMode            = schema.Enum(43, "redemption_mode", []string{"bullet", "amortizing", "callable"}, schema.Settable)
+	ciEarlyAllowed    = schema.Bool(44, "early_redemption_allowed", schema.DefaultTo(false))
+	ciPenalty         = schema.Amount(45, "early_redemption_penalty", schema.Settable, schema.OrZero)
+	ciWindowStart     = schema.Date(46, "subscription_start", schema.Settable)
+	ciWindowEnd       = schema.Date(47, "subscription_end", schema.Settable)
+	ciOriginator      = schema.ID(48, "originator_id", schema.Settable)
+	ciVehicle         = schema.ID(49, "spv_id", schema.Settable)
+	ciProduct         = schema.ID(50, "product_id", schema.Settable)
+	ciAssetType       = schema.Text(51, "underlying_asset_type", schema.Settable)
 
-	ciCertificates  = schema.Derived(60, "certificates_total", schema.InShort)
-	ciOutstanding   = schema.Derived(61, "certificates_outstanding", schema.InShort)
-	ciDistributions = schema.Rows(62, "profit_distributions", ciDistribution)
-	ciDistributed   = schema.Amount(63, "total_profit_distributed")
-	ciActual        = schema.Percent(64, "actual_yield", 0, 0)
-	ciNext          = schema.Date(65, "next_distribution_date")
-	ciCode          = schema.Text(66, "isin")
-	ciIssued        = schema.Date(67, "issue_date")
-	ciMaturity      = schema.Date(68, "maturity_date")
-	ciSubscriptions = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // only the first subscriptions (Record.Show)
-	ciDefault       = schema.Text(70, "default_reason", schema.InMetadata)
-	ciRedeemed      = schema.Date(71, "redemption_date")
-	ciUndistributed = schema.Amount(72, "undistributed", schema.NotShown)
-	ciSold          = schema.Derived(73, "certificates_sold", schema.NotShown)
-	ciApplications  = schema.Derived(74, "subscriptions_total", schema.InDeep)
-	ciHolders       = schema.Derived(75, "holders_total", schema.InDeep)
-	ciProgress      = schema.Rows(76, "progress", ciProgressRow, schema.Single)
+	ciCertificates     = schema.Derived(60, "certificates_total", schema.InShort)
+	ciOutstanding      = schema.Derived(61, "certificates_outstanding", schema.InShort)
+	ciDistributions    = schema.Rows(62, "profit_distributions", ciDistribution)
+	ciTotalDistributed = schema.Amount(63, "total_profit_distributed")
+	ciActualYield      = schema.Percent(64, "actual_yield", 0, 0)
+	ciNextDistribution = schema.Date(65, "next_distribution_date")
+	ciCode             = schema.Text(66, "isin")
+	ciIssueDate        = schema.Date(67, "issue_date")
+	ciMaturity         = schema.Date(68, "maturity_date")
+	ciSubscriptions    = schema.Rows(69, "subscriptions", ciSubscription, schema.InDeep, schema.Transient) // only the first subscriptions (Record.Show)
+	ciDefaultReason    = schema.Text(70, "default_reason", schema.InMetadata)
+	ciRedemptionDate   = schema.Date(71, "redemption_date")
+	ciUndistributed    = schema.Amount(72, "undistributed", schema.NotShown)
+	ciSold             = schema.Derived(73, "certificates_sold", schema.NotShown)
+	ciApplications     = schema.Derived(74, "subscriptions_total", schema.InDeep)
+	ciHolders          = schema.Derived(75, "holders_total", schema.InDeep)
+	ciProgress         = schema.Rows(76, "progress", ciProgressRow, schema.Single)
 
 	ciInvestor     = schema.ID(1, "investor_id")
-	ciHeld         = schema.Derived(2, "certificates")
-	ciOn           = schema.Date(3, "date")
-	ciSubscription = schema.NewTable(nil, ciInvestor, ciHeld, ciOn)
+	ciSubscribed   = schema.Derived(2, "certificates")
+	ciSubscribedOn = schema.Date(3, "date")
+	ciSubscription = schema.NewTable(nil, ciInvestor, ciSubscribed, ciSubscribedOn)
 
-	ciDistributedOn  = schema.Date(1, "date")
-	ciDistributedSum = schema.Amount(2, "total_profit")
-	ciEach           = schema.Amount(3, "per_certificate")
-	ciThen           = schema.Derived(4, "certificates_outstanding")
-	ciDistribution   = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciEach, ciThen)
+	ciDistributedOn   = schema.Date(1, "date")
+	ciDistributedSum  = schema.Amount(2, "total_profit")
+	ciPerCertificate  = schema.Amount(3, "per_certificate")
+	ciOutstandingThen = schema.Derived(4, "certificates_outstanding")
+	ciDistribution    = schema.NewTable(nil, ciDistributedOn, ciDistributedSum, ciPerCertificate, ciOutstandingThen)
 
-	ciInFrom          = schema.Date(1, "subscription_start", schema.Settable)
-	ciInUntil         = schema.Date(2, "subscription_end", schema.Settable)
-	ciInInvestor      = schema.ID(1, "investor_id", schema.Required)
-	ciInCertificates  = schema.Integer(2, "certificates", 1, maxCertificates, schema.Required)
-	ciInIssued        = schema.Date(1, "issue_date", schema.Settable)
-	ciInProfit        = schema.Amount(1, "total_profit", schema.Required)
-	ciInPeriodEnd     = schema.Date(2, "period_end_date", schema.Settable)
-	ciInRedeemed      = schema.Date(1, "redemption_date", schema.Required)
-	ciInRedeemedEarly = schema.Date(1, "redemption_date", schema.Required)
+	ciInWindowStart         = schema.Date(1, "subscription_start", schema.Settable)
+	ciInWindowEnd           = schema.Date(2, "subscription_end", schema.Settable)
+	ciInInvestor            = schema.ID(1, "investor_id", schema.Required)
+	ciInCertificates        = schema.Integer(2, "certificates", 1, maxCertificates, schema.Required)
+	ciInIssueDate           = schema.Date(1, "issue_date", schema.Settable)
+	ciInProfit              = schema.Amount(1, "total_profit", schema.Required)
+	ciInPeriodEnd           = schema.Date(2, "period_end_date", schema.Settable)
+	ciInRedemptionDate      = schema.Date(1, "redemption_date", schema.Required)
+	ciInEarlyRedemptionDate = schema.Date(1, "redemption_date", schema.Required)
 )
 
 // maxCertificates is the most certificates that an issue may have.
@@ -155,26 +155,26 @@ func ciOpen(c *Case) {
 	case !fits || n > maxCertificates:
 		c.refuse(ciFace.Name, "makes more than %d certificates", int64(maxCertificates))
 		return
-	case ciLeast.Has(v) && ciMost.Has(v) && ciMost.Get(v) < ciLeast.Get(v):
-		c.refuse(ciMost.Name, "is less than min_subscription")
+	case ciMinSubscription.Has(v) && ciMaxSubscription.Has(v) && ciMaxSubscription.Get(v) < ciMinSubscription.Get(v):
+		c.refuse(ciMaxSubscription.Name, "is less than min_subscription")
 		return
-	case ciLeast.Has(v) && uint64(ciLeast.Get(v)) > n:
-		c.refuse(ciLeast.Name, "is more than the %d certificates that there are", n)
+	case ciMinSubscription.Has(v) && uint64(ciMinSubscription.Get(v)) > n:
+		c.refuse(ciMinSubscription.Name, "is more than the %d certificates that there are", n)
 		return
 	}
-	ciWindow(c)
+	ciCheckWindow(c)
 	ciCertificates.Set(v, int64(n))
 	for _, n := range []schema.Cell[int64]{ciOutstanding, ciSold, ciApplications, ciHolders} {
 		n.Set(v, 0)
 	}
-	ciDistributed.Set(v, money.Amount{})
+	ciTotalDistributed.Set(v, money.Amount{})
 	ciCode.Set(v, internalCode(Region.Get(v), c.reading.CertificateMark, c.record.ID))
 }
 
-// ciWindow refuses a subscription window that ends before it begins.
-func ciWindow(c *Case) {
-	if v := c.values(); ciFrom.Has(v) && ciUntil.Has(v) && ciUntil.Get(v) < ciFrom.Get(v) {
-		c.refuse(ciUntil.Name, "is before subscription_start")
+// ciCheckWindow refuses a subscription window that ends before it begins.
+func ciCheckWindow(c *Case) {
+	if v := c.values(); ciWindowStart.Has(v) && ciWindowEnd.Has(v) && ciWindowEnd.Get(v) < ciWindowStart.Get(v) {
+		c.refuse(ciWindowEnd.Name, "is before subscription_start")
 	}
 }
 
@@ -211,15 +211,15 @@ func checkDigit(body string) int {
 
 func ciOffer(c *Case) {
 	v := c.values()
-	for _, day := range []struct{ sent, kept schema.Cell[ledger.Date] }{{ciInFrom, ciFrom}, {ciInUntil, ciUntil}} {
+	for _, day := range []struct{ sent, column schema.Cell[ledger.Date] }{{ciInWindowStart, ciWindowStart}, {ciInWindowEnd, ciWindowEnd}} {
 		if day.sent.Has(c.input) {
-			day.kept.Set(v, day.sent.Get(c.input))
+			day.column.Set(v, day.sent.Get(c.input))
 		}
-		if !day.kept.Has(v) {
-			c.refuse(day.kept.Name, "is required")
+		if !day.column.Has(v) {
+			c.refuse(day.column.Name, "is required")
 		}
 	}
-	ciWindow(c)
+	ciCheckWindow(c)
 }
 
 // ciSubscribe checks a subscription in the order that the specification gives.
@@ -227,20 +227,20 @@ func ciSubscribe(c *Case) {
 	v := c.values()
 	investor, n := ciInInvestor.Get(c.input), ciInCertificates.Get(c.input)
 	position := c.register.Position
-	held, left := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
+	held, unsold := position.Certificates, ciCertificates.Get(v)-ciSold.Get(v)
 	switch {
 	case c.record.Status != Offering:
 		c.refuse("status", "the issue is not offered: it is %s", c.record.Status)
-	case c.Today < ciFrom.Get(v):
-		c.refuse(ciFrom.Name, "subscriptions are taken from %v to %v", ciFrom.Get(v), ciUntil.Get(v))
-	case c.Today > ciUntil.Get(v):
-		c.refuse(ciUntil.Name, "subscriptions are taken from %v to %v", ciFrom.Get(v), ciUntil.Get(v))
-	case ciLeast.Has(v) && n < ciLeast.Get(v):
-		c.refuse(ciInCertificates.Name, "must be at least %d", ciLeast.Get(v))
-	case ciMost.Has(v) && (n > ciMost.Get(v) || held > ciMost.Get(v)-n):
-		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMost.Get(v), held)
-	case n > left:
-		c.refuse(ciInCertificates.Name, "only %d are left", left)
+	case c.Today < ciWindowStart.Get(v):
+		c.refuse(ciWindowStart.Name, "subscriptions are taken from %v to %v", ciWindowStart.Get(v), ciWindowEnd.Get(v))
+	case c.Today > ciWindowEnd.Get(v):
+		c.refuse(ciWindowEnd.Name, "subscriptions are taken from %v to %v", ciWindowStart.Get(v), ciWindowEnd.Get(v))
+	case ciMinSubscription.Has(v) && n < ciMinSubscription.Get(v):
+		c.refuse(ciInCertificates.Name, "must be at least %d", ciMinSubscription.Get(v))
+	case ciMaxSubscription.Has(v) && (n > ciMaxSubscription.Get(v) || held > ciMaxSubscription.Get(v)-n):
+		c.refuse(ciInCertificates.Name, "would be more than %d together with the %d already held", ciMaxSubscription.Get(v), held)
+	case n > unsold:
+		c.refuse(ciInCertificates.Name, "only %d are left", unsold)
 	case ciApplications.Get(v) >= maxSubscriptions:
 		c.refuse(ciInCertificates.Name, "the issue has %d subscriptions: no more are taken", int64(maxSubscriptions))
 	default:
@@ -258,22 +258,22 @@ func ciSubscribe(c *Case) {
 	}
 }
 
-func ciNeedsSubscriptions(c *Case) {
+func ciRequireSubscriptions(c *Case) {
 	if ciApplications.Get(c.values()) == 0 {
 		c.refuse(ciSubscriptions.Name, "there is no subscription")
 	}
 }
 
 func ciActivate(c *Case) {
-	if ciNeedsSubscriptions(c); !c.noFaults() {
+	if ciRequireSubscriptions(c); !c.noFaults() {
 		return
 	}
 	v, r := c.values(), c.record
-	issued := orToday(c, ciInIssued)
-	ciIssued.Set(v, issued)
-	ciMaturity.Set(v, addMonths(issued, ciMonths.Get(v)))
+	issued := dateOrToday(c, ciInIssueDate)
+	ciIssueDate.Set(v, issued)
+	ciMaturity.Set(v, addMonths(issued, ciTermMonths.Get(v)))
 	if ciFrequency.Has(v) {
-		ciNext.Set(v, addMonths(issued, periodMonths(ciFrequency.Get(v))))
+		ciNextDistribution.Set(v, addMonths(issued, periodMonths(ciFrequency.Get(v))))
 	}
 	ciOutstanding.Set(v, ciSold.Get(v))
 	c.setEffectiveDate(issued)
@@ -282,30 +282,30 @@ func ciActivate(c *Case) {
 
 func ciDistribute(c *Case) {
 	v, r := c.values(), c.record
-	on, fine := periodEnd(c, ciInPeriodEnd, ciIssued)
-	if !fine {
+	day, accepted := periodEnd(c, ciInPeriodEnd, ciIssueDate)
+	if !accepted {
 		return
 	}
 	profit, outstanding := ciInProfit.Get(c.input), ciOutstanding.Get(v)
 	each := portion(profit, 1, outstanding)
 	row := ciDistribution.New()
-	ciDistributedOn.Set(row, on)
+	ciDistributedOn.Set(row, day)
 	ciDistributedSum.Set(row, profit)
-	ciEach.Set(row, each)
-	ciThen.Set(row, outstanding)
-	if !c.addToTotal(ciDistributed, profit, ciInProfit.Name) || !c.addRow(ciDistributions, row, ciInProfit.Name) {
+	ciPerCertificate.Set(row, each)
+	ciOutstandingThen.Set(row, outstanding)
+	if !c.addToTotal(ciTotalDistributed, profit, ciInProfit.Name) || !c.addRow(ciDistributions, row, ciInProfit.Name) {
 		return
 	}
-	yield, exact := wholePercent(ciDistributed.Get(v), ciTotal.Get(v))
+	yield, exact := wholePercent(ciTotalDistributed.Get(v), ciTotal.Get(v))
 	if !exact {
-		c.refuse(ciInProfit.Name, "takes %s above %d", ciActual.Name, int64(maxExact))
+		c.refuse(ciInProfit.Name, "takes %s above %d", ciActualYield.Name, int64(maxExact))
 		return
 	}
-	ciActual.Set(v, yield)
-	if ciNext.Has(v) {
-		c.advance(ciNext, periodMonths(ciFrequency.Get(v)))
+	ciActualYield.Set(v, yield)
+	if ciNextDistribution.Has(v) {
+		c.advance(ciNextDistribution, periodMonths(ciFrequency.Get(v)))
 	}
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 	if each.IsZero() { // less than one minor unit per certificate: no holder gets anything
 		c.book(ciPayProfit(c, r.cash(), nil, true)...)
 		return
@@ -320,8 +320,8 @@ func ciMature(c *Case) {
 }
 
 func ciRedeemEarly(c *Case) {
-	if !ciEarly.Get(c.values()) {
-		c.refuse(ciEarly.Name, "the issue does not allow it")
+	if !ciEarlyAllowed.Get(c.values()) {
+		c.refuse(ciEarlyAllowed.Name, "the issue does not allow it")
 		return
 	}
 	ciRepay(c, RedeemEarly)
@@ -331,9 +331,9 @@ func ciRedeemEarly(c *Case) {
 // penalty for early redemption, and closes every account of the issue.
 func ciRepay(c *Case, action Action) {
 	v, r := c.values(), c.record
-	on := orToday(c, ciInRedeemed)
-	ciRedeemed.Set(v, on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, ciInRedemptionDate)
+	ciRedemptionDate.Set(v, day)
+	c.setEffectiveDate(day)
 	ciForHolders(c, action, r.cash(), times(ciFace.Get(v), ciSold.Get(v)))
 	ciGiveAway(c)
 }
@@ -343,12 +343,12 @@ func ciGiveAway(c *Case) {
 	v := c.values()
 	c.move(c.record.account("L:undistributed"), "L:charity", ciUndistributed.Get(v))
 	ciUndistributed.Set(v, money.Amount{})
-	ciNext.Clear(v)
+	ciNextDistribution.Clear(v)
 }
 
 func ciGiveUp(c *Case) {
 	v := c.values()
-	ciDefault.Set(v, reason.Get(c.input))
+	ciDefaultReason.Set(v, reason.Get(c.input))
 	ciForHolders(c, Default, c.record.account("A:underlying_impaired"), times(ciFace.Get(v), ciSold.Get(v)))
 	ciGiveAway(c)
 }

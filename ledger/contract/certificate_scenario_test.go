@@ -6,8 +6,8 @@ import (
 	"mizan/ledger/schema"
 )
 
-func issueMoves() map[string]move {
-	return map[string]move{
+func issueMoves() map[string]gridMove {
+	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"offering":  {name: Offer}, "subscribe": {name: Subscribe, input: input("investor_id", someone, "certificates", "1")},
@@ -21,13 +21,13 @@ func issueMoves() map[string]move {
 
 // issueRoutes returns the moves that lead to each state. Start has those that come before the offering.
 func issueRoutes(start ...string) map[Status][]string {
-	way := func(more ...string) []string { return append(start[:len(start):len(start)], more...) }
+	route := func(moves ...string) []string { return append(start[:len(start):len(start)], moves...) }
 	return map[Status][]string{
 		UnderReview: {"submit"}, ReviewPassed: {"submit", "review"}, Refused: {"submit", "reject"},
-		Offering: way("offering", "subscribe"), Subscribed: way("offering", "subscribe", "close_subscription"),
-		Active: way("offering", "subscribe", "activate"), Matured: way("offering", "subscribe", "activate", "mature"),
-		Redeemed:  way("offering", "subscribe", "activate", "mature", "redeem"),
-		Defaulted: way("offering", "subscribe", "activate", "default"),
+		Offering: route("offering", "subscribe"), Subscribed: route("offering", "subscribe", "close_subscription"),
+		Active: route("offering", "subscribe", "activate"), Matured: route("offering", "subscribe", "activate", "mature"),
+		Redeemed:  route("offering", "subscribe", "activate", "mature", "redeem"),
+		Defaulted: route("offering", "subscribe", "activate", "default"),
 	}
 }
 
@@ -36,52 +36,52 @@ func issueRoutes(start ...string) map[Status][]string {
 func TestActionsOfAnIssueInEveryState(t *testing.T) {
 	const notOffered = "422 status"
 	body := withChanges(issueBody(), "early_redemption_allowed", "true")
-	live := func(status string) map[string]string {
+	activeRow := func(status string) map[string]string {
 		return map[string]string{"profit": status, "mature": "matured", "too soon": "422 maturity_date", "redeem_early": "redeemed", "default": "defaulted", "subscribe": notOffered}
 	}
-	draft := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
-	review := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
-	rest := grid{
-		Draft: draft, UnderReview: review,
+	draftRow := map[string]string{"submit": "under_review", "offering": "offering", "subscribe": notOffered}
+	reviewRow := map[string]string{"review": "review_passed", "no review": "review_passed", "reject": "rejected", "subscribe": notOffered}
+	states := grid{
+		Draft: draftRow, UnderReview: reviewRow,
 		ReviewPassed: {"offering": "offering", "subscribe": notOffered},
 		Refused:      {"subscribe": notOffered},
 		Offering:     {"subscribe": "offering", "close_subscription": "subscribed", "activate": "active"},
 		Subscribed:   {"activate": "active", "subscribe": notOffered},
-		Active:       live("active"),
+		Active:       activeRow("active"),
 		Matured:      {"redeem": "redeemed", "default": "defaulted", "subscribe": notOffered},
 		Redeemed:     {"subscribe": notOffered},
 		Defaulted:    {"subscribe": notOffered},
 	}
-	checkGrid(t, Certificate, Secular, body, issueMoves(), issueRoutes(), rest)
-	rest[Draft] = map[string]string{
+	checkGrid(t, Certificate, Secular, body, issueMoves(), issueRoutes(), states)
+	states[Draft] = map[string]string{
 		"submit": "under_review", "review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered,
 	}
-	rest[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
-	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), rest)
+	states[UnderReview] = map[string]string{"review": "review_passed", "no review": "422 fatwa_reference", "reject": "rejected", "subscribe": notOffered}
+	checkGrid(t, Certificate, Religious, body, issueMoves(), issueRoutes("review"), states)
 }
 
 // checkIssueColumns checks that an issue's columns agree with each other.
-func checkIssueColumns(x *contractFixture) {
-	v := x.r.Values
-	sold, distributed := int64(0), ciDistributed.Get(v)
-	for _, s := range x.registerOf(x.r).subscriptions {
+func checkIssueColumns(fixture *contractFixture) {
+	v := fixture.record.Values
+	sold, distributed := int64(0), ciTotalDistributed.Get(v)
+	for _, s := range fixture.registerOf(fixture.record).subscriptions {
 		sold += s.Certificates
 	}
 	for _, row := range ciDistributions.Get(v) {
 		distributed = minus(distributed, ciDistributedSum.Get(row))
 	}
 	outstanding := sold
-	switch x.r.Status {
+	switch fixture.record.Status {
 	case Active, Matured, Defaulted:
 	default:
 		outstanding = 0
 	}
 	if sold != ciSold.Get(v) || sold > ciCertificates.Get(v) || ciOutstanding.Get(v) != outstanding || !distributed.IsZero() {
-		x.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, x.r.Status)
+		fixture.t.Fatalf("%d sold of %d, %d outstanding, %v distributed without a row; it is %s", sold, ciCertificates.Get(v), ciOutstanding.Get(v), distributed, fixture.record.Status)
 	}
-	for _, h := range x.registerOf(x.r).holders {
-		if allowed := ciMost.Get(v); allowed > 0 && h.Certificates > allowed {
-			x.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
+	for _, h := range fixture.registerOf(fixture.record).holders {
+		if allowed := ciMaxSubscription.Get(v); allowed > 0 && h.Certificates > allowed {
+			fixture.t.Fatalf("somebody holds %d of at most %d", h.Certificates, allowed)
 		}
 	}
 }
@@ -89,11 +89,11 @@ func checkIssueColumns(x *contractFixture) {
 func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{
-				product: Certificate, reading: reading, checkColumns: checkIssueColumns, ends: []Status{Redeemed, Defaulted},
-				rare: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, open: []string{"Q:holders_defaulted", "A:underlying_impaired"},
+			lives := randomLives{
+				product: Certificate, reading: reading, checkColumns: checkIssueColumns, endStates: []Status{Redeemed, Defaulted},
+				rareActions: []Action{Submit, Reject, CloseSubscription, RedeemEarly, Default}, openStems: []string{"Q:holders_defaulted", "A:underlying_impaired"},
 			}
-			l.body = func(d *dice) schema.Input {
+			lives.body = func(d *dice) schema.Input {
 				n, face := d.number(1, 300), d.number(1, 50)
 				g := withChanges(issueBody(), "certificate_value", quote(face), "total_value", quote(n*face), "underlying_asset_value", quote(n*face),
 					"subscription_end", `"2026-06-30"`, "maturity_months", d.numberText(1, 6), "early_redemption_allowed", d.pick("true", "false"))
@@ -103,15 +103,15 @@ func TestEveryLifeOfAnIssueBalances(t *testing.T) {
 				d.setSometimes(g, "profit_distribution_frequency", d.quotedWord(frequencies...))
 				return g
 			}
-			redeemed := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasonBody, Default: reasonBody, Redeem: redeemed, RedeemEarly: redeemed,
+			redemptionBody := func(d *dice, _ schema.Row) schema.Input { return input("redemption_date", d.day()) }
+			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
+				Reject: reasonBody, Default: reasonBody, Redeem: redemptionBody, RedeemEarly: redemptionBody,
 				Subscribe: func(d *dice, _ schema.Row) schema.Input {
 					return input("investor_id", uuidText(byte(d.number(1, 200))), "certificates", d.numberText(0, 30))
 				},
 				Profit: amountsOf("total_profit", defaultBound),
 			}
-			l.check(t)
+			lives.check(t)
 		})
 	}
 }

@@ -25,25 +25,25 @@ func issueBody() schema.Input {
 // offeredIssue returns an issue that accepts subscriptions.
 func offeredIssue(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Certificate, Secular, withChanges(issueBody(), pairs...))
-	x.do(Offer)
-	return x
+	fixture := openContract(t, Certificate, Secular, withChanges(issueBody(), pairs...))
+	fixture.do(Offer)
+	return fixture
 }
 
 // activeIssue returns an issue that is active since 2026-01-01. Of its certificates, someone holds four and
 // someoneElse three.
 func activeIssue(t *testing.T, reading *Reading, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
+	fixture := openContract(t, Certificate, reading, withChanges(issueBody(), pairs...))
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(boardReview())...)
+		fixture.do(Pass, pairsOf(boardReview())...)
 	}
-	x.do(Offer)
-	x.do(Subscribe, "investor_id", someone, "certificates", "3")
-	x.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
-	x.do(Subscribe, "investor_id", someone, "certificates", "1")
-	x.do(Activate)
-	return x
+	fixture.do(Offer)
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "3")
+	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "1")
+	fixture.do(Activate)
+	return fixture
 }
 
 func TestAnIssueIsAskedForByItsFields(t *testing.T) {
@@ -120,8 +120,8 @@ func TestAnIssueIsAskedForByItsFields(t *testing.T) {
 }
 
 func TestAnIssuesCertificatesFollowFromItsValue(t *testing.T) {
-	x := openContract(t, Certificate, Secular, issueBody())
-	x.wantColumns("certificates_total", "100", "certificates_outstanding", "0", "total_profit_distributed", "0", "profit_distributions", "",
+	fixture := openContract(t, Certificate, Secular, issueBody())
+	fixture.wantColumns("certificates_total", "100", "certificates_outstanding", "0", "total_profit_distributed", "0", "profit_distributions", "",
 		"actual_yield", "", "next_distribution_date", "", "currency", "MYR", "early_redemption_allowed", "false")
 }
 
@@ -138,13 +138,13 @@ func TestAnIssuesInternalCode(t *testing.T) {
 			t.Errorf("%s (%d); want %s", got, luhn(got), c.want)
 		}
 	}
-	for _, known := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // examples from ISO 6166
-		if got := checkDigit(known[:11]); int(known[11]-'0') != got {
-			t.Errorf("%s has the check digit %d", known, got)
+	for _, example := range []string{"US0378331005", "AU0000XVGZA3", "GB0002634946"} { // examples from ISO 6166
+		if got := checkDigit(example[:11]); int(example[11]-'0') != got {
+			t.Errorf("%s has the check digit %d", example, got)
 		}
 	}
 	for reading, form := range map[*Reading]string{Secular: "^MYCRT[0-9A-F]{10}[0-9]$", Religious: "^MYSKK[0-9A-F]{10}[0-9]$"} {
-		if got := ciCode.Get(openContract(t, Certificate, reading, issueBody()).r.Values); !regexp.MustCompile(form).MatchString(got) {
+		if got := ciCode.Get(openContract(t, Certificate, reading, issueBody()).record.Values); !regexp.MustCompile(form).MatchString(got) {
 			t.Errorf("%s is not %s", got, form)
 		}
 	}
@@ -170,59 +170,59 @@ func luhn(code string) int {
 }
 
 func TestOfferingNeedsItsWindow(t *testing.T) {
-	x := openContract(t, Certificate, Secular, withChanges(issueBody(), "subscription_start", "", "subscription_end", ""))
-	x.wantRefused("subscription_start subscription_end", Offer)
-	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
-	x.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
-	x.do(Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-06"`)
-	x.wantPostings()
-	x.wantColumns("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
-	x = openContract(t, Certificate, Secular, issueBody())
-	x.do(Offer, "subscription_end", `"2026-01-03"`) // the date given at the offering applies
-	x.wantColumns("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
+	fixture := openContract(t, Certificate, Secular, withChanges(issueBody(), "subscription_start", "", "subscription_end", ""))
+	fixture.wantRefused("subscription_start subscription_end", Offer)
+	fixture.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`)
+	fixture.wantRefused("subscription_end", Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-04"`)
+	fixture.do(Offer, "subscription_start", `"2026-01-05"`, "subscription_end", `"2026-01-06"`)
+	fixture.wantPostings()
+	fixture.wantColumns("subscription_start", "2026-01-05", "subscription_end", "2026-01-06")
+	fixture = openContract(t, Certificate, Secular, issueBody())
+	fixture.do(Offer, "subscription_end", `"2026-01-03"`) // the date given at the offering applies
+	fixture.wantColumns("subscription_start", "2026-01-01", "subscription_end", "2026-01-03")
 }
 
 // A subscription is checked in the specification's order. The first failed check is reported, even if all
 // later ones fail too. The numbers below are those of the specification's checks.
 func TestSubscriptionsAreCheckedInTheirOrder(t *testing.T) {
 	body := []string{"min_subscription", "2", "max_subscription", "60"}
-	x := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1: checked before the status
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
-	x.wantRefused("certificates", Subscribe, "investor_id", someone)
-	x.wantRefused("investor_id", Subscribe, "certificates", "1")
-	x.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2: not offered yet
-	x.do(Offer, "subscription_start", `"2026-01-02"`)
-	x.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: subscription begins tomorrow
-	x.passDays(30)
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: below the minimum of two
-	x.do(Subscribe, "investor_id", someone, "certificates", "50")
-	x.wantColumns("certificates_outstanding", "0")
-	name := x.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the remainder of 50
+	fixture := openContract(t, Certificate, Secular, withChanges(issueBody(), body...))
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "0") // 1: checked before the status
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "-1")
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", `"1"`)
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone)
+	fixture.wantRefused("investor_id", Subscribe, "certificates", "1")
+	fixture.wantRefused("status", Subscribe, "investor_id", someone, "certificates", "1") // 2: not offered yet
+	fixture.do(Offer, "subscription_start", `"2026-01-02"`)
+	fixture.wantRefused("subscription_start", Subscribe, "investor_id", someone, "certificates", "1") // 3: subscription begins tomorrow
+	fixture.passDays(30)
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1") // 4: below the minimum of two
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "50")
+	fixture.wantColumns("certificates_outstanding", "0")
+	name := fixture.message(Subscribe, "investor_id", someone, "certificates", "51") // 5: above the investor's maximum, which is checked before the remainder of 50
 	if !strings.Contains(name, "60") || !strings.Contains(name, "50 already held") {
 		t.Errorf("the ceiling's message is %q", name)
 	}
-	if name = x.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6: the remainder
+	if name = fixture.message(Subscribe, "investor_id", someoneElse, "certificates", "51"); !strings.Contains(name, "only 50 are left") { // 6: the remainder
 		t.Errorf("the remainder's message is %q", name)
 	}
-	x.do(Subscribe, "investor_id", someone, "certificates", "10")
-	x.do(Subscribe, "investor_id", someoneElse, "certificates", "40")
-	x.wantRefused("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
-	x.passDays(1)
-	x.wantRefused("subscription_end", Subscribe, "investor_id", someoneElse, "certificates", "2") // the window is over
-	x.r = x.r.next()
-	x.r.Show(x.registerOf(x.r).subscriptions)
-	x.wantRows("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "10")
+	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "40")
+	fixture.wantRefused("certificates", Subscribe, "investor_id", uuidText(1), "certificates", "2")
+	fixture.passDays(1)
+	fixture.wantRefused("subscription_end", Subscribe, "investor_id", someoneElse, "certificates", "2") // the window is over
+	fixture.record = fixture.record.next()
+	fixture.record.Show(fixture.registerOf(fixture.record).subscriptions)
+	fixture.wantRows("subscriptions", "{p} 50 2026-01-31", "{p} 10 2026-01-31", "{q} 40 2026-01-31")
 }
 
 // message returns the message of the first fault for which an action is refused.
-func (x *contractFixture) message(name Action, pairs ...string) string {
-	x.t.Helper()
-	_, err := x.decide(x.r, name, input(pairs...), x.now)
+func (fixture *contractFixture) message(name Action, pairs ...string) string {
+	fixture.t.Helper()
+	_, err := fixture.decide(fixture.record, name, input(pairs...), fixture.now)
 	var faults *schema.Faults
 	if !errors.As(err, &faults) {
-		x.t.Fatalf("%s: %v", name, err)
+		fixture.t.Fatalf("%s: %v", name, err)
 	}
 	return faults.List[0].Message
 }
@@ -230,106 +230,106 @@ func (x *contractFixture) message(name Action, pairs ...string) string {
 func uuidText(n byte) string { return `"` + (uuid.UUID{6, n}).String() + `"` }
 
 func TestSubscribersPayFaceAndBecomeHolders(t *testing.T) {
-	x := offeredIssue(t)
-	x.do(Subscribe, "investor_id", someone, "certificates", "3")
-	x.wantPostings("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
-	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); x.d.Joined != want {
-		t.Errorf("%v has joined; want %v", x.d.Joined, want)
+	fixture := offeredIssue(t)
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "3")
+	fixture.wantPostings("Dr A:cash:MY 30", "Cr L:subscription:{c}:{p} 30")
+	if want := ledger.ID(uuid.MustParse(strings.Trim(someone, `"`))); fixture.decision.Joined != want {
+		t.Errorf("%v has joined; want %v", fixture.decision.Joined, want)
 	}
-	x.do(Subscribe, "investor_id", someone, "certificates", "1")
-	if x.d.Joined != (ledger.ID{}) {
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "1")
+	if fixture.decision.Joined != (ledger.ID{}) {
 		t.Error("a holder has joined twice")
 	}
-	x.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
-	x.do(CloseSubscription)
-	x.wantPostings()
-	x.wantRefused("issue_date", Activate, "issue_date", `"2026-13-01"`)
-	x.do(Activate, "issue_date", `"2026-01-15"`)
-	x.wantPostings("Dr L:subscription:{c}:{p} 40", "Cr Q:holders:{c}:{p} 40", "Dr L:subscription:{c}:{q} 30", "Cr Q:holders:{c}:{q} 30",
+	fixture.do(Subscribe, "investor_id", someoneElse, "certificates", "3")
+	fixture.do(CloseSubscription)
+	fixture.wantPostings()
+	fixture.wantRefused("issue_date", Activate, "issue_date", `"2026-13-01"`)
+	fixture.do(Activate, "issue_date", `"2026-01-15"`)
+	fixture.wantPostings("Dr L:subscription:{c}:{p} 40", "Cr Q:holders:{c}:{p} 40", "Dr L:subscription:{c}:{q} 30", "Cr Q:holders:{c}:{q} 30",
 		"Dr A:underlying:{c} 70", "Cr A:cash:MY 70")
-	x.wantEffective("2026-01-15")
-	x.wantColumns("certificates_outstanding", "7", "issue_date", "2026-01-15", "maturity_date", "2026-03-16", "next_distribution_date", "")
+	fixture.wantEffective("2026-01-15")
+	fixture.wantColumns("certificates_outstanding", "7", "issue_date", "2026-01-15", "maturity_date", "2026-03-16", "next_distribution_date", "")
 }
 
 func TestAnIssueNeedsASubscription(t *testing.T) {
-	x := offeredIssue(t)
-	x.wantRefused("subscriptions", CloseSubscription)
-	x.wantRefused("subscriptions", Activate)
+	fixture := offeredIssue(t)
+	fixture.wantRefused("subscriptions", CloseSubscription)
+	fixture.wantRefused("subscriptions", Activate)
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	x := offeredIssue(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
-	x.do(Subscribe, "investor_id", someone, "certificates", "1")
-	x.r = x.r.next()
-	ciApplications.Set(x.r.Values, maxSubscriptions)
-	x.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1")
+	fixture := offeredIssue(t, "total_value", `"1000000"`, "underlying_asset_value", `"1000000"`)
+	fixture.do(Subscribe, "investor_id", someone, "certificates", "1")
+	fixture.record = fixture.record.next()
+	ciApplications.Set(fixture.record.Values, maxSubscriptions)
+	fixture.wantRefused("certificates", Subscribe, "investor_id", someone, "certificates", "1")
 }
 
 func TestIncomeIsFlooredPerCertificate(t *testing.T) {
-	x := activeIssue(t, Secular, "profit_distribution_frequency", `"monthly"`)
-	x.wantColumns("next_distribution_date", "2026-01-31")
-	x.wantRefused("total_profit", Profit)
-	x.wantRefused("total_profit", Profit, "total_profit", `"0"`)
-	x.wantRefused("period_end_date", Profit, "total_profit", `"1"`, "period_end_date", `"x"`)
-	x.passDays(1)
-	x.do(Profit, "total_profit", `"100"`)
-	x.wantPostings("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
-	x.wantEffective("2026-01-02")
-	x.wantColumns("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
-	x.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
-	x.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
-	x.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one each
-	x.wantPostings("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
-	x.wantEffective("2026-01-01")
-	x.wantColumns("total_profit_distributed", "105", "actual_yield", "10")
-	x.wantRows("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
-	x.wantRefused("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
+	fixture := activeIssue(t, Secular, "profit_distribution_frequency", `"monthly"`)
+	fixture.wantColumns("next_distribution_date", "2026-01-31")
+	fixture.wantRefused("total_profit", Profit)
+	fixture.wantRefused("total_profit", Profit, "total_profit", `"0"`)
+	fixture.wantRefused("period_end_date", Profit, "total_profit", `"1"`, "period_end_date", `"x"`)
+	fixture.passDays(1)
+	fixture.do(Profit, "total_profit", `"100"`)
+	fixture.wantPostings("Dr A:cash:MY 100", "Cr L:customer:{p}:current 56", "Cr L:customer:{q}:current 42", "Cr L:undistributed:{c} 2")
+	fixture.wantEffective("2026-01-02")
+	fixture.wantColumns("total_profit_distributed", "100", "actual_yield", "10", "next_distribution_date", "2026-03-02")
+	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-03"`) // tomorrow
+	fixture.wantRefused("period_end_date", Profit, "total_profit", `"5"`, "period_end_date", `"2025-12-31"`) // before the issue
+	fixture.do(Profit, "total_profit", `"5"`, "period_end_date", `"2026-01-01"`)                             // less than one each
+	fixture.wantPostings("Dr A:cash:MY 5", "Cr L:undistributed:{c} 5")
+	fixture.wantEffective("2026-01-01")
+	fixture.wantColumns("total_profit_distributed", "105", "actual_yield", "10")
+	fixture.wantRows("profit_distributions", "2026-01-02 100 14 7", "2026-01-01 5 0 7")
+	fixture.wantRefused("total_profit", Profit, "total_profit", `"1`+strings.Repeat("0", 72)+`"`)
 	// The yield is exact for every JSON reader; otherwise the distribution is refused.
-	x.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // the total would be 90071992547409920, a yield of 2^53
-	x.do(Profit, "total_profit", `"90071992547409814"`)
-	x.wantColumns("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
-	x.wantRefused("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
+	fixture.wantRefused("total_profit", Profit, "total_profit", `"90071992547409815"`) // the total would be 90071992547409920, a yield of 2^53
+	fixture.do(Profit, "total_profit", `"90071992547409814"`)
+	fixture.wantColumns("actual_yield", "9007199254740991", "total_profit_distributed", "90071992547409919")
+	fixture.wantRefused("total_profit", Profit, "total_profit", `"9`+strings.Repeat("0", 71)+`"`)
 }
 
 func TestDistributionsAreBounded(t *testing.T) {
-	x := activeIssue(t, Secular)
-	x.do(Profit, "total_profit", `"1"`)
-	x.r = x.r.next()
+	fixture := activeIssue(t, Secular)
+	fixture.do(Profit, "total_profit", `"1"`)
+	fixture.record = fixture.record.next()
 	fullList := make([]schema.Row, maxRows)
 	for i := range fullList {
-		fullList[i] = ciDistributions.Get(x.r.Values)[0]
+		fullList[i] = ciDistributions.Get(fixture.record.Values)[0]
 	}
-	ciDistributions.Set(x.r.Values, fullList)
-	x.wantRefused("total_profit", Profit, "total_profit", `"1"`)
+	ciDistributions.Set(fixture.record.Values, fullList)
+	fixture.wantRefused("total_profit", Profit, "total_profit", `"1"`)
 }
 
 func TestAnIssueMaturesOnItsDay(t *testing.T) {
-	x := activeIssue(t, Secular)
-	x.wantColumns("maturity_date", "2026-03-02")
-	x.passDays(59)
-	x.wantRefused("maturity_date", Mature)
-	x.passDays(1)
-	x.do(Mature)
-	x.wantPostings()
+	fixture := activeIssue(t, Secular)
+	fixture.wantColumns("maturity_date", "2026-03-02")
+	fixture.passDays(59)
+	fixture.wantRefused("maturity_date", Mature)
+	fixture.passDays(1)
+	fixture.do(Mature)
+	fixture.wantPostings()
 }
 
 func TestRedemptionPaysFaceAndClosesPositions(t *testing.T) {
-	x := activeIssue(t, Secular)
-	x.do(Profit, "total_profit", `"100"`)
-	x.passDays(60)
-	x.do(Mature)
-	x.wantRefused("redemption_date", Redeem)
-	x.do(Redeem, "redemption_date", `"2026-03-05"`)
-	x.wantPostings("Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
+	fixture := activeIssue(t, Secular)
+	fixture.do(Profit, "total_profit", `"100"`)
+	fixture.passDays(60)
+	fixture.do(Mature)
+	fixture.wantRefused("redemption_date", Redeem)
+	fixture.do(Redeem, "redemption_date", `"2026-03-05"`)
+	fixture.wantPostings("Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Cr L:customer:{p}:current 40",
 		"Dr Q:holders:{c}:{q} 30", "Cr L:customer:{q}:current 30", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
-	x.wantEffective("2026-03-05")
-	x.wantColumns("certificates_outstanding", "0", "redemption_date", "2026-03-05")
+	fixture.wantEffective("2026-03-05")
+	fixture.wantColumns("certificates_outstanding", "0", "redemption_date", "2026-03-05")
 }
 
 func TestEarlyRedemptionMustBeAllowed(t *testing.T) {
-	x := activeIssue(t, Secular)
-	x.wantRefused("redemption_date", RedeemEarly)
-	x.wantRefused("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
+	fixture := activeIssue(t, Secular)
+	fixture.wantRefused("redemption_date", RedeemEarly)
+	fixture.wantRefused("early_redemption_allowed", RedeemEarly, "redemption_date", `"2026-01-05"`)
 }
 
 func TestEarlyRedemptionPenaltyDependsOnTheReading(t *testing.T) {
@@ -354,23 +354,23 @@ func TestEarlyRedemptionPenaltyDependsOnTheReading(t *testing.T) {
 			"Dr A:cash:MY 70", "Cr A:underlying:{c} 70", "Dr Q:holders:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr I:penalty 70",
 		}},
 	} {
-		x := activeIssue(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
-		x.do(RedeemEarly, "redemption_date", `"2026-01-05"`)
-		x.wantPostings(c.want...)
-		x.wantEffective("2026-01-05")
-		x.wantColumns("certificates_outstanding", "0")
+		fixture := activeIssue(t, c.reading, "early_redemption_allowed", "true", "early_redemption_penalty", c.penalty)
+		fixture.do(RedeemEarly, "redemption_date", `"2026-01-05"`)
+		fixture.wantPostings(c.want...)
+		fixture.wantEffective("2026-01-05")
+		fixture.wantColumns("certificates_outstanding", "0")
 	}
 }
 
 func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
-	x := activeIssue(t, Secular)
-	x.do(Profit, "total_profit", `"100"`)
-	x.wantRefused("reason", Default)
-	x.do(Default, "reason", `"the tenant has left"`)
-	x.wantPostings("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
+	fixture := activeIssue(t, Secular)
+	fixture.do(Profit, "total_profit", `"100"`)
+	fixture.wantRefused("reason", Default)
+	fixture.do(Default, "reason", `"the tenant has left"`)
+	fixture.wantPostings("Dr Q:holders:{c}:{p} 40", "Cr Q:holders_defaulted:{c}:{p} 40", "Dr Q:holders:{c}:{q} 30", "Cr Q:holders_defaulted:{c}:{q} 30",
 		"Dr A:underlying_impaired:{c} 70", "Cr A:underlying:{c} 70", "Dr L:undistributed:{c} 2", "Cr L:charity 2")
-	x.wantColumns("default_reason", "the tenant has left")
-	if c := x.column("default_reason"); c.Place != schema.Metadata {
+	fixture.wantColumns("default_reason", "the tenant has left")
+	if c := fixture.column("default_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
 }
@@ -378,65 +378,65 @@ func TestDefaultLeavesTheMemorandumAccountsOpen(t *testing.T) {
 // A hundred and more holders do not fit into one entry. The decision then has several entries, and each of
 // them balances.
 func TestManyHoldersAreBookedInSeveralEntries(t *testing.T) {
-	x := offeredIssue(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
+	fixture := offeredIssue(t, "total_value", `"1300"`, "underlying_asset_value", `"1300"`)
 	for i := range 130 {
-		x.do(Subscribe, "investor_id", uuidText(byte(i)), "certificates", "1")
+		fixture.do(Subscribe, "investor_id", uuidText(byte(i)), "certificates", "1")
 	}
-	x.do(Activate)
-	if n := len(x.d.Events); n != 2 || x.d.Events[1].Name != "continue" {
-		t.Errorf("%d events, the last %s", n, x.d.Events[n-1].Name)
+	fixture.do(Activate)
+	if n := len(fixture.decision.Events); n != 2 || fixture.decision.Events[1].Name != "continue" {
+		t.Errorf("%d events, the last %s", n, fixture.decision.Events[n-1].Name)
 	}
-	x.do(Profit, "total_profit", `"131"`)
-	if got := x.balance(x.r.account("L:undistributed")); got != (money.Signed{Abs: amountOf(1)}) {
+	fixture.do(Profit, "total_profit", `"131"`)
+	if got := fixture.balance(fixture.record.account("L:undistributed")); got != (money.Signed{Abs: amountOf(1)}) {
 		t.Errorf("%v are undistributed", got)
 	}
-	x.passDays(60)
-	x.do(Mature)
-	x.do(Redeem, "redemption_date", `"2026-03-02"`)
+	fixture.passDays(60)
+	fixture.do(Mature)
+	fixture.do(Redeem, "redemption_date", `"2026-03-02"`)
 	for i := range 130 {
-		if got := x.balance(current(uuid.UUID{6, byte(i)})); got != (money.Signed{Abs: amountOf(11)}) {
+		if got := fixture.balance(currentAccount(uuid.UUID{6, byte(i)})); got != (money.Signed{Abs: amountOf(11)}) {
 			t.Fatalf("holder %d has %v", i, got)
 		}
 	}
 }
 
 func TestAnIssueIsRedeemed(t *testing.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Certificate, Religious, input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.open(Certificate, Religious, input("name", `"Tower"`, "region", `"MY"`, "backing_type", `"lease"`, "underlying_asset", `"an office tower"`,
 		"underlying_asset_value", `1000`, "total_value", `1000`, "certificate_value", `10`, "expected_yield", "5", "maturity_months", "1",
 		"subscription_start", `"2026-01-01"`, "subscription_end", `"2026-12-01"`))
-	r = w.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	r = w.act(r, Offer, nil)
+	r = org.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	r = org.act(r, Offer, nil)
 	for range 70 {
-		r = w.act(r, Subscribe, input("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
+		r = org.act(r, Subscribe, input("investor_id", `"`+uuid.NewString()+`"`, "certificates", "1"))
 	}
-	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, input("total_profit", `101`))
-	w.now += 31 * 24 * 3600 * 1_000_000
-	r = w.act(r, Mature, nil)
-	r = w.act(r, Redeem, input("redemption_date", `"2026-02-10"`))
+	r = org.act(r, Activate, nil)
+	r = org.act(r, Profit, input("total_profit", `101`))
+	org.now += 31 * 24 * 3600 * 1_000_000
+	r = org.act(r, Mature, nil)
+	r = org.act(r, Redeem, input("redemption_date", `"2026-02-10"`))
 	if r.Status != Redeemed || len(ciCode.Get(r.Values)) != 16 {
 		t.Errorf("%s, code %s", r.Status, ciCode.Get(r.Values))
 	}
 }
 
 func TestASukuksReviewMayNameItsBoard(t *testing.T) {
-	x := openContract(t, Certificate, Religious, issueBody())
-	x.wantRefused("approved_by fatwa_reference", Pass)
-	x.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
-	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
+	fixture := openContract(t, Certificate, Religious, issueBody())
+	fixture.wantRefused("approved_by fatwa_reference", Pass)
+	fixture.wantRefused("board_id", Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `" "`)
+	fixture.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=x fatwa_reference=F-7 board_id=B-1" {
 		t.Errorf("the review is %v", got)
 	}
-	if got := x.outcomeOf(Pass, boardReview()); got != "409" {
+	if got := fixture.outcomeOf(Pass, boardReview()); got != "409" {
 		t.Errorf("a second approval is answered with %s", got)
 	}
 }
 
 func TestOnlyASukuksReviewNamesItsBoard(t *testing.T) {
-	x := openContract(t, InstalmentSale, Religious, saleBody())
-	x.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
-	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=x fatwa_reference=F-7" {
+	fixture := openContract(t, InstalmentSale, Religious, saleBody())
+	fixture.do(Pass, "approved_by", `"x"`, "fatwa_reference", `"F-7"`, "board_id", `"B-1"`)
+	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=x fatwa_reference=F-7" {
 		t.Errorf("the review is %v", got)
 	}
 }

@@ -8,26 +8,26 @@ import (
 // If a record that a later build has stored has columns that this build does not know, these are left out,
 // and all others keep their values.
 func TestColumnsThatABuildDoesNotKnowAreLeftOut(t *testing.T) {
-	x := activePartnership(t)
-	x.do(Loss, "amount", `"10"`)
-	stored := AppendRecord(nil, x.r)
+	fixture := activePartnership(t)
+	fixture.do(Loss, "amount", `"10"`)
+	stored := AppendRecord(nil, fixture.record)
 	unknown := byte(255)
 	for Partnership.Columns.ByKey(unknown) != nil {
 		unknown--
 	}
-	again, err := ReadRecord(x.r.ID, append(bytes.Clone(stored), unknown, 3, 'n', 'e', 'w'))
+	reread, err := ReadRecord(fixture.record.ID, append(bytes.Clone(stored), unknown, 3, 'n', 'e', 'w'))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(AppendRecord(nil, again), stored) {
+	if !bytes.Equal(AppendRecord(nil, reread), stored) {
 		t.Error("it is read as another record")
 	}
 }
 
 // Bytes that are not a record are refused, and never read as another record.
 func TestMalformedRecordIsRefused(t *testing.T) {
-	x := activePartnership(t)
-	stored := AppendRecord(nil, x.r)
+	fixture := activePartnership(t)
+	stored := AppendRecord(nil, fixture.record)
 	for name, spoil := range map[string]func([]byte) []byte{
 		"nothing":                          func([]byte) []byte { return nil },
 		"another version":                  func(b []byte) []byte { b[0]++; return b },
@@ -41,7 +41,7 @@ func TestMalformedRecordIsRefused(t *testing.T) {
 		"a key without a value":            func(b []byte) []byte { return append(b, 1) },
 		"a value too long":                 func(b []byte) []byte { return append(b, 1, 200) },
 	} {
-		if r, err := ReadRecord(x.r.ID, spoil(bytes.Clone(stored))); err == nil || r != nil {
+		if r, err := ReadRecord(fixture.record.ID, spoil(bytes.Clone(stored))); err == nil || r != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -66,21 +66,21 @@ type Proposal struct {
 }
 
 // Open decides on a new contract. The error is a *Faults.
-func Open(d Proposal) (Decision, error) {
+func Open(proposal Proposal) (Decision, error) {
 	faults := new(schema.Faults)
-	r := &Record{ID: d.ID, Product: d.Product, Reading: d.Reading, Status: Absent}
-	r.Values = d.Product.Columns.Read(d.Input, d.Reading.Requests, "", faults)
-	d.resolveAsset(r, faults)
-	c := &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
-	madeOn.Set(r.Values, c.Today)
+	r := &Record{ID: proposal.ID, Product: proposal.Product, Reading: proposal.Reading, Status: Absent}
+	r.Values = proposal.Product.Columns.Read(proposal.Input, proposal.Reading.Requests, "", faults)
+	proposal.resolveAsset(r, faults)
+	c := &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
+	creationDay.Set(r.Values, c.Today)
 	if faults.Empty() {
-		d.Product.Open(c)
+		proposal.Product.Open(c)
 		assert.That(len(c.lines) == 0 && len(c.entries) == 0, "contract: the creation of a contract books an entry")
 	}
-	variant := d.Product.Variants[d.Reading]
+	variant := proposal.Product.Variants[proposal.Reading]
 	approval := schema.Row(nil)
 	if len(variant.Opening) > 0 {
-		approval = d.approval(faults)
+		approval = proposal.approval(faults)
 	}
 	if err := faults.Err(); err != nil {
 		return Decision{}, err
@@ -88,8 +88,8 @@ func Open(d Proposal) (Decision, error) {
 	decision := Decision{Record: r}
 	decision.move(c, Create, Create)
 	for _, name := range variant.Opening {
-		handler := d.Product.Handler(name)
-		c = &Case{Now: d.Now, Today: d.Now.Date(), record: r, reading: d.Reading, faults: faults}
+		handler := proposal.Product.Handler(name)
+		c = &Case{Now: proposal.Now, Today: proposal.Now.Date(), record: r, reading: proposal.Reading, faults: faults}
 		if c.input = approval; handler.Name != Pass {
 			c.input = handler.input(schema.Input{}, r, faults)
 		}
@@ -101,17 +101,17 @@ func Open(d Proposal) (Decision, error) {
 }
 
 // resolveAsset sets the contract's asset, in the currency of the request or else the region's.
-func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
+func (proposal *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	region, known := Regions[Region.Get(r.Values)]
 	switch {
 	case !Region.Has(r.Values):
 	case !known:
 		f.Add(Region.Name, "is not supported by the chart of accounts")
-	case d.Allowed != nil && !d.Allowed(region.Code):
+	case proposal.Allowed != nil && !proposal.Allowed(region.Code):
 		f.Add(Region.Name, "is not one in which the organization works")
 	}
 	if !Currency.Has(r.Values) {
-		if d.Product.NeedsCurrency {
+		if proposal.Product.NeedsCurrency {
 			if !f.Has(Currency.Name) {
 				f.Add(Currency.Name, "is required")
 			}
@@ -125,39 +125,39 @@ func (d *Proposal) resolveAsset(r *Record, f *schema.Faults) {
 	if currency != "" && !Currencies[currency] {
 		f.Add(Currency.Name, "is not one that contracts are made in")
 	}
-	r.Asset = money.Asset{Currency: currency, Env: d.Env}
+	r.Asset = money.Asset{Currency: currency, Env: proposal.Env}
 }
 
 // approval parses the review in a request for a contract.
-func (d *Proposal) approval(f *schema.Faults) schema.Row {
-	raw := d.Input[Reviewed.Name]
-	var sent schema.Input
+func (proposal *Proposal) approval(f *schema.Faults) schema.Row {
+	raw := proposal.Input[Reviewed.Name]
+	var request schema.Input
 	if len(raw) == 0 || string(raw) == "null" {
 		f.Add(Reviewed.Name, "is required")
 		return nil
 	}
-	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+	if raw[0] != '{' || json.Unmarshal(raw, &request) != nil {
 		f.Add(Reviewed.Name, "must be an object")
 		return nil
 	}
-	return d.Product.reviews(d.Reading).Read(sent, schema.Reader{}, Reviewed.Name+".", f)
+	return proposal.Product.reviews(proposal.Reading).Read(request, schema.Reader{}, Reviewed.Name+".", f)
 }
 
 // input parses the body of an action.
-func (d *ActionHandler) input(sent schema.Input, r *Record, f *schema.Faults) schema.Row {
-	body := d.Body
-	if d.Name == Pass {
+func (handler *ActionHandler) input(request schema.Input, r *Record, f *schema.Faults) schema.Row {
+	body := handler.Body
+	if handler.Name == Pass {
 		body = r.Product.reviews(r.Reading)
 	}
 	if body == nil {
 		return nil
 	}
-	return body.Read(sent, r.Reading.Requests, "", f)
+	return body.Read(request, r.Reading.Requests, "", f)
 }
 
 // Act decides on an action. The error is a Conflict if the state does not allow it, and a
 // *Faults if the body is wrong or a condition is not met.
-func (r *Record) Act(name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
+func (r *Record) Act(name Action, request schema.Input, now ledger.Micros) (Decision, error) {
 	handler := r.Product.Handler(name)
 	if handler == nil || handler.Timer {
 		return Decision{}, Unsupported(string(name))
@@ -166,12 +166,12 @@ func (r *Record) Act(name Action, sent schema.Input, now ledger.Micros) (Decisio
 		return Decision{}, refuseState(r.Status, r.Product.ActionName(r.Reading, name))
 	}
 	faults := new(schema.Faults)
-	in := handler.input(sent, r, faults)
+	body := handler.input(request, r, faults)
 	if err := faults.Err(); err != nil {
 		return Decision{}, err
 	}
 	d := Decision{Record: r.next()}
-	c := &Case{Now: max(now, r.Booked), Today: now.Date(), record: d.Record, input: in, reading: r.Reading, faults: faults, register: r.Register}
+	c := &Case{Now: max(now, r.Booked), Today: now.Date(), record: d.Record, input: body, reading: r.Reading, faults: faults, register: r.Register}
 	if err := d.run(c, handler); err != nil {
 		return Decision{}, err
 	}
@@ -188,8 +188,8 @@ func Unsupported(name string) error {
 // allows tells whether the current state allows one of the handler's transitions.
 func (r *Record) allows(handler *ActionHandler) bool {
 	machine := r.Product.Machine(r.Reading)
-	for _, by := range handler.Transitions {
-		if _, ok := machine.Next(r.Status, by); ok {
+	for _, action := range handler.Transitions {
+		if _, ok := machine.Next(r.Status, action); ok {
 			return true
 		}
 	}
@@ -201,13 +201,13 @@ func (r *Record) OnDue(now ledger.Micros) (Decision, bool) {
 	if r.Product.Due == nil {
 		return Decision{}, false
 	}
-	on, name := r.Product.Due(r)
-	if on == 0 || startOfDay(on) > now {
+	day, name := r.Product.Due(r)
+	if day == 0 || startOfDay(day) > now {
 		return Decision{}, false
 	}
 	handler := r.Product.Handler(name)
 	d := Decision{Record: r.next(), MustRecord: true}
-	c := &Case{Now: max(now, r.Booked), Today: on, record: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: on, register: r.Register}
+	c := &Case{Now: max(now, r.Booked), Today: day, record: d.Record, reading: r.Reading, faults: new(schema.Faults), effectiveDate: day, register: r.Register}
 	c.input = handler.input(nil, r, c.faults) // a timer has no body: optional columns take their defaults
 	assert.NoError(d.run(c, handler))
 	return d.finish(), true
@@ -229,30 +229,30 @@ func (d *Decision) run(c *Case, handler *ActionHandler) error {
 
 // move takes the record through a transition and books the lines of the case under the
 // action's name. The transition was checked before, so an illegal one is a bug.
-func (d *Decision) move(c *Case, by, name Action) {
+func (d *Decision) move(c *Case, action, name Action) {
 	r := d.Record
 	from := r.Status
-	to := from // a batch does not change the state
-	if by != Batch {
-		step, ok := r.Product.Machine(r.Reading).Next(from, by)
-		assert.That(ok, "contract: %s in state %s", by, from)
-		to = step.To
+	target := from // a batch does not change the state
+	if action != Batch {
+		step, ok := r.Product.Machine(r.Reading).Next(from, action)
+		assert.That(ok, "contract: %s in state %s", action, from)
+		target = step.To
 	}
-	r.Status = to
+	r.Status = target
 	if from == Absent {
 		from = ""
 	}
 	if len(c.lines) > 0 {
 		c.entries = append(c.entries, c.lines)
 	}
-	first := ledger.Event{Name: string(name), From: string(from), To: string(to)}
+	first := ledger.Event{Name: string(name), From: string(from), To: string(target)}
 	if len(c.entries) > 0 {
 		first.Entry = c.entry(0)
 	}
 	d.Events = append(d.Events, first)
 	for i := 1; i < len(c.entries); i++ {
 		d.Events = append(d.Events, ledger.Event{
-			Name: string(Continue), From: string(to), To: string(to), Entry: c.entry(i),
+			Name: string(Continue), From: string(target), To: string(target), Entry: c.entry(i),
 		})
 	}
 }
@@ -260,19 +260,19 @@ func (d *Decision) move(c *Case, by, name Action) {
 // entry returns the i-th entry of the case. If no effective date was set, it is the day by the
 // clock and not by the writer, whose instants run ahead of a clock that stands still.
 func (c *Case) entry(i int) *ledger.Entry {
-	on := c.effectiveDate
-	if on == 0 {
-		on = c.Today
+	day := c.effectiveDate
+	if day == 0 {
+		day = c.Today
 	}
-	return &ledger.Entry{Phase: ledger.Posted, Effective: on, Postings: c.entries[i]}
+	return &ledger.Entry{Phase: ledger.Posted, Effective: day, Postings: c.entries[i]}
 }
 
 // finish completes the decision with the next timer, and with whether the contract has ended.
 func (d *Decision) finish() Decision {
 	r := d.Record
 	if r.Product.Due != nil {
-		if on, _ := r.Product.Due(r); on != 0 {
-			d.Due = startOfDay(on)
+		if day, _ := r.Product.Due(r); day != 0 {
+			d.Due = startOfDay(day)
 		}
 	}
 	d.Finish = r.Ended()
@@ -281,12 +281,12 @@ func (d *Decision) finish() Decision {
 
 // Ended tells whether the state is final and no action is under way.
 func (r *Record) Ended() bool {
-	_, under := r.Progress()
-	return r.Product.Machine(r.Reading).Final(r.Status) && !under
+	_, underWay := r.Progress()
+	return r.Product.Machine(r.Reading).Final(r.Status) && !underWay
 }
 
 // startOfDay returns the first instant of a day.
-func startOfDay(on ledger.Date) ledger.Micros { return ledger.MicrosOf(on.Time()) }
+func startOfDay(day ledger.Date) ledger.Micros { return ledger.MicrosOf(day.Time()) }
 
 // must asserts that arithmetic on bounded amounts does not fail.
 func must[T any](value T, err error) T {

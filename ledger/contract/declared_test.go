@@ -17,32 +17,32 @@ import (
 
 // checkDeclarations compares a decision on a contract with the declarations of the contract's
 // product.
-func (w *orgFixture) checkDeclarations(d *Decision) {
-	w.t.Helper()
+func (org *orgFixture) checkDeclarations(d *Decision) {
+	org.t.Helper()
 	r := d.Record
-	was := w.latest[r.ID]
-	if w.latest == nil {
-		w.latest = make(map[ledger.ID]latest)
+	previous := org.latest[r.ID]
+	if org.latest == nil {
+		org.latest = make(map[ledger.ID]latest)
 	}
-	now := latest{r, was.action}
+	now := latest{r, previous.action}
 	for _, e := range d.Events {
 		if name := Action(e.Name); name != Continue && name != Batch {
 			now.action = name
 		}
 	}
-	w.latest[r.ID] = now
-	w.checkMovements(d)
-	w.checkEmptyAccounts(r)
-	if w.decisions++; w.decisions%16 == 0 { // seldom, because long schedules take time
-		w.checkShownByDay(r)
+	org.latest[r.ID] = now
+	org.checkMovements(d)
+	org.checkEmptyAccounts(r)
+	if org.decisions++; org.decisions%16 == 0 { // seldom, because long schedules take time
+		org.checkShownByDay(r)
 	}
 	created := d.Events[0].Name == string(Create)
-	if was.record == nil && !created {
+	if previous.record == nil && !created {
 		return // a record that the test has made without the decisions before
 	}
-	w.checkTotals(was, d)
+	org.checkTotals(previous, d)
 	if !created {
-		w.checkSetAgain(was.record, r)
+		org.checkSetAgain(previous.record, r)
 	}
 }
 
@@ -53,8 +53,8 @@ type latest struct {
 }
 
 // checkMovements checks that exactly the events that may move money have entries.
-func (w *orgFixture) checkMovements(d *Decision) {
-	w.t.Helper()
+func (org *orgFixture) checkMovements(d *Decision) {
+	org.t.Helper()
 	p := d.Record.Product
 	for _, e := range d.Events {
 		moves := Always
@@ -62,45 +62,45 @@ func (w *orgFixture) checkMovements(d *Decision) {
 			moves = p.Moves(name) // all transitions of an action have the handler's declaration
 		}
 		if e.Entry != nil && moves == Never || e.Entry == nil && moves == Always {
-			w.t.Fatalf("%s: %s has the entry %v, and Moves is %q", p.Variants[d.Record.Reading].Name, e.Name, e.Entry, moves)
+			org.t.Fatalf("%s: %s has the entry %v, and Moves is %q", p.Variants[d.Record.Reading].Name, e.Name, e.Entry, moves)
 		}
 	}
 }
 
 // checkEmptyAccounts checks that the contract's own accounts are empty when they must be.
-func (w *orgFixture) checkEmptyAccounts(r *Record) {
-	w.t.Helper()
+func (org *orgFixture) checkEmptyAccounts(r *Record) {
+	org.t.Helper()
 	if _, underWay := r.Progress(); underWay || !r.Product.HoldsNothing(r.Reading, r.Status) {
 		return
 	}
-	for _, h := range w.holdings(r) {
+	for _, h := range org.holdings(r) {
 		stem, _, _ := strings.Cut(string(h.Account), ":"+r.ID.String())
 		if !h.Amount.IsZero() && !slices.Contains(r.Product.OpenAfterEnd, stem) {
-			w.t.Fatalf("%s holds %v, the contract is %s, and OpenAfterEnd does not list %s", h.Account, h.Amount, r.Status, stem)
+			org.t.Fatalf("%s holds %v, the contract is %s, and OpenAfterEnd does not list %s", h.Account, h.Amount, r.Status, stem)
 		}
 	}
 }
 
 // checkTotals compares the lines of a decision on the accounts of all control totals with the change
 // of the product's own totals.
-func (w *orgFixture) checkTotals(was latest, d *Decision) {
-	w.t.Helper()
+func (org *orgFixture) checkTotals(previous latest, d *Decision) {
+	org.t.Helper()
 	p := d.Record.Product
-	for _, other := range Products {
-		for _, total := range other.Totals {
-			booked := bookedOn(&total, was.action, d)
-			own := slices.ContainsFunc(p.Totals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
-			if !own && booked.Sign() != 0 {
-				w.t.Fatalf("%s posts on %s, on which %s of %s counts the entries of %q; it needs a control total on that account too",
-					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, other.Variants[Secular].Name, total.By)
+	for _, product := range Products {
+		for _, total := range product.Totals {
+			booked := bookedOn(&total, previous.action, d)
+			isCounted := slices.ContainsFunc(p.Totals, func(t ControlTotal) bool { return t.Account == total.Account && t.By == total.By })
+			if !isCounted && booked.Sign() != 0 {
+				org.t.Fatalf("%s posts on %s, on which %s of %s counts the entries of %q; it needs a control total on that account too",
+					p.Variants[d.Record.Reading].Name, total.Account, total.Column.Name, product.Variants[Secular].Name, total.By)
 			}
 		}
 	}
 	for i := range p.Totals {
 		total := &p.Totals[i]
-		change, booked := totalIn(total, d.Record), bookedOn(total, was.action, d)
-		if change.Sub(change, totalIn(total, was.record)); change.Cmp(booked) != 0 {
-			w.t.Fatalf("%s: %s changes by %v, and the entries post %v on %s", p.Variants[d.Record.Reading].Name, total.Column.Name, change, booked, total.Account)
+		change, booked := totalIn(total, d.Record), bookedOn(total, previous.action, d)
+		if change.Sub(change, totalIn(total, previous.record)); change.Cmp(booked) != 0 {
+			org.t.Fatalf("%s: %s changes by %v, and the entries post %v on %s", p.Variants[d.Record.Reading].Name, total.Column.Name, change, booked, total.Account)
 		}
 	}
 }
@@ -153,23 +153,23 @@ func asBig(a money.Amount) *big.Int {
 
 // checkSetAgain checks that an action changes no column that the request for the contract set,
 // except those in SetAgain.
-func (w *orgFixture) checkSetAgain(was, r *Record) {
-	w.t.Helper()
+func (org *orgFixture) checkSetAgain(previous, r *Record) {
+	org.t.Helper()
 	for _, c := range r.Product.Columns.Columns {
-		if c.Settable && c != Sent.Column && !slices.Contains(r.Product.SetAgain, c) && !reflect.DeepEqual(c.Stored(was.Values), c.Stored(r.Values)) {
-			w.t.Fatalf("an action changes %s, which a request for a contract sets, and SetAgain does not list it", c.Name)
+		if c.Settable && c != Sent.Column && !slices.Contains(r.Product.SetAgain, c) && !reflect.DeepEqual(c.Stored(previous.Values), c.Stored(r.Values)) {
+			org.t.Fatalf("an action changes %s, which a request for a contract sets, and SetAgain does not list it", c.Name)
 		}
 	}
 }
 
 // checkShownByDay checks that no column depends on the day of reading, except those in
 // ShownByDay.
-func (w *orgFixture) checkShownByDay(r *Record) {
-	w.t.Helper()
-	first, later := r.AsOf(0, w.now.Date()), r.AsOf(0, w.now.Date()+400)
+func (org *orgFixture) checkShownByDay(r *Record) {
+	org.t.Helper()
+	first, later := r.AsOf(0, org.now.Date()), r.AsOf(0, org.now.Date()+400)
 	for _, c := range r.Product.Columns.Columns {
 		if c.Place != schema.Hidden && !slices.Contains(r.Product.ShownByDay, c) && !reflect.DeepEqual(c.Value(first.Values), c.Value(later.Values)) {
-			w.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
+			org.t.Fatalf("%s depends on the day on which the contract is read, and ShownByDay does not list it", c.Name)
 		}
 	}
 }

@@ -11,14 +11,14 @@ import (
 var Deposit = define(&Product{
 	Code:     'd',
 	Variants: map[*Reading]*Variant{Secular: {Name: "investment-deposits", Prefix: "ID"}},
-	Columns: schema.NewTable(base,
-		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarly, dpPenalty, dpRenews,
-		dpAccount, dpProduct, dpOpener,
-		dpValue, dpTheirProfit, dpBankProfit, dpDistributions, dpWithdrawal, dpOpened, dpMaturity, dpNext, dpRenewed, dpRenewals,
-		dpClosed, dpCloser, dpLost, dpUnshared,
+	Columns: schema.NewTable(baseColumns,
+		dpCustomer, dpPrincipal, dpTerm, dpRatio, dpKind, dpRestrictions, dpFrequency, dpRate, dpEarlyAllowed, dpPenalty, dpAutoRenewal,
+		dpAccount, dpProduct, dpOpenedBy,
+		dpValue, dpCustomerProfit, dpBankProfit, dpDistributions, dpWithdrawal, dpOpenedOn, dpMaturity, dpNextDistribution, dpRenewedOn, dpRenewals,
+		dpClosedAt, dpClosedBy, dpTotalLoss, dpUnsharedSince,
 	),
 	States: []Status{Pending, Active, Matured, Withdrawn, Closed},
-	Steps: concat(
+	Steps: joinSteps(
 		[]Step{
 			{From: Pending, By: Activate, To: Active, Why: "the money is in the pool"},
 			{From: Active, By: Profit, To: Active, Why: "profit was shared"},
@@ -35,8 +35,8 @@ var Deposit = define(&Product{
 		{Name: Loss, Moves: Possibly, Body: schema.NewTable(nil, dpInLoss, dpInLossEnd), Do: dpBearLoss},
 		{Name: Mature, Do: dpMature},
 		{Name: Renew, Moves: Possibly, Body: schema.NewTable(nil, dpInTerm, dpInRatio), Do: dpRenew},
-		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawer), Do: dpWithdraw},
-		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, dpInCloser), Do: dpClose},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, dpInWithdrawnBy), Do: dpWithdraw},
+		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, dpInClosedBy), Do: dpClose},
 	},
 	Type: "investment_type", Customer: "customer_id", NeedsCurrency: true,
 	Open: dpOpen, Due: dpDue, Holdings: dpHoldings,
@@ -57,62 +57,62 @@ const atMaturity = "at_maturity"
 
 var (
 	dpCustomer     = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // of the current term
+	dpPrincipal    = schema.Amount(33, "initial_amount", schema.Required, schema.InShort) // principal of the current term
 	dpTerm         = schema.Integer(34, "term_months", 1, 120, schema.Required)
 	dpRatio        = shares(35, "profit_sharing_ratio", schema.Required)
 	dpKind         = schema.Enum(36, "investment_type", []string{"general", "restricted"}, schema.DefaultTo("general"), schema.InShort)
 	dpRestrictions = schema.Texts(37, "investment_restrictions", schema.Settable)
 	dpFrequency    = schema.Enum(38, "distribution_frequency", []string{"monthly", "quarterly", "semi_annually", atMaturity}, schema.Settable)
 	dpRate         = schema.Percent(39, "indicative_rate", 0, maxIndicative, schema.Settable)
-	dpEarly        = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false))
+	dpEarlyAllowed = schema.Bool(40, "early_withdrawal_allowed", schema.DefaultTo(false))
 	dpPenalty      = schema.Percent(41, "early_withdrawal_penalty_percent", 0, 100, schema.Settable)
-	dpRenews       = schema.Bool(42, "auto_renewal", schema.DefaultTo(false))
+	dpAutoRenewal  = schema.Bool(42, "auto_renewal", schema.DefaultTo(false))
 	dpAccount      = schema.Text(43, "account_id", schema.Settable)
 	dpProduct      = schema.ID(44, "product_id", schema.Settable)
-	dpOpener       = schema.Text(45, "opened_by", schema.Settable)
+	dpOpenedBy     = schema.Text(45, "opened_by", schema.Settable)
 
-	dpValue         = schema.Amount(50, "current_value", schema.InShort)
-	dpTheirProfit   = schema.Amount(51, "customer_profit_share") // of the current term, as the next two
-	dpBankProfit    = schema.Amount(52, "bank_profit_share")
-	dpLost          = schema.Amount(53, "loss", schema.NotShown)
-	dpDistributions = schema.Rows(54, "profit_distributions", dpDistribution)
-	dpWithdrawal    = schema.Rows(55, "early_withdrawal", dpWithdrawalRow, schema.InMetadata, schema.Single)
-	dpOpened        = schema.Date(56, "opening_date")
-	dpMaturity      = schema.Date(57, "maturity_date", schema.InShort)
-	dpNext          = schema.Date(58, "next_distribution_date")
-	dpRenewed       = schema.Date(59, "last_renewal_date")
-	dpRenewals      = schema.Derived(60, "renewals")
-	dpClosed        = schema.Instant(61, "closed_at")
-	dpCloser        = schema.Text(62, "closed_by")
-	dpUnshared      = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
+	dpValue            = schema.Amount(50, "current_value", schema.InShort)
+	dpCustomerProfit   = schema.Amount(51, "customer_profit_share") // profit of the current term; dpBankProfit and dpTotalLoss count only this term too
+	dpBankProfit       = schema.Amount(52, "bank_profit_share")
+	dpTotalLoss        = schema.Amount(53, "loss", schema.NotShown)
+	dpDistributions    = schema.Rows(54, "profit_distributions", dpDistribution)
+	dpWithdrawal       = schema.Rows(55, "early_withdrawal", dpWithdrawalRow, schema.InMetadata, schema.Single)
+	dpOpenedOn         = schema.Date(56, "opening_date")
+	dpMaturity         = schema.Date(57, "maturity_date", schema.InShort)
+	dpNextDistribution = schema.Date(58, "next_distribution_date")
+	dpRenewedOn        = schema.Date(59, "last_renewal_date")
+	dpRenewals         = schema.Derived(60, "renewals")
+	dpClosedAt         = schema.Instant(61, "closed_at")
+	dpClosedBy         = schema.Text(62, "closed_by")
+	dpUnsharedSince    = schema.Date(63, "unshared_since", schema.NotShown) // the maturity date of a renewed term whose single profit is not yet shared
 
 	dpDistributedOn = schema.Date(1, "date")
 	dpGross         = schema.Amount(2, "gross_profit")
-	dpTheirShare    = schema.Amount(3, "customer_share")
+	dpCustomerShare = schema.Amount(3, "customer_share")
 	dpBankShare     = schema.Amount(4, "bank_share")
-	dpDistribution  = schema.NewTable(nil, dpDistributedOn, dpGross, dpTheirShare, dpBankShare)
+	dpDistribution  = schema.NewTable(nil, dpDistributedOn, dpGross, dpCustomerShare, dpBankShare)
 
-	dpForfeited     = schema.Amount(1, "penalty_amount")
-	dpForfeitRate   = schema.Percent(2, "penalty_percent", 0, 100)
-	dpFinal         = schema.Amount(3, "final_value")
-	dpWithdrawalRow = schema.NewTable(nil, dpForfeited, dpForfeitRate, dpFinal)
+	dpPenaltyAmount = schema.Amount(1, "penalty_amount")
+	dpPenaltyRate   = schema.Percent(2, "penalty_percent", 0, 100)
+	dpFinalValue    = schema.Amount(3, "final_value")
+	dpWithdrawalRow = schema.NewTable(nil, dpPenaltyAmount, dpPenaltyRate, dpFinalValue)
 
-	dpInReview     = approval(1, "compliance_review", schema.Settable)
-	dpInGross      = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
-	dpInProfitEnd  = schema.Date(2, "period_end_date", schema.Settable)
-	dpInLoss       = schema.Amount(1, "amount", schema.Required)
-	dpInLossEnd    = schema.Date(2, "period_end_date", schema.Settable)
-	dpInTerm       = schema.Integer(1, "term_months", 1, 120, schema.Settable)
-	dpInRatio      = shares(2, "profit_sharing_ratio", schema.Settable)
-	dpInWithdrawer = schema.Text(1, "closed_by", schema.Required)
-	dpInCloser     = schema.Text(1, "closed_by", schema.Required)
+	dpInReview      = approval(1, "compliance_review", schema.Settable)
+	dpInGross       = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
+	dpInProfitEnd   = schema.Date(2, "period_end_date", schema.Settable)
+	dpInLoss        = schema.Amount(1, "amount", schema.Required)
+	dpInLossEnd     = schema.Date(2, "period_end_date", schema.Settable)
+	dpInTerm        = schema.Integer(1, "term_months", 1, 120, schema.Settable)
+	dpInRatio       = shares(2, "profit_sharing_ratio", schema.Settable)
+	dpInWithdrawnBy = schema.Text(1, "closed_by", schema.Required)
+	dpInClosedBy    = schema.Text(1, "closed_by", schema.Required)
 )
 
 // maxIndicative bounds the indicative rate, in percent. No calculation uses that rate.
 const maxIndicative = 1000
 
 func dpOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{dpValue, dpTheirProfit, dpBankProfit, dpLost} {
+	for _, total := range []schema.Cell[money.Amount]{dpValue, dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
@@ -129,7 +129,7 @@ func dpActivate(c *Case) {
 		c.refuse(dpInReview.Name, "is required")
 		return
 	}
-	dpOpened.Set(v, c.Today)
+	dpOpenedOn.Set(v, c.Today)
 	dpBeginTerm(c)
 	dpValue.Set(v, dpPrincipal.Get(v))
 	c.setEffectiveDate(c.Today)
@@ -141,56 +141,56 @@ func dpActivate(c *Case) {
 func dpBeginTerm(c *Case) {
 	v := c.values()
 	dpMaturity.Set(v, addMonths(c.Today, dpTerm.Get(v)))
-	dpNext.Set(v, dpDistributionAfter(v, c.Today))
+	dpNextDistribution.Set(v, dpDistributionAfter(v, c.Today))
 }
 
 // dpDistributionAfter returns the day of the next distribution after a day: one period later, but
 // at most the maturity date. A deposit with a single distribution has it on the maturity date.
-func dpDistributionAfter(v schema.Row, on ledger.Date) ledger.Date {
-	if every := dpFrequency.Get(v); every != "" && every != atMaturity {
-		return min(addMonths(on, periodMonths(every)), dpMaturity.Get(v))
+func dpDistributionAfter(v schema.Row, day ledger.Date) ledger.Date {
+	if frequency := dpFrequency.Get(v); frequency != "" && frequency != atMaturity {
+		return min(addMonths(day, periodMonths(frequency)), dpMaturity.Get(v))
 	}
 	return dpMaturity.Get(v)
 }
 
 func dpShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, fine := periodEnd(c, dpInProfitEnd, dpOpened)
-	if !fine || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, on) {
+	day, accepted := periodEnd(c, dpInProfitEnd, dpOpenedOn)
+	if !accepted || dpFrequency.Get(v) == atMaturity && !dpCheckSingleProfit(c, day) {
 		return
 	}
 	gross := dpInGross.Get(c.input)
-	bank, theirs := dpRatio.Get(v).split(gross)
+	bankShare, customerShare := dpRatio.Get(v).split(gross)
 	row := dpDistribution.New()
-	dpDistributedOn.Set(row, on)
+	dpDistributedOn.Set(row, day)
 	dpGross.Set(row, gross)
-	dpTheirShare.Set(row, theirs)
-	dpBankShare.Set(row, bank)
-	if !c.addRow(dpDistributions, row, dpInGross.Name) || !c.addToTotal(dpValue, theirs, dpInGross.Name) ||
-		!c.addToTotal(dpTheirProfit, theirs, dpInGross.Name) || !c.addToTotal(dpBankProfit, bank, dpInGross.Name) {
+	dpCustomerShare.Set(row, customerShare)
+	dpBankShare.Set(row, bankShare)
+	if !c.addRow(dpDistributions, row, dpInGross.Name) || !c.addToTotal(dpValue, customerShare, dpInGross.Name) ||
+		!c.addToTotal(dpCustomerProfit, customerShare, dpInGross.Name) || !c.addToTotal(dpBankProfit, bankShare, dpInGross.Name) {
 		return
 	}
 	dpSetNextDistribution(v)
-	c.setEffectiveDate(on)
-	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), theirs), cr("I:mudarib_share", bank))
+	c.setEffectiveDate(day)
+	c.book(dr("A:pool", gross), cr(r.account("Q:profit"), customerShare), cr("I:mudarib_share", bankShare))
 }
 
 // dpCheckSingleProfit checks the profit of a term with the frequency atMaturity, which has only
 // one. It is allowed from the maturity date on, and still once after a renewal if it was not
 // shared before.
-func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
+func dpCheckSingleProfit(c *Case, day ledger.Date) bool {
 	v := c.values()
 	from := dpMaturity.Get(v)
-	if dpUnshared.Has(v) {
-		from = dpUnshared.Get(v)
+	if dpUnsharedSince.Has(v) {
+		from = dpUnsharedSince.Get(v)
 	}
 	switch {
-	case !dpUnshared.Has(v) && !dpNext.Has(v):
+	case !dpUnsharedSince.Has(v) && !dpNextDistribution.Has(v):
 		c.refuse(dpFrequency.Name, "is %s: the profit of the term has been shared", atMaturity)
 	case c.Today < from:
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived: %s is %s", from, dpFrequency.Name, atMaturity)
-	case on < from:
-		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", on, from, dpFrequency.Name, atMaturity)
+	case day < from:
+		c.refuse(dpInProfitEnd.Name, "is %v, and the profit is of %v on: %s is %s", day, from, dpFrequency.Name, atMaturity)
 	default:
 		return true
 	}
@@ -202,11 +202,11 @@ func dpCheckSingleProfit(c *Case, on ledger.Date) bool {
 func dpSetNextDistribution(v schema.Row) {
 	switch {
 	case dpFrequency.Get(v) != atMaturity:
-		dpNext.Set(v, dpDistributionAfter(v, dpNext.Get(v)))
-	case dpUnshared.Has(v):
-		dpUnshared.Clear(v)
+		dpNextDistribution.Set(v, dpDistributionAfter(v, dpNextDistribution.Get(v)))
+	case dpUnsharedSince.Has(v):
+		dpUnsharedSince.Clear(v)
 	default:
-		dpNext.Clear(v)
+		dpNextDistribution.Clear(v)
 	}
 }
 
@@ -218,14 +218,14 @@ func dpBearLoss(c *Case) {
 		c.refuse(dpInLoss.Name, "nothing is left that could be lost")
 		return
 	}
-	on, fine := periodEnd(c, dpInLossEnd, dpOpened)
-	if !fine {
+	day, accepted := periodEnd(c, dpInLossEnd, dpOpenedOn)
+	if !accepted {
 		return
 	}
 	lost := dpInLoss.Get(c.input).Min(dpValue.Get(v))
 	dpValue.Set(v, minus(dpValue.Get(v), lost))
-	dpLost.Set(v, plus(dpLost.Get(v), lost)) // at most the principal and the depositor's profit
-	c.setEffectiveDate(on)
+	dpTotalLoss.Set(v, plus(dpTotalLoss.Get(v), lost)) // at most the principal and the depositor's profit
+	c.setEffectiveDate(day)
 	c.move(c.record.account(lossStem), "A:pool", lost)
 }
 
@@ -234,10 +234,10 @@ func dpMature(c *Case) {
 		c.refuse(dpMaturity.Name, "is %v, which has not arrived", maturity)
 		return
 	}
-	if v := c.values(); dpFrequency.Get(v) == atMaturity && dpNext.Has(v) {
-		dpUnshared.Set(v, dpMaturity.Get(v))
+	if v := c.values(); dpFrequency.Get(v) == atMaturity && dpNextDistribution.Has(v) {
+		dpUnsharedSince.Set(v, dpMaturity.Get(v))
 	}
-	dpNext.Clear(c.values())
+	dpNextDistribution.Clear(c.values())
 }
 
 // dpRenew starts a new term today. The accumulated value becomes the principal, and the totals
@@ -254,13 +254,13 @@ func dpRenew(c *Case) {
 	if dpInRatio.Has(c.input) {
 		dpRatio.Set(v, dpInRatio.Get(c.input))
 	}
-	c.move(r.account("Q:profit"), r.account("Q:capital"), dpTheirProfit.Get(v))
-	c.move(r.account("Q:capital"), r.account(lossStem), dpLost.Get(v))
+	c.move(r.account("Q:profit"), r.account("Q:capital"), dpCustomerProfit.Get(v))
+	c.move(r.account("Q:capital"), r.account(lossStem), dpTotalLoss.Get(v))
 	dpPrincipal.Set(v, dpValue.Get(v))
-	for _, total := range []schema.Cell[money.Amount]{dpTheirProfit, dpBankProfit, dpLost} {
+	for _, total := range []schema.Cell[money.Amount]{dpCustomerProfit, dpBankProfit, dpTotalLoss} {
 		total.Set(v, money.Amount{})
 	}
-	dpRenewed.Set(v, c.Today)
+	dpRenewedOn.Set(v, c.Today)
 	dpRenewals.Set(v, dpRenewals.Get(v)+1)
 	dpBeginTerm(c)
 }
@@ -270,28 +270,28 @@ func dpRenew(c *Case) {
 // paid.
 func dpWithdraw(c *Case) {
 	v := c.values()
-	if !dpEarly.Get(v) {
-		c.refuse(dpEarly.Name, "the deposit does not allow it")
+	if !dpEarlyAllowed.Get(v) {
+		c.refuse(dpEarlyAllowed.Name, "the deposit does not allow it")
 		return
 	}
 	rate := dpPenalty.Get(v)
-	penalty := share(dpTheirProfit.Get(v), rate)
+	penalty := share(dpCustomerProfit.Get(v), rate)
 	final := minusOrZero(dpValue.Get(v), penalty)
 	row := dpWithdrawalRow.New()
-	dpForfeited.Set(row, penalty)
-	dpForfeitRate.Set(row, rate)
-	dpFinal.Set(row, final)
+	dpPenaltyAmount.Set(row, penalty)
+	dpPenaltyRate.Set(row, rate)
+	dpFinalValue.Set(row, final)
 	dpWithdrawal.Set(v, []schema.Row{row})
-	dpNext.Clear(v)
-	dpCloser.Set(v, dpInWithdrawer.Get(c.input))
+	dpNextDistribution.Clear(v)
+	dpClosedBy.Set(v, dpInWithdrawnBy.Get(c.input))
 	dpPay(c, final)
 	dpValue.Set(v, final)
 }
 
 func dpClose(c *Case) {
 	v := c.values()
-	dpClosed.Set(v, c.Now)
-	dpCloser.Set(v, dpInCloser.Get(c.input))
+	dpClosedAt.Set(v, c.Now)
+	dpClosedBy.Set(v, dpInClosedBy.Get(c.input))
 	if c.record.Status == Matured { // a withdrawn deposit was paid at its withdrawal
 		dpPay(c, dpValue.Get(v))
 	}
@@ -302,8 +302,8 @@ func dpClose(c *Case) {
 func dpPay(c *Case, paid money.Amount) {
 	v, r := c.values(), c.record
 	c.book(
-		dr(r.account("Q:capital"), dpPrincipal.Get(v)), dr(r.account("Q:profit"), dpTheirProfit.Get(v)),
-		cr(r.account(lossStem), dpLost.Get(v)), cr(current(dpCustomer.Get(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Get(v), paid)),
+		dr(r.account("Q:capital"), dpPrincipal.Get(v)), dr(r.account("Q:profit"), dpCustomerProfit.Get(v)),
+		cr(r.account(lossStem), dpTotalLoss.Get(v)), cr(currentAccount(dpCustomer.Get(v)), paid), cr(c.reading.WithdrawalPenalty, minus(dpValue.Get(v), paid)),
 	)
 	c.move(r.cash(), "A:pool", paid)
 }
@@ -313,7 +313,7 @@ func dpPay(c *Case, paid money.Amount) {
 func dpDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	switch {
-	case !dpRenews.Get(v):
+	case !dpAutoRenewal.Get(v):
 		return 0, ""
 	case r.Status == Active:
 		return dpMaturity.Get(v), Mature
@@ -327,7 +327,7 @@ func dpHoldings(r *Record) []Holding {
 	v := r.Values
 	capital, profit, lost := money.Amount{}, money.Amount{}, money.Amount{}
 	if r.Status == Active || r.Status == Matured {
-		capital, profit, lost = dpPrincipal.Get(v), dpTheirProfit.Get(v), dpLost.Get(v)
+		capital, profit, lost = dpPrincipal.Get(v), dpCustomerProfit.Get(v), dpTotalLoss.Get(v)
 	}
 	return []Holding{
 		{r.account("Q:capital"), capital},

@@ -34,34 +34,34 @@ func TestRandomLivesOfDeposits(t *testing.T) {
 }
 
 func checkDepositLife(t *rapid.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	p := &naiveDeposit{status: Pending, principal: drawSum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), totalLoss: new(big.Int)}
-	p.bankPercent, p.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
-	p.early, p.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
-	p.term = rapid.Int64Range(1, 3).Draw(t, "term")
-	ratio := `{"bank":` + strconv.FormatInt(p.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-p.bankPercent, 10) + `}`
-	r := w.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(p.principal), "profit_sharing_ratio", ratio,
-		"early_withdrawal_penalty_percent", strconv.FormatInt(p.penaltyPercent, 10), "term_months", strconv.FormatInt(p.term, 10),
-		"early_withdrawal_allowed", strconv.FormatBool(p.early), "auto_renewal", strconv.FormatBool(p.renews)))
+	org := newOrgFixture(t, "2026-01-10")
+	naive := &naiveDeposit{status: Pending, principal: drawSum(t, "principal"), value: new(big.Int), customerProfit: new(big.Int), bankProfit: new(big.Int), totalLoss: new(big.Int)}
+	naive.bankPercent, naive.penaltyPercent = rapid.Int64Range(0, 100).Draw(t, "bank"), rapid.Int64Range(0, 100).Draw(t, "penalty")
+	naive.early, naive.renews = rapid.Bool().Draw(t, "early"), rapid.Bool().Draw(t, "renews")
+	naive.term = rapid.Int64Range(1, 3).Draw(t, "term")
+	ratio := `{"bank":` + strconv.FormatInt(naive.bankPercent, 10) + `,"customer":` + strconv.FormatInt(100-naive.bankPercent, 10) + `}`
+	r := org.open(Deposit, Secular, withChanges(depositBody, "initial_amount", quoteBig(naive.principal), "profit_sharing_ratio", ratio,
+		"early_withdrawal_penalty_percent", strconv.FormatInt(naive.penaltyPercent, 10), "term_months", strconv.FormatInt(naive.term, 10),
+		"early_withdrawal_allowed", strconv.FormatBool(naive.early), "auto_renewal", strconv.FormatBool(naive.renews)))
 	for range rapid.IntRange(1, 16).Draw(t, "steps") {
-		w.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
-		p.today = w.now.Date()
-		r = w.runTimers(r, p.runTimers())
-		p.compare(t, w, r)
-		r = p.step(t, w, r)
-		r = w.runTimers(r, p.runTimers()) // the step may have made a renewal due
-		p.compare(t, w, r)
+		org.passDays(rapid.SampledFrom([]int{0, 0, 1, 30, 100}).Draw(t, "days"))
+		naive.today = org.now.Date()
+		r = org.runTimers(r, naive.runTimers())
+		naive.compare(t, org, r)
+		r = naive.step(t, org, r)
+		r = org.runTimers(r, naive.runTimers()) // the step may have made a renewal due
+		naive.compare(t, org, r)
 	}
 }
 
 // runTimers runs the due timers of the naive deposit, and returns their number.
-func (p *naiveDeposit) runTimers() (n int) {
-	for p.renews {
+func (naive *naiveDeposit) runTimers() (n int) {
+	for naive.renews {
 		switch {
-		case p.status == Active && p.today >= p.maturity:
-			p.status = Matured
-		case p.status == Matured && p.value.Sign() > 0:
-			p.renew(p.maturity)
+		case naive.status == Active && naive.today >= naive.maturity:
+			naive.status = Matured
+		case naive.status == Matured && naive.value.Sign() > 0:
+			naive.renew(naive.maturity)
 		default:
 			return n
 		}
@@ -70,122 +70,122 @@ func (p *naiveDeposit) runTimers() (n int) {
 	return n
 }
 
-func (p *naiveDeposit) renew(from ledger.Date) {
-	p.status, p.maturity = Active, from+ledger.Date(30*p.term)
-	p.principal.Set(p.value)
-	p.customerProfit, p.bankProfit, p.totalLoss = new(big.Int), new(big.Int), new(big.Int)
-	p.renewals++
+func (naive *naiveDeposit) renew(from ledger.Date) {
+	naive.status, naive.maturity = Active, from+ledger.Date(30*naive.term)
+	naive.principal.Set(naive.value)
+	naive.customerProfit, naive.bankProfit, naive.totalLoss = new(big.Int), new(big.Int), new(big.Int)
+	naive.renewals++
 }
 
 // step tries any action, and repeats it in the naive deposit.
-func (p *naiveDeposit) step(t *rapid.T, w *orgFixture, r *Record) *Record {
+func (naive *naiveDeposit) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Activate, Activate, Profit, Profit, Profit, Loss, Mature, Renew, Withdraw, Close}).Draw(t, "action")
 	sum := drawSum(t, "sum")
-	sent := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
+	request := input("closed_by", `"Amina"`, "gross_profit", quoteBig(sum), "amount", quoteBig(sum))
 	legal := map[Action]bool{
-		Activate: p.status == Pending, Profit: p.status == Active, Loss: p.status == Active, Mature: p.status == Active,
-		Renew: p.status == Matured, Withdraw: p.status == Active, Close: p.status == Matured || p.status == Withdrawn,
+		Activate: naive.status == Pending, Profit: naive.status == Active, Loss: naive.status == Active, Mature: naive.status == Active,
+		Renew: naive.status == Matured, Withdraw: naive.status == Active, Close: naive.status == Matured || naive.status == Withdrawn,
 	}[name]
 	if !legal {
-		w.wantConflict(r, name, sent)
+		org.wantConflict(r, name, request)
 		return r
 	}
-	if field := p.unmet(name, sum); field != "" {
-		w.wantRefused(r, name, sent, field)
+	if field := naive.unmet(name, sum); field != "" {
+		org.wantRefused(r, name, request, field)
 		return r
 	}
 	before := AppendRecord(nil, r)
-	next := w.act(r, name, sent)
+	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}
-	p.do(name, sum)
+	naive.do(name, sum)
 	return next
 }
 
 // unmet returns the unmet condition of an action; "" if all are met.
-func (p *naiveDeposit) unmet(name Action, sum *big.Int) string {
-	bank := percentOf(sum, p.bankPercent)
-	customerProfit := new(big.Int).Sub(sum, bank)
+func (naive *naiveDeposit) unmet(name Action, sum *big.Int) string {
+	bankShare := percentOf(sum, naive.bankPercent)
+	customerProfit := new(big.Int).Sub(sum, bankShare)
 	switch name {
 	case Profit:
-		for _, total := range [][2]*big.Int{{p.value, customerProfit}, {p.customerProfit, customerProfit}, {p.bankProfit, bank}} {
-			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
+		for _, total := range [][2]*big.Int{{naive.value, customerProfit}, {naive.customerProfit, customerProfit}, {naive.bankProfit, bankShare}} {
+			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
 				return "gross_profit"
 			}
 		}
 	case Loss:
-		if p.value.Sign() == 0 {
+		if naive.value.Sign() == 0 {
 			return "amount"
 		}
 	case Mature:
-		if p.today < p.maturity {
+		if naive.today < naive.maturity {
 			return "maturity_date"
 		}
 	case Renew:
-		if p.value.Sign() == 0 {
+		if naive.value.Sign() == 0 {
 			return "current_value"
 		}
 	case Withdraw:
-		if !p.early {
+		if !naive.early {
 			return "early_withdrawal_allowed"
 		}
 	}
 	return ""
 }
 
-func (p *naiveDeposit) do(name Action, sum *big.Int) {
+func (naive *naiveDeposit) do(name Action, sum *big.Int) {
 	switch name {
 	case Activate:
-		p.status, p.maturity = Active, p.today+ledger.Date(30*p.term)
-		p.value.Set(p.principal)
+		naive.status, naive.maturity = Active, naive.today+ledger.Date(30*naive.term)
+		naive.value.Set(naive.principal)
 	case Profit:
-		bank := percentOf(sum, p.bankPercent)
+		bank := percentOf(sum, naive.bankPercent)
 		customerProfit := new(big.Int).Sub(sum, bank)
-		p.value.Add(p.value, customerProfit)
-		p.customerProfit.Add(p.customerProfit, customerProfit)
-		p.bankProfit.Add(p.bankProfit, bank)
-		p.distributions++
+		naive.value.Add(naive.value, customerProfit)
+		naive.customerProfit.Add(naive.customerProfit, customerProfit)
+		naive.bankProfit.Add(naive.bankProfit, bank)
+		naive.distributions++
 	case Loss:
-		if sum.Cmp(p.value) > 0 {
-			sum = new(big.Int).Set(p.value)
+		if sum.Cmp(naive.value) > 0 {
+			sum = new(big.Int).Set(naive.value)
 		}
-		p.value.Sub(p.value, sum)
-		p.totalLoss.Add(p.totalLoss, sum)
+		naive.value.Sub(naive.value, sum)
+		naive.totalLoss.Add(naive.totalLoss, sum)
 	case Mature:
-		p.status = Matured
+		naive.status = Matured
 	case Renew:
-		p.renew(p.today)
+		naive.renew(naive.today)
 	case Withdraw:
-		p.status = Withdrawn
-		if p.value.Sub(p.value, percentOf(p.customerProfit, p.penaltyPercent)); p.value.Sign() < 0 {
-			p.value.SetInt64(0)
+		naive.status = Withdrawn
+		if naive.value.Sub(naive.value, percentOf(naive.customerProfit, naive.penaltyPercent)); naive.value.Sign() < 0 {
+			naive.value.SetInt64(0)
 		}
 	case Close:
-		p.status = Closed
+		naive.status = Closed
 	}
 }
 
-func (p *naiveDeposit) compare(t *rapid.T, w *orgFixture, r *Record) {
-	if r.Status != p.status || dpRenewals.Get(r.Values) != p.renewals || p.status == Active && dpMaturity.Get(r.Values) != p.maturity {
+func (naive *naiveDeposit) compare(t *rapid.T, org *orgFixture, r *Record) {
+	if r.Status != naive.status || dpRenewals.Get(r.Values) != naive.renewals || naive.status == Active && dpMaturity.Get(r.Values) != naive.maturity {
 		t.Fatalf("the deposit is %s, renewed %d times, until %v; want %s, %d, %v",
-			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), p.status, p.renewals, p.maturity)
+			r.Status, dpRenewals.Get(r.Values), dpMaturity.Get(r.Values), naive.status, naive.renewals, naive.maturity)
 	}
-	wantSum(t, r, dpPrincipal, p.principal)
-	wantSum(t, r, dpValue, p.value)
-	wantSum(t, r, dpTheirProfit, p.customerProfit)
-	wantSum(t, r, dpBankProfit, p.bankProfit)
-	if got := int64(len(dpDistributions.Get(r.Values))); got != p.distributions {
-		t.Fatalf("%d distributions, want %d", got, p.distributions)
+	wantSum(t, r, dpPrincipal, naive.principal)
+	wantSum(t, r, dpValue, naive.value)
+	wantSum(t, r, dpCustomerProfit, naive.customerProfit)
+	wantSum(t, r, dpBankProfit, naive.bankProfit)
+	if got := int64(len(dpDistributions.Get(r.Values))); got != naive.distributions {
+		t.Fatalf("%d distributions, want %d", got, naive.distributions)
 	}
-	if p.status == Withdrawn || p.status == Closed {
+	if naive.status == Withdrawn || naive.status == Closed {
 		for _, stem := range []string{"Q:capital", "Q:profit", "Q:loss"} {
-			if held := w.balance(r.account(stem)); !held.IsZero() {
-				t.Fatalf("%s of a deposit that is %s holds %v", stem, p.status, held)
+			if held := org.balance(r.account(stem)); !held.IsZero() {
+				t.Fatalf("%s of a deposit that is %s holds %v", stem, naive.status, held)
 			}
 		}
-		if owed := w.balance(current(dpCustomer.Get(r.Values))).String(); owed != p.value.String() {
-			t.Fatalf("the depositor is owed %s of %v", owed, p.value)
+		if owed := org.balance(currentAccount(dpCustomer.Get(r.Values))).String(); owed != naive.value.String() {
+			t.Fatalf("the depositor is owed %s of %v", owed, naive.value)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 // contractFixture is one contract with its accounts.
 type contractFixture struct {
 	*orgFixture
-	r            *Record
-	d            Decision // the last decision
+	record       *Record
+	decision     Decision // the last decision
 	placeholders *strings.Replacer
 }
 
@@ -30,14 +30,14 @@ const oneDay = ledger.Micros(24 * 3600 * 1_000_000)
 // openContract opens a contract at noon of 2026-01-01.
 func openContract(t rapid.TB, p *Product, reading *Reading, body schema.Input) *contractFixture {
 	t.Helper()
-	x := &contractFixture{orgFixture: newOrgFixture(t, "2026-01-01")}
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: body, Now: x.now})
+	fixture := &contractFixture{orgFixture: newOrgFixture(t, "2026-01-01")}
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: body, Now: fixture.now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.placeholders = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(someoneElse, `"`), "{q}")
-	x.apply(d)
-	return x
+	fixture.placeholders = strings.NewReplacer(d.Record.ID.String(), "{c}", strings.Trim(someone, `"`), "{p}", strings.Trim(someoneElse, `"`), "{q}")
+	fixture.apply(d)
+	return fixture
 }
 
 // someoneElse is the id of another person than someone, as JSON.
@@ -45,56 +45,56 @@ const someoneElse = `"7a1c9d40-1f0e-4f57-8a55-0b8f6f0e9a02"`
 
 // apply books a decision, and checks that the contract's Holdings equal the balances of its own
 // accounts, and that they contain each of these accounts.
-func (x *contractFixture) apply(d Decision) {
-	x.t.Helper()
-	x.d, x.r = d, d.Record
-	x.book(&d)
-	x.checkColumns(x.r)
-	holdings := x.holdings(x.r)
-	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
+func (fixture *contractFixture) apply(d Decision) {
+	fixture.t.Helper()
+	fixture.decision, fixture.record = d, d.Record
+	fixture.book(&d)
+	fixture.checkColumns(fixture.record)
+	holdings := fixture.holdings(fixture.record)
+	for _, side := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
 		for path := range side {
 			known := slices.ContainsFunc(holdings, func(h Holding) bool { return h.Account == path })
-			if !known && strings.Contains(string(path), x.r.ID.String()) {
-				x.t.Fatalf("the %s contract says nothing of %s", x.r.Status, path)
+			if !known && strings.Contains(string(path), fixture.record.ID.String()) {
+				fixture.t.Fatalf("the %s contract says nothing of %s", fixture.record.Status, path)
 			}
 		}
 	}
-	x.checkStoredForm()
+	fixture.checkStoredForm()
 }
 
 // checkStoredForm checks that storing and reading the record does not change it.
-func (x *contractFixture) checkStoredForm() {
-	x.t.Helper()
-	stored := AppendRecord(nil, x.r)
-	again, err := ReadRecord(x.r.ID, stored)
+func (fixture *contractFixture) checkStoredForm() {
+	fixture.t.Helper()
+	stored := AppendRecord(nil, fixture.record)
+	reread, err := ReadRecord(fixture.record.ID, stored)
 	if err != nil {
-		x.t.Fatal(err)
+		fixture.t.Fatal(err)
 	}
-	if !bytes.Equal(stored, AppendRecord(nil, again)) || again.Status != x.r.Status {
-		x.t.Fatalf("the %s record is another one after it was stored", x.r.Status)
+	if !bytes.Equal(stored, AppendRecord(nil, reread)) || reread.Status != fixture.record.Status {
+		fixture.t.Fatalf("the %s record is another one after it was stored", fixture.record.Status)
 	}
 }
 
 // outcomeOf tries an action and returns its result: the next state, "409" for a conflict, or "422"
 // and the refused fields. It checks that a refusal changes nothing.
-func (x *contractFixture) outcomeOf(name Action, body schema.Input) string {
-	x.t.Helper()
-	was, before := x.r, AppendRecord(nil, x.r)
-	d, err := x.decide(x.r, name, body, x.now)
-	if !bytes.Equal(before, AppendRecord(nil, was)) {
-		x.t.Fatalf("%s has changed the record that it was decided on", name)
+func (fixture *contractFixture) outcomeOf(name Action, body schema.Input) string {
+	fixture.t.Helper()
+	recordBefore, storedBefore := fixture.record, AppendRecord(nil, fixture.record)
+	d, err := fixture.decide(fixture.record, name, body, fixture.now)
+	if !bytes.Equal(storedBefore, AppendRecord(nil, recordBefore)) {
+		fixture.t.Fatalf("%s has changed the record that it was decided on", name)
 	}
 	if err == nil {
-		x.apply(d)
-		return string(x.r.Status)
+		fixture.apply(d)
+		return string(fixture.record.Status)
 	}
 	if d.Record != nil || d.Events != nil {
-		x.t.Fatalf("%s was refused, and has left a trace", name)
+		fixture.t.Fatalf("%s was refused, and has left a trace", name)
 	}
 	if ledger.IsRefusal(err, ledger.Conflict) {
 		return "409"
 	}
-	return "422 " + strings.Join(fieldsOf(x.t, err), " ")
+	return "422 " + strings.Join(fieldsOf(fixture.t, err), " ")
 }
 
 func fieldsOf(t rapid.TB, err error) (fields []string) {
@@ -113,41 +113,41 @@ func fieldsOf(t rapid.TB, err error) (fields []string) {
 }
 
 // do takes an action that must be accepted.
-func (x *contractFixture) do(name Action, pairs ...string) {
-	x.t.Helper()
-	was := x.r.Status
-	if got := x.outcomeOf(name, input(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
-		x.t.Fatalf("%s in state %s is answered with %s", name, was, got)
+func (fixture *contractFixture) do(name Action, pairs ...string) {
+	fixture.t.Helper()
+	statusBefore := fixture.record.Status
+	if got := fixture.outcomeOf(name, input(pairs...)); got == "409" || strings.HasPrefix(got, "422") {
+		fixture.t.Fatalf("%s in state %s is answered with %s", name, statusBefore, got)
 	}
 }
 
 // wantRefused takes an action that must be refused for a field.
-func (x *contractFixture) wantRefused(field string, name Action, pairs ...string) {
-	x.t.Helper()
-	if got := x.outcomeOf(name, input(pairs...)); got != "422 "+field {
-		x.t.Errorf("%s is answered with %s; want 422 %s", name, got, field)
+func (fixture *contractFixture) wantRefused(field string, name Action, pairs ...string) {
+	fixture.t.Helper()
+	if got := fixture.outcomeOf(name, input(pairs...)); got != "422 "+field {
+		fixture.t.Errorf("%s is answered with %s; want 422 %s", name, got, field)
 	}
 }
 
 // passDays moves the clock by days, and then runs the due timers in order.
-func (x *contractFixture) passDays(days int) {
-	x.t.Helper()
-	x.now += ledger.Micros(days) * oneDay
+func (fixture *contractFixture) passDays(days int) {
+	fixture.t.Helper()
+	fixture.now += ledger.Micros(days) * oneDay
 	for {
-		d, due := x.onDue(x.r, x.now)
+		d, due := fixture.onDue(fixture.record, fixture.now)
 		if !due {
 			return
 		}
-		x.apply(d)
+		fixture.apply(d)
 	}
 }
 
 // wantPostings checks the lines of the last decision, in their order. In the accounts' names, {c} stands
 // for the contract's id, {p} for someone's and {q} for someoneElse's.
-func (x *contractFixture) wantPostings(want ...string) {
-	x.t.Helper()
+func (fixture *contractFixture) wantPostings(want ...string) {
+	fixture.t.Helper()
 	var got []string
-	for _, e := range x.d.Events {
+	for _, e := range fixture.decision.Events {
 		if e.Entry == nil {
 			continue
 		}
@@ -156,63 +156,63 @@ func (x *contractFixture) wantPostings(want ...string) {
 			if p.Side == ledger.Credit {
 				side = "Cr"
 			}
-			got = append(got, fmt.Sprintf("%s %s %v", side, x.placeholders.Replace(string(p.Account)), p.Amount))
+			got = append(got, fmt.Sprintf("%s %s %v", side, fixture.placeholders.Replace(string(p.Account)), p.Amount))
 		}
 	}
 	if !slices.Equal(got, want) {
-		x.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		fixture.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
 // wantEffective checks the effective date of the last decision's entry.
-func (x *contractFixture) wantEffective(day string) {
-	x.t.Helper()
-	if got := x.d.Events[0].Entry.Effective.String(); got != day {
-		x.t.Errorf("dated %s; want %s", got, day)
+func (fixture *contractFixture) wantEffective(day string) {
+	fixture.t.Helper()
+	if got := fixture.decision.Events[0].Entry.Effective.String(); got != day {
+		fixture.t.Errorf("dated %s; want %s", got, day)
 	}
 }
 
 // wantColumns checks columns. Each pair is a column's name and the text of its value, "" if it is absent.
-func (x *contractFixture) wantColumns(pairs ...string) {
-	x.t.Helper()
+func (fixture *contractFixture) wantColumns(pairs ...string) {
+	fixture.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
-		if got := valueText(x.column(pairs[i]).Value(x.r.AsOf(0, x.now.Date()).Values)); got != pairs[i+1] {
-			x.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
+		if got := valueText(fixture.column(pairs[i]).Value(fixture.record.AsOf(0, fixture.now.Date()).Values)); got != pairs[i+1] {
+			fixture.t.Errorf("%s is %s; want %s", pairs[i], got, pairs[i+1])
 		}
 	}
 }
 
-func (x *contractFixture) column(name string) *schema.Column {
-	x.t.Helper()
-	for _, c := range x.r.Product.Columns.Columns {
+func (fixture *contractFixture) column(name string) *schema.Column {
+	fixture.t.Helper()
+	for _, c := range fixture.record.Product.Columns.Columns {
 		if c.Name == name {
 			return c
 		}
 	}
-	x.t.Fatalf("there is no column %s", name)
+	fixture.t.Fatalf("there is no column %s", name)
 	return nil
 }
 
 // rowsOf returns the rows of a column that is a list. Each row is the text of its values, in order.
-func (x *contractFixture) rowsOf(name string) (all []string) {
-	x.t.Helper()
-	c := x.column(name)
-	list, _ := c.Value(x.r.Values).([]schema.Row)
+func (fixture *contractFixture) rowsOf(name string) (rows []string) {
+	fixture.t.Helper()
+	c := fixture.column(name)
+	list, _ := c.Value(fixture.record.Values).([]schema.Row)
 	for _, row := range list {
 		var values []string
-		for _, of := range c.Of.Columns {
-			values = append(values, x.placeholders.Replace(valueText(of.Value(row))))
+		for _, column := range c.Of.Columns {
+			values = append(values, fixture.placeholders.Replace(valueText(column.Value(row))))
 		}
-		all = append(all, strings.Join(values, " "))
+		rows = append(rows, strings.Join(values, " "))
 	}
-	return all
+	return rows
 }
 
 // wantRows checks the rows of a column.
-func (x *contractFixture) wantRows(name string, want ...string) {
-	x.t.Helper()
-	if got := x.rowsOf(name); !slices.Equal(got, want) {
-		x.t.Errorf("%s is\n\t%s\nwant\n\t%s", name, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+func (fixture *contractFixture) wantRows(name string, want ...string) {
+	fixture.t.Helper()
+	if got := fixture.rowsOf(name); !slices.Equal(got, want) {
+		fixture.t.Errorf("%s is\n\t%s\nwant\n\t%s", name, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -251,25 +251,25 @@ type fieldCase struct{ member, value, refused string }
 // refused.
 func openWithChanges(t *testing.T, p *Product, reading *Reading, body schema.Input, trials []fieldCase) {
 	t.Helper()
-	for _, try := range trials {
-		changed := withChanges(body, try.member, try.value)
+	for _, trial := range trials {
+		changed := withChanges(body, trial.member, trial.value)
 		d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: changed, Now: newOrgFixture(t, "2026-01-01").now})
-		name := fmt.Sprintf("%s %.60s", try.member, try.value)
+		name := fmt.Sprintf("%s %.60s", trial.member, trial.value)
 		switch {
-		case err == nil && try.refused != "":
-			t.Errorf("%s is taken; want %s refused", name, try.refused)
+		case err == nil && trial.refused != "":
+			t.Errorf("%s is taken; want %s refused", name, trial.refused)
 		case err != nil && d.Record != nil:
 			t.Errorf("%s is refused, and has left a trace", name)
 		case err != nil:
-			if got := strings.Join(fieldsOf(t, err), " "); got != try.refused {
-				t.Errorf("%s is refused for %q; want %q", name, got, try.refused)
+			if got := strings.Join(fieldsOf(t, err), " "); got != trial.refused {
+				t.Errorf("%s is refused for %q; want %q", name, got, trial.refused)
 			}
 		}
 	}
 }
 
-// move is an action with its body. It is tried after the given number of days has passed.
-type move struct {
+// gridMove is an action with its body. It is tried after the given number of days has passed.
+type gridMove struct {
 	name  Action
 	input schema.Input
 	days  int
@@ -281,7 +281,7 @@ type grid map[Status]map[string]string
 
 // checkGrid checks a product's grid in a reading: it tries each of the moves in each state. The routes
 // are the names of the moves that lead from a new contract to a state.
-func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]move, routes map[Status][]string, want grid) {
+func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, moves map[string]gridMove, routes map[Status][]string, want grid) {
 	t.Helper()
 	for state, row := range want {
 		for name := range row {
@@ -290,20 +290,20 @@ func checkGrid(t *testing.T, p *Product, reading *Reading, body schema.Input, mo
 			}
 		}
 		for name, m := range moves {
-			x := openContract(t, p, reading, body)
+			fixture := openContract(t, p, reading, body)
 			for _, step := range routes[state] {
-				x.passDays(moves[step].days)
-				x.do(moves[step].name, pairsOf(moves[step].input)...)
+				fixture.passDays(moves[step].days)
+				fixture.do(moves[step].name, pairsOf(moves[step].input)...)
 			}
-			if x.r.Status != state {
-				t.Fatalf("the route to %s leads to %s", state, x.r.Status)
+			if fixture.record.Status != state {
+				t.Fatalf("the route to %s leads to %s", state, fixture.record.Status)
 			}
-			x.passDays(m.days)
+			fixture.passDays(m.days)
 			wantOutcome := row[name]
 			if wantOutcome == "" {
 				wantOutcome = "409"
 			}
-			if got := x.outcomeOf(m.name, m.input); got != wantOutcome {
+			if got := fixture.outcomeOf(m.name, m.input); got != wantOutcome {
 				t.Errorf("%s: %s in state %s is answered with %s; want %s", reading.Name, name, state, got, wantOutcome)
 			}
 		}
@@ -334,10 +334,10 @@ func allActionNames() map[string]bool {
 				names[name] = true
 			}
 		}
-		for _, d := range p.Handlers {
-			names[string(d.Name)] = true
-			for _, by := range d.Transitions {
-				names[string(by)] = true
+		for _, handler := range p.Handlers {
+			names[string(handler.Name)] = true
+			for _, action := range handler.Transitions {
+				names[string(action)] = true
 			}
 		}
 	}

@@ -27,8 +27,8 @@ func objectOf(body schema.Input) string {
 
 // worstBody returns a body with the largest value of each column of a table. The members in keep have the
 // values given there.
-func worstBody(t *schema.Table, keep schema.Input) schema.Input {
-	g := schema.Input{}
+func worstBody(t *schema.Table, given schema.Input) schema.Input {
+	body := schema.Input{}
 	for _, c := range t.Columns {
 		if !c.Settable {
 			continue
@@ -56,36 +56,36 @@ func worstBody(t *schema.Table, keep schema.Input) schema.Input {
 			value = objectOf(worstBody(c.Of, nil))
 		}
 		if value != "" {
-			g[c.Name] = []byte(value)
+			body[c.Name] = []byte(value)
 		}
 	}
-	for name, value := range keep {
-		g[name] = value
+	for name, value := range given {
+		body[name] = value
 	}
-	return g
+	return body
 }
 
 // fillList repeats an action with the largest texts until it is refused because its list is full, and
 // checks the record's size then. It fails if tooMany rows were accepted.
-func (x *contractFixture) fillList(list string, name Action, body schema.Input, tooMany int) {
-	x.t.Helper()
+func (fixture *contractFixture) fillList(list string, name Action, body schema.Input, tooMany int) {
+	fixture.t.Helper()
 	rows := 0
 	for ; rows < tooMany; rows++ {
-		d, err := x.r.Act(name, worstBody(x.r.Product.Handler(name).Body, body), x.now)
+		d, err := fixture.record.Act(name, worstBody(fixture.record.Product.Handler(name).Body, body), fixture.now)
 		if err != nil {
 			if got := strings.Join(faultyFields(err), " "); got != list {
-				x.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
+				fixture.t.Fatalf("the row %d of %s is refused for %s: %v", rows, list, got, err)
 			}
 			break
 		}
-		x.book(&d)
-		x.r = d.Record
+		fixture.book(&d)
+		fixture.record = d.Record
 	}
 	if rows == tooMany {
-		x.t.Fatalf("all %d rows of %s were taken", rows, list)
+		fixture.t.Fatalf("all %d rows of %s were taken", rows, list)
 	}
-	if size := len(AppendRecord(nil, x.r)); rows < alwaysFittingRows || size > MaxStored || size < MaxStored-10*maxNote {
-		x.t.Errorf("with %d rows of %s a record has %d bytes, of %d", rows, list, size, MaxStored)
+	if size := len(AppendRecord(nil, fixture.record)); rows < alwaysFittingRows || size > MaxStored || size < MaxStored-10*maxNote {
+		fixture.t.Errorf("with %d rows of %s a record has %d bytes, of %d", rows, list, size, MaxStored)
 	}
 }
 
@@ -94,53 +94,53 @@ const maxRecord = 1<<20 + 64<<10
 
 // endWithFullList takes an action with the largest texts on a contract whose list is full. The record must have
 // room for these texts.
-func (x *contractFixture) endWithFullList(name Action, body schema.Input, to Status) {
-	x.t.Helper()
+func (fixture *contractFixture) endWithFullList(name Action, body schema.Input, want Status) {
+	fixture.t.Helper()
 	input := body
-	if table := x.r.Product.Handler(name).Body; table != nil {
+	if table := fixture.record.Product.Handler(name).Body; table != nil {
 		input = worstBody(table, body)
 	}
-	d, err := x.r.Act(name, input, x.now)
+	d, err := fixture.record.Act(name, input, fixture.now)
 	if err != nil {
-		x.t.Fatalf("a full %s cannot be ended by %s: %v", x.r.Product.Variants[x.r.Reading].Name, name, err)
+		fixture.t.Fatalf("a full %s cannot be ended by %s: %v", fixture.record.Product.Variants[fixture.record.Reading].Name, name, err)
 	}
-	x.apply(d)
-	if x.r.Status != to {
-		x.t.Errorf("%s leads to %s", name, x.r.Status)
+	fixture.apply(d)
+	if fixture.record.Status != want {
+		fixture.t.Errorf("%s leads to %s", name, fixture.record.Status)
 	}
-	if size := len(AppendRecord(nil, x.r)); size > maxRecord {
-		x.t.Errorf("behind %s the record has %d bytes: the writer takes %d", name, size, maxRecord)
+	if size := len(AppendRecord(nil, fixture.record)); size > maxRecord {
+		fixture.t.Errorf("behind %s the record has %d bytes: the writer takes %d", name, size, maxRecord)
 	}
 }
 
 // A contract with a full list refuses reports and can still be ended: its record fits with any
 // content.
 func TestFullContractRefusesReportsAndCanBeEnded(t *testing.T) {
-	one := input("amount", `"1"`)
+	oneUnit := input("amount", `"1"`)
 	for _, reading := range Readings {
 		body := worstBody(Safekeeping.Columns, withChanges(keepingBody(), "currency", `"AED"`))
 		body["compliance_review"] = []byte(objectOf(worstBody(reading.Reviews, nil)))
-		x := openContract(t, Safekeeping, reading, body)
+		fixture := openContract(t, Safekeeping, reading, body)
 		if reading == Secular {
-			x.do(Activate, "compliance_review", objectOf(worstBody(reading.Reviews, nil)))
+			fixture.do(Activate, "compliance_review", objectOf(worstBody(reading.Reviews, nil)))
 		}
-		x.fillList("hibah_history", GrantHibah, one, maxRows)
+		fixture.fillList("hibah_history", GrantHibah, oneUnit, maxRows)
 		if reading == Religious {
 			continue // grant_hibah is its only action
 		}
-		x.do(Withdraw, "amount", `"1"`)
-		x.do(PutIn, "amount", `"1"`)
-		x.endWithFullList(Close, nil, Closed)
+		fixture.do(Withdraw, "amount", `"1"`)
+		fixture.do(PutIn, "amount", `"1"`)
+		fixture.endWithFullList(Close, nil, Closed)
 	}
-	l := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
-	l.do(Submit)
-	l.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
-	l.endWithFullList(Acquire, nil, AssetAcquired)
-	l.do(Activate)
-	l.fillList("owner_expenses", BearExpense, one, maxExpenses)
-	l.passDays(100) // rows of rent fall due
-	l.do(RecordArrears, "amount", `"1"`)
-	l.endWithFullList(Terminate, nil, Terminated)
+	lease := newLease(t, Secular, worstBody(Lease.Columns, leaseBody("lease_term_months", "240", "currency", `"AED"`)))
+	lease.do(Submit)
+	lease.endWithFullList(Pass, worstBody(reviews, nil), ReviewPassed)
+	lease.endWithFullList(Acquire, nil, AssetAcquired)
+	lease.do(Activate)
+	lease.fillList("owner_expenses", BearExpense, oneUnit, maxExpenses)
+	lease.passDays(100) // rows of rent fall due
+	lease.do(RecordArrears, "amount", `"1"`)
+	lease.endWithFullList(Terminate, nil, Terminated)
 }
 
 // worstValue returns the value with the longest stored form, for a column that no body sets.
@@ -172,11 +172,11 @@ func worstValue(c *schema.Column) any {
 // list is full earlier, as TestFullContractRefusesReportsAndCanBeEnded shows.
 func worstRows(c *schema.Column) any {
 	row := c.Of.New()
-	for _, in := range c.Of.Columns {
-		if in.Kind == schema.KindText {
+	for _, column := range c.Of.Columns {
+		if column.Kind == schema.KindText {
 			return nil
 		}
-		in.Put(row, worstValue(in))
+		column.Put(row, worstValue(column))
 	}
 	n := c.MaxLength
 	switch {
@@ -185,11 +185,11 @@ func worstRows(c *schema.Column) any {
 	case n == 0:
 		n = maxRows
 	}
-	all := make([]schema.Row, n)
-	for i := range all {
-		all[i] = row
+	rows := make([]schema.Row, n)
+	for i := range rows {
+		rows[i] = row
 	}
-	return all
+	return rows
 }
 
 // Lists of amounts and days never fill a record, even with the longest values in the lists and in

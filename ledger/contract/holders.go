@@ -34,11 +34,11 @@ const Batch Action = "batch"
 // perBatch returns how many holders a batch has, so that their lines fill one entry: a profit needs
 // one line for each holder, other actions need two, and the batch as a whole up to three more.
 func perBatch(action Action) int64 {
-	const whole = 3
+	const commonLines = 3
 	if action == Profit {
-		return ledger.MaxPostings - whole
+		return ledger.MaxPostings - commonLines
 	}
-	return (ledger.MaxPostings - whole) / 2
+	return (ledger.MaxPostings - commonLines) / 2
 }
 
 // Batches returns how many batches an action needs for a number of holders; 0 if the action itself
@@ -53,11 +53,11 @@ func Batches(action Action, holders int64) int64 {
 var (
 	ciDoneAction     = schema.Text(1, "action") // the action's name in the contract's reading
 	ciDoneHolders    = schema.Derived(2, "done")
-	ciDoneOf         = schema.Derived(3, "total")
+	ciDoneTotal      = schema.Derived(3, "total")
 	ciDoneActionCode = schema.Text(4, "doing", schema.NotShown)        // the action's name in this package
 	ciDoneOn         = schema.Date(5, "effective_on", schema.NotShown) // the effective date of all entries of the action
 	ciDoneDeclared   = schema.Date(6, "declared_on", schema.NotShown)  // the clock's day of the declaration
-	ciProgressRow    = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneOf, ciDoneActionCode, ciDoneOn, ciDoneDeclared)
+	ciProgressRow    = schema.NewTable(nil, ciDoneAction, ciDoneHolders, ciDoneTotal, ciDoneActionCode, ciDoneOn, ciDoneDeclared)
 )
 
 // Progress is how much of an action in batches is done.
@@ -76,7 +76,7 @@ func (r *Record) Progress() (p Progress, underWay bool) {
 	if row == nil {
 		return p, false
 	}
-	return Progress{Action(ciDoneActionCode.Get(row)), ciDoneHolders.Get(row), ciDoneOf.Get(row), ciDoneOn.Get(row)}, true
+	return Progress{Action(ciDoneActionCode.Get(row)), ciDoneHolders.Get(row), ciDoneTotal.Get(row), ciDoneOn.Get(row)}, true
 }
 
 // ciUnderWay returns the row with the progress of the action that is under way; nil if none is.
@@ -87,13 +87,13 @@ func ciUnderWay(v schema.Row) schema.Row {
 	return nil
 }
 
-// ciReads returns the extract of the register that an action needs.
-func ciReads(r *Record, name Action, sent schema.Input) Extract {
+// ciExtract returns the extract of the register that an action needs.
+func ciExtract(r *Record, name Action, request schema.Input) Extract {
 	v := r.Values
 	switch name {
 	case Subscribe:
-		in := r.Product.Handler(Subscribe).input(sent, r, new(schema.Faults)) // Act reports the faults of the body
-		return Extract{Investor: ciInInvestor.Get(in)}
+		body := r.Product.Handler(Subscribe).input(request, r, new(schema.Faults)) // Act reports the faults of the body
+		return Extract{Investor: ciInInvestor.Get(body)}
 	case Activate, Profit, Redeem, RedeemEarly, Default:
 		if n := ciHolders.Get(v); n <= maxAtOnce {
 			return Extract{From: 1, MaxHolders: int(n)}
@@ -114,39 +114,39 @@ func ciDue(r *Record) (ledger.Date, Action) {
 	return 0, ""
 }
 
-// ciForHolders books an action for all holders, or declares it if there are too many. debit is
-// the account on which the whole sum is booked, opposite to the holders' lines.
-func ciForHolders(c *Case, action Action, debit ledger.Path, whole money.Amount) {
+// ciForHolders books an action for all holders, or declares it if there are too many. The account debit gets the whole
+// sum, on the side opposite to the holders' lines.
+func ciForHolders(c *Case, action Action, debit ledger.Path, sum money.Amount) {
 	total := ciHolders.Get(c.values())
 	if total > maxAtOnce {
-		ciDeclare(c, action, debit, whole)
+		ciDeclare(c, action, debit, sum)
 		return
 	}
 	holders := c.register.Holders
 	assert.That(int64(len(holders)) == total, "contract: %d holders of %d were read", len(holders), total)
 	for len(holders) > 0 {
 		n := min(len(holders), holdersPerBooking)
-		c.book(ciLines(c, action, debit, holders[:n], n == len(holders))...)
+		c.book(ciHolderLines(c, action, debit, holders[:n], n == len(holders))...)
 		holders = holders[n:]
 	}
 }
 
 // ciDeclare books the whole sum against the account that the batches reduce.
-func ciDeclare(c *Case, action Action, debit ledger.Path, whole money.Amount) {
-	c.move(debit, c.record.account(distributions), whole)
-	on := c.effectiveDate
-	if on == 0 {
-		on = c.Today
+func ciDeclare(c *Case, action Action, debit ledger.Path, sum money.Amount) {
+	c.move(debit, c.record.account(distributions), sum)
+	day := c.effectiveDate
+	if day == 0 {
+		day = c.Today
 	}
 	row := ciProgressRow.New()
 	ciDoneAction.Set(row, c.record.Product.ActionName(c.reading, action))
 	ciDoneHolders.Set(row, 0)
-	ciDoneOf.Set(row, ciHolders.Get(c.values()))
+	ciDoneTotal.Set(row, ciHolders.Get(c.values()))
 	ciDoneActionCode.Set(row, string(action))
-	ciDoneOn.Set(row, on)
+	ciDoneOn.Set(row, day)
 	ciDoneDeclared.Set(row, c.Today)
 	ciProgress.Set(c.values(), []schema.Row{row})
-	c.setReserve(whole)
+	c.setReserve(sum)
 	c.underWay = Begins
 }
 
@@ -159,11 +159,11 @@ func ciBatch(c *Case) {
 	v := c.values()
 	p, underWay := c.record.Progress()
 	holders := c.register.Holders
-	left := p.Total - p.Done
-	assert.That(underWay && int64(len(holders)) == min(left, perBatch(p.Doing)) && holders[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(holders), p.Done, p.Total)
-	last := int64(len(holders)) == left
+	remaining := p.Total - p.Done
+	assert.That(underWay && int64(len(holders)) == min(remaining, perBatch(p.Doing)) && holders[0].Number == p.Done+1, "contract: a batch of %d holders at %d of %d", len(holders), p.Done, p.Total)
+	last := int64(len(holders)) == remaining
 	c.setEffectiveDate(p.On)
-	c.book(ciLines(c, p.Doing, c.record.account(distributions), holders, last)...)
+	c.book(ciHolderLines(c, p.Doing, c.record.account(distributions), holders, last)...)
 	if last {
 		ciProgress.Clear(v)
 		c.underWay = Ends
@@ -174,9 +174,9 @@ func ciBatch(c *Case) {
 	ciProgress.Set(v, []schema.Row{row})
 }
 
-// ciLines returns the lines of an action for some holders and updates the contract's columns.
+// ciHolderLines returns the lines of an action for some holders and updates the contract's columns.
 // The lines balance.
-func ciLines(c *Case, action Action, debit ledger.Path, holders []Holder, last bool) []line {
+func ciHolderLines(c *Case, action Action, debit ledger.Path, holders []Holder, last bool) []line {
 	switch action {
 	case Activate:
 		return ciMoveFaces(c, "L:subscription", "Q:holders", debit, c.record.cash(), holders)
@@ -203,10 +203,10 @@ func ciFaces(c *Case, holders []Holder) money.Amount {
 
 // ciMoveFaces moves each holder's face from one of the holder's accounts to another, and the sum
 // of the faces between two common accounts.
-func ciMoveFaces(c *Case, from, to string, debit, credit ledger.Path, holders []Holder) (lines []line) {
+func ciMoveFaces(c *Case, fromStem, toStem string, debit, credit ledger.Path, holders []Holder) (lines []line) {
 	for _, h := range holders {
 		face := times(ciFace.Get(c.values()), h.Certificates)
-		lines = append(lines, dr(c.record.accountFor(from, h.Investor), face), cr(c.record.accountFor(to, h.Investor), face))
+		lines = append(lines, dr(c.record.accountFor(fromStem, h.Investor), face), cr(c.record.accountFor(toStem, h.Investor), face))
 	}
 	sum := ciFaces(c, holders)
 	return append(lines, dr(debit, sum), cr(credit, sum))
@@ -221,7 +221,7 @@ func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, last bool) []line
 	for _, h := range holders {
 		part := times(each, h.Certificates)
 		paid = plus(paid, part)
-		lines = append(lines, cr(current(h.Investor), part))
+		lines = append(lines, cr(currentAccount(h.Investor), part))
 	}
 	if last {
 		paid = plus(paid, rest)
@@ -236,29 +236,29 @@ func ciPayProfit(c *Case, debit ledger.Path, holders []Holder, last bool) []line
 func ciLastDistribution(v schema.Row) (each, rest money.Amount) {
 	rows := ciDistributions.Get(v)
 	row := rows[len(rows)-1]
-	each = ciEach.Get(row)
-	return each, minus(ciDistributedSum.Get(row), times(each, ciThen.Get(row)))
+	each = ciPerCertificate.Get(row)
+	return each, minus(ciDistributedSum.Get(row), times(each, ciOutstandingThen.Get(row)))
 }
 
 // ciPayFace pays each holder the face of the certificates less the holder's part of a penalty.
 // That part is rounded down and is at most the face.
 func ciPayFace(c *Case, debit ledger.Path, penalty money.Amount, holders []Holder) []line {
 	v, r := c.values(), c.record
-	sum, kept := ciFaces(c, holders), money.Amount{}
+	sum, penalties := ciFaces(c, holders), money.Amount{}
 	lines := []line{dr(debit, sum), cr(r.account("A:underlying"), sum)}
 	for _, h := range holders {
 		face := times(ciFace.Get(v), h.Certificates)
-		less := portion(penalty, h.Certificates, ciSold.Get(v)).Min(face)
-		lines = append(lines, dr(r.accountFor("Q:holders", h.Investor), face), cr(current(h.Investor), minus(face, less)))
-		kept = plus(kept, less)
+		penaltyPart := portion(penalty, h.Certificates, ciSold.Get(v)).Min(face)
+		lines = append(lines, dr(r.accountFor("Q:holders", h.Investor), face), cr(currentAccount(h.Investor), minus(face, penaltyPart)))
+		penalties = plus(penalties, penaltyPart)
 		ciOutstanding.Set(v, ciOutstanding.Get(v)-h.Certificates)
 	}
-	return append(lines, cr(c.reading.EarlyPenalty, kept))
+	return append(lines, cr(c.reading.EarlyPenalty, penalties))
 }
 
 // ciHoldings returns the balances that follow from the register. Record.Register must hold the
 // whole register.
-func ciHoldings(r *Record) (all []Holding) {
+func ciHoldings(r *Record) (holdings []Holding) {
 	v := r.Values
 	before, after := ciStemIn(r.Status), ciStemIn(r.Status)
 	p, underWay := r.Progress()
@@ -268,24 +268,24 @@ func ciHoldings(r *Record) (all []Holding) {
 	} else {
 		before = ciStemBefore[p.Doing]
 	}
-	open, carriedOut := money.Amount{}, money.Amount{} // face of the holders that are not booked yet, and of those that are
+	openFace, bookedFace := money.Amount{}, money.Amount{} // face of the holders that are not booked yet, and of those that are
 	for _, h := range r.Register.Holders {
 		face, stem := times(ciFace.Get(v), h.Certificates), after
 		if h.Number > done {
 			stem = before
-			open = plus(open, face)
+			openFace = plus(openFace, face)
 		} else {
-			carriedOut = plus(carriedOut, face)
+			bookedFace = plus(bookedFace, face)
 		}
-		for _, of := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
+		for _, accountStem := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
 			held := money.Amount{}
-			if of == stem {
+			if accountStem == stem {
 				held = face
 			}
-			all = append(all, Holding{r.accountFor(of, h.Investor), held})
+			holdings = append(holdings, Holding{r.accountFor(accountStem, h.Investor), held})
 		}
 	}
-	return append(all, ciCommonHoldings(r, p, underWay, open, carriedOut)...)
+	return append(holdings, ciCommonHoldings(r, p, underWay, openFace, bookedFace)...)
 }
 
 // ciStemBefore maps an action to the stem of the holders' accounts from which it moves the face.
@@ -309,10 +309,10 @@ func ciStemIn(status Status) string {
 
 // ciCommonHoldings returns the balances of the accounts that an issue has for all holders
 // together.
-func ciCommonHoldings(r *Record, p Progress, underWay bool, open, carriedOut money.Amount) []Holding {
+func ciCommonHoldings(r *Record, p Progress, underWay bool, openFace, bookedFace money.Amount) []Holding {
 	v := r.Values
-	faces := plus(open, carriedOut)
-	underlying, impaired, waiting := money.Amount{}, money.Amount{}, money.Amount{}
+	faces := plus(openFace, bookedFace)
+	underlying, impaired, undistributed := money.Amount{}, money.Amount{}, money.Amount{}
 	switch r.Status {
 	case Active, Matured:
 		underlying = faces
@@ -320,21 +320,21 @@ func ciCommonHoldings(r *Record, p Progress, underWay bool, open, carriedOut mon
 		impaired = faces
 	}
 	if underWay {
-		switch waiting = open; p.Doing {
+		switch undistributed = openFace; p.Doing {
 		case Profit:
 			each, rest := ciLastDistribution(v)
-			waiting = rest
+			undistributed = rest
 			for _, h := range r.Register.Holders {
 				if h.Number > p.Done {
-					waiting = plus(waiting, times(each, h.Certificates))
+					undistributed = plus(undistributed, times(each, h.Certificates))
 				}
 			}
 		case Redeem, RedeemEarly, Default:
-			underlying = open
+			underlying = openFace
 		}
 	}
 	return []Holding{
 		{r.account("A:underlying"), underlying}, {r.account("A:underlying_impaired"), impaired},
-		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), waiting},
+		{r.account("L:undistributed"), ciUndistributed.Get(v)}, {r.account(distributions), undistributed},
 	}
 }

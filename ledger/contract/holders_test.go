@@ -41,188 +41,188 @@ type issueWithHolders struct {
 	penalties              *big.Int               // for early redemption
 }
 
-func newIssueWithHolders(t *testing.T, d *rand.Rand, reading *Reading, holders int) *issueWithHolders {
+func newIssueWithHolders(t *testing.T, random *rand.Rand, reading *Reading, holders int) *issueWithHolders {
 	t.Helper()
-	c := &issueWithHolders{face: d.Int64N(90) + 1, penalty: d.Int64N(20_000), certificates: map[ledger.ID]int64{}, currentBalances: map[ledger.ID]*big.Int{}, charity: new(big.Int), undistributed: new(big.Int), penalties: new(big.Int)}
+	issue := &issueWithHolders{face: random.Int64N(90) + 1, penalty: random.Int64N(20_000), certificates: map[ledger.ID]int64{}, currentBalances: map[ledger.ID]*big.Int{}, charity: new(big.Int), undistributed: new(big.Int), penalties: new(big.Int)}
 	total := int64(holders) * 60
-	c.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", quoteInt64(c.face), "total_value", quoteInt64(c.face*total),
-		"underlying_asset_value", quoteInt64(c.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", quoteInt64(c.penalty),
+	issue.contractFixture = openContract(t, Certificate, reading, withChanges(issueBody(), "certificate_value", quoteInt64(issue.face), "total_value", quoteInt64(issue.face*total),
+		"underlying_asset_value", quoteInt64(issue.face*total), "early_redemption_allowed", "true", "early_redemption_penalty", quoteInt64(issue.penalty),
 		"max_subscription", "40", "subscription_end", `"2026-12-31"`))
 	if reading.ReviewFirst {
-		c.do(Pass, pairsOf(boardReview())...)
+		issue.do(Pass, pairsOf(boardReview())...)
 	}
-	c.do(Offer)
+	issue.do(Offer)
 	var people []ledger.ID
-	for len(people) < holders || d.IntN(3) > 0 {
+	for len(people) < holders || random.IntN(3) > 0 {
 		var id ledger.ID
-		if len(people) > 0 && d.IntN(4) == 0 || len(people) == holders {
-			id = people[d.IntN(len(people))]
+		if len(people) > 0 && random.IntN(4) == 0 || len(people) == holders {
+			id = people[random.IntN(len(people))]
 		} else {
 			id = uuid.New()
 			people = append(people, id)
-			c.currentBalances[id] = new(big.Int)
+			issue.currentBalances[id] = new(big.Int)
 		}
-		n := d.Int64N(20) + 1
-		decision, err := c.decide(c.r, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), c.now)
-		if tooMany := c.certificates[id]+n > 40; tooMany != (err != nil) {
-			t.Fatalf("%d certificates beside %d: %v", n, c.certificates[id], err)
+		n := random.Int64N(20) + 1
+		decision, err := issue.decide(issue.record, Subscribe, input("investor_id", strconv.Quote(id.String()), "certificates", fmt.Sprint(n)), issue.now)
+		if tooMany := issue.certificates[id]+n > 40; tooMany != (err != nil) {
+			t.Fatalf("%d certificates beside %d: %v", n, issue.certificates[id], err)
 		}
 		if err == nil {
-			c.book(&decision)
-			c.r = decision.Record
-			c.certificates[id] += n
-			c.sold += n
+			issue.book(&decision)
+			issue.record = decision.Record
+			issue.certificates[id] += n
+			issue.sold += n
 		}
 	}
-	return c
+	return issue
 }
 
 func quoteInt64(n int64) string { return strconv.Quote(strconv.FormatInt(n, 10)) }
 
 // bookBatches books the batches of the last action. It checks their number, and that each has one entry
 // with the action's date.
-func (c *issueWithHolders) bookBatches(action Action, to Status) {
-	c.t.Helper()
-	first, batches := c.d, 0
-	if c.r.Status != to {
-		c.t.Fatalf("%s leads to %s, not to %s", action, c.r.Status, to)
+func (issue *issueWithHolders) bookBatches(action Action, status Status) {
+	issue.t.Helper()
+	first, batches := issue.decision, 0
+	if issue.record.Status != status {
+		issue.t.Fatalf("%s leads to %s, not to %s", action, issue.record.Status, status)
 	}
-	total := int64(len(c.certificates))
+	total := int64(len(issue.certificates))
 	for {
-		p, underWay := c.r.Progress()
+		p, underWay := issue.record.Progress()
 		if !underWay {
 			break
 		}
-		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || c.d.Finish || c.d.Due == 0 || c.d.Due > c.now {
-			c.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, c.d.Due, c.d.Finish)
+		if p.Doing != action || p.Total != total || p.Done != int64(batches)*perBatch(action) || issue.decision.Finish || issue.decision.Due == 0 || issue.decision.Due > issue.now {
+			issue.t.Fatalf("batch %d of %s: %+v, due %v, finished: %v", batches, action, p, issue.decision.Due, issue.decision.Finish)
 		}
-		d, due := c.onDue(c.r, c.now)
-		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(to) || d.Events[0].To != string(to) {
-			c.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
+		d, due := issue.onDue(issue.record, issue.now)
+		if !due || !d.MustRecord || len(d.Events) != 1 || d.Events[0].Name != "batch" || d.Events[0].From != string(status) || d.Events[0].To != string(status) {
+			issue.t.Fatalf("batch %d of %s: %v, due: %v", batches, action, d.Events, due)
 		}
 		if e := d.Events[0].Entry; len(e.Postings) > ledger.MaxPostings || e.Effective != first.Events[0].Entry.Effective {
-			c.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, action, len(e.Postings), e.Effective)
+			issue.t.Fatalf("batch %d of %s has %d lines, dated %v", batches, action, len(e.Postings), e.Effective)
 		}
 		if batches%5 == 0 {
-			c.apply(d) // only sometimes, because it compares every account
+			issue.apply(d) // only sometimes, because it compares every account
 		} else {
-			c.book(&d)
-			c.d, c.r = d, d.Record
+			issue.book(&d)
+			issue.decision, issue.record = d, d.Record
 		}
 		batches++
 	}
 	if want := int(Batches(action, total)); batches != want || batches == 0 && total > maxAtOnce {
-		c.t.Fatalf("%s takes %d batches for %d holders; want %d", action, batches, total, want)
+		issue.t.Fatalf("%s takes %d batches for %d holders; want %d", action, batches, total, want)
 	}
-	if got := c.balance(c.r.account("L:distributions")); !got.IsZero() {
-		c.t.Fatalf("behind %s L:distributions holds %v", action, got)
+	if got := issue.balance(issue.record.account("L:distributions")); !got.IsZero() {
+		issue.t.Fatalf("behind %s L:distributions holds %v", action, got)
 	}
 }
 
-func (c *issueWithHolders) wantBalance(path ledger.Path, want *big.Int) {
-	c.t.Helper()
-	if got := c.balance(path); got.String() != want.String() {
-		c.t.Fatalf("%s holds %v; want %v", path, got, want)
+func (issue *issueWithHolders) wantBalance(path ledger.Path, want *big.Int) {
+	issue.t.Helper()
+	if got := issue.balance(path); got.String() != want.String() {
+		issue.t.Fatalf("%s holds %v; want %v", path, got, want)
 	}
 }
 
 // checkAccounts compares every account with the test's own arithmetic. Stem is the kind of account that
 // has the face value of each holder's certificates now; "" if they are redeemed.
-func (c *issueWithHolders) checkAccounts(stem string) {
-	c.t.Helper()
-	all := big.NewInt(c.face * c.sold)
-	for id, n := range c.certificates {
-		for _, of := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
+func (issue *issueWithHolders) checkAccounts(stem string) {
+	issue.t.Helper()
+	faceOfAll := big.NewInt(issue.face * issue.sold)
+	for id, n := range issue.certificates {
+		for _, accountStem := range []string{"L:subscription", "Q:holders", "Q:holders_defaulted"} {
 			want := new(big.Int)
-			if of == stem {
-				want.SetInt64(c.face * n)
+			if accountStem == stem {
+				want.SetInt64(issue.face * n)
 			}
-			c.wantBalance(c.r.accountFor(of, id), want)
+			issue.wantBalance(issue.record.accountFor(accountStem, id), want)
 		}
-		c.wantBalance(current(id), c.currentBalances[id])
+		issue.wantBalance(currentAccount(id), issue.currentBalances[id])
 	}
 	underlying, impaired := new(big.Int), new(big.Int)
 	switch stem {
 	case "Q:holders":
-		underlying = all
+		underlying = faceOfAll
 	case "Q:holders_defaulted":
-		impaired = all
+		impaired = faceOfAll
 	}
-	c.wantBalance(c.r.account("A:underlying"), underlying)
-	c.wantBalance(c.r.account("A:underlying_impaired"), impaired)
-	c.wantBalance(c.r.account("L:undistributed"), c.undistributed)
-	penalties, charity := new(big.Int).Set(c.penalties), new(big.Int).Set(c.charity)
-	if c.r.Reading == Religious {
+	issue.wantBalance(issue.record.account("A:underlying"), underlying)
+	issue.wantBalance(issue.record.account("A:underlying_impaired"), impaired)
+	issue.wantBalance(issue.record.account("L:undistributed"), issue.undistributed)
+	penalties, charity := new(big.Int).Set(issue.penalties), new(big.Int).Set(issue.charity)
+	if issue.record.Reading == Religious {
 		penalties, charity = new(big.Int), charity.Add(charity, penalties)
 	}
-	c.wantBalance("I:penalty", penalties)
-	c.wantBalance("L:charity", charity)
+	issue.wantBalance("I:penalty", penalties)
+	issue.wantBalance("L:charity", charity)
 }
 
-func (c *issueWithHolders) distributeProfit(sum int64) {
-	c.t.Helper()
-	c.do(Profit, "total_profit", quoteInt64(sum))
-	if each := sum / c.sold; each > 0 {
-		c.bookBatches(Profit, Active)
+func (issue *issueWithHolders) distributeProfit(sum int64) {
+	issue.t.Helper()
+	issue.do(Profit, "total_profit", quoteInt64(sum))
+	if each := sum / issue.sold; each > 0 {
+		issue.bookBatches(Profit, Active)
 	}
-	each := sum / c.sold
-	for id, n := range c.certificates {
-		c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(each*n))
+	each := sum / issue.sold
+	for id, n := range issue.certificates {
+		issue.currentBalances[id].Add(issue.currentBalances[id], big.NewInt(each*n))
 	}
-	c.undistributed.Add(c.undistributed, big.NewInt(sum-each*c.sold))
-	c.checkAccounts("Q:holders")
+	issue.undistributed.Add(issue.undistributed, big.NewInt(sum-each*issue.sold))
+	issue.checkAccounts("Q:holders")
 }
 
-func (c *issueWithHolders) giveAwayRemainder() {
-	c.charity.Add(c.charity, c.undistributed)
-	c.undistributed = new(big.Int)
+func (issue *issueWithHolders) giveAwayRemainder() {
+	issue.charity.Add(issue.charity, issue.undistributed)
+	issue.undistributed = new(big.Int)
 }
 
 // Each holder gets the exact amount even if there are too many holders to pay them all at once. The tested
 // numbers of holders are the largest that needs no batches, this number plus one, a number that fills the last
 // batch, and a random number.
 func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
-	d := newRandom(t)
-	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + d.IntN(900), maxAtOnce}
+	random := newRandom(t)
+	counts := []int{maxAtOnce + 1, 126 * 12, maxAtOnce + random.IntN(900), maxAtOnce}
 	for i, reading := range Readings {
 		for k, end := range []Action{Redeem, RedeemEarly, Default} {
 			holders := counts[(3*i+k)%len(counts)]
 			t.Run(fmt.Sprint(reading.Name, " ", holders, " ", end), func(t *testing.T) {
-				c := newIssueWithHolders(t, d, reading, holders)
-				c.do(Activate, "issue_date", `"2026-01-01"`)
-				c.bookBatches(Activate, Active)
-				c.checkAccounts("Q:holders")
-				c.distributeProfit(c.sold - 1) // less than one each
-				c.distributeProfit(c.sold*d.Int64N(50) + d.Int64N(c.sold) + c.sold)
-				c.passDays(61)
+				issue := newIssueWithHolders(t, random, reading, holders)
+				issue.do(Activate, "issue_date", `"2026-01-01"`)
+				issue.bookBatches(Activate, Active)
+				issue.checkAccounts("Q:holders")
+				issue.distributeProfit(issue.sold - 1) // less than one each
+				issue.distributeProfit(issue.sold*random.Int64N(50) + random.Int64N(issue.sold) + issue.sold)
+				issue.passDays(61)
 				switch end {
 				case Redeem:
-					c.do(Mature)
-					c.do(Redeem, "redemption_date", `"2026-03-02"`)
+					issue.do(Mature)
+					issue.do(Redeem, "redemption_date", `"2026-03-02"`)
 				case RedeemEarly:
-					c.do(RedeemEarly, "redemption_date", `"2026-03-01"`)
+					issue.do(RedeemEarly, "redemption_date", `"2026-03-01"`)
 				case Default:
-					c.do(Default, "reason", `"the tenant has left"`)
+					issue.do(Default, "reason", `"the tenant has left"`)
 				}
 				if end == Default {
-					c.bookBatches(end, Defaulted)
-					c.giveAwayRemainder()
-					c.checkAccounts("Q:holders_defaulted")
+					issue.bookBatches(end, Defaulted)
+					issue.giveAwayRemainder()
+					issue.checkAccounts("Q:holders_defaulted")
 					return
 				}
-				c.bookBatches(end, Redeemed)
-				for id, n := range c.certificates {
+				issue.bookBatches(end, Redeemed)
+				for id, n := range issue.certificates {
 					penalty := int64(0)
 					if end == RedeemEarly {
-						penalty = min(c.penalty*n/c.sold, c.face*n)
+						penalty = min(issue.penalty*n/issue.sold, issue.face*n)
 					}
-					c.currentBalances[id].Add(c.currentBalances[id], big.NewInt(c.face*n-penalty))
-					c.penalties.Add(c.penalties, big.NewInt(penalty))
+					issue.currentBalances[id].Add(issue.currentBalances[id], big.NewInt(issue.face*n-penalty))
+					issue.penalties.Add(issue.penalties, big.NewInt(penalty))
 				}
-				c.giveAwayRemainder()
-				c.checkAccounts("")
-				if !c.d.Finish || ciOutstanding.Get(c.r.Values) != 0 {
-					t.Errorf("finished: %v, %d outstanding", c.d.Finish, ciOutstanding.Get(c.r.Values))
+				issue.giveAwayRemainder()
+				issue.checkAccounts("")
+				if !issue.decision.Finish || ciOutstanding.Get(issue.record.Values) != 0 {
+					t.Errorf("finished: %v, %d outstanding", issue.decision.Finish, ciOutstanding.Get(issue.record.Values))
 				}
 			})
 		}
@@ -232,61 +232,61 @@ func TestAnActionOverManyHoldersIsCarriedOutInBatches(t *testing.T) {
 // An action over many holders counts as a whole before its batches are booked: all its money is on
 // L:distributions, and the contract shows how many holders have been paid.
 func TestDeclaredActionShowsItsProgress(t *testing.T) {
-	c := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
-	c.do(Activate)
-	c.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(c.face*c.sold), "Cr L:distributions:{c} "+fmt.Sprint(c.face*c.sold))
-	if c.d.UnderWay != Begins || c.d.Reserve != money.FromUint64(uint64(c.face*c.sold)) {
-		t.Errorf("under way: %v, %v reserved", c.d.UnderWay, c.d.Reserve)
+	issue := newIssueWithHolders(t, rand.New(rand.NewPCG(1, 1)), Religious, 2_000)
+	issue.do(Activate)
+	issue.wantPostings("Dr A:underlying:{c} "+fmt.Sprint(issue.face*issue.sold), "Cr L:distributions:{c} "+fmt.Sprint(issue.face*issue.sold))
+	if issue.decision.UnderWay != Begins || issue.decision.Reserve != money.FromUint64(uint64(issue.face*issue.sold)) {
+		t.Errorf("under way: %v, %v reserved", issue.decision.UnderWay, issue.decision.Reserve)
 	}
-	c.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(c.sold))
-	c.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
-	d, _ := c.onDue(c.r, c.now)
-	c.apply(d)
-	c.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
-	c.bookRemainingBatches()
-	c.do(Profit, "total_profit", quoteInt64(3*c.sold+1))
-	c.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
-	c.bookRemainingBatches()
-	if c.d.UnderWay != Ends {
+	issue.wantColumns("holders_total", "2000", "certificates_outstanding", fmt.Sprint(issue.sold))
+	issue.wantRows("progress", "activate 0 2000 activate 2026-01-01 2026-01-01")
+	d, _ := issue.onDue(issue.record, issue.now)
+	issue.apply(d)
+	issue.wantRows("progress", "activate 126 2000 activate 2026-01-01 2026-01-01")
+	issue.bookRemainingBatches()
+	issue.do(Profit, "total_profit", quoteInt64(3*issue.sold+1))
+	issue.wantRows("progress", "distribute_profit 0 2000 profit 2026-01-01 2026-01-01")
+	issue.bookRemainingBatches()
+	if issue.decision.UnderWay != Ends {
 		t.Error("the last batch does not say so")
 	}
-	c.wantRows("progress")
+	issue.wantRows("progress")
 }
 
 // bookRemainingBatches books the remaining batches of the last action.
-func (c *issueWithHolders) bookRemainingBatches() {
+func (issue *issueWithHolders) bookRemainingBatches() {
 	for {
-		d, due := c.onDue(c.r, c.now)
+		d, due := issue.onDue(issue.record, issue.now)
 		if !due {
 			return
 		}
-		c.apply(d)
+		issue.apply(d)
 	}
 }
 
 // A row of a register has one stored form only: changed bytes are refused, or are the form of another row.
 func TestOtherFormsOfRegisterRowsAreRefused(t *testing.T) {
-	d := newRandom(t)
+	random := newRandom(t)
 	for range 2_000 {
-		s := Subscription{Number: 7, Holder: 1 + d.Int64N(1<<d.IntN(60)), Investor: uuid.New(), Certificates: 1 + d.Int64N(1<<d.IntN(60)), On: ledger.Date(1 + d.Int32N(1<<30))}
-		h := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + d.Int64N(1<<d.IntN(60))}
-		one, two := AppendSubscription(nil, &s), AppendHolder(nil, &h)
-		if got, err := ReadSubscription(7, one); err != nil || got != s {
+		s := Subscription{Number: 7, Holder: 1 + random.Int64N(1<<random.IntN(60)), Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60)), On: ledger.Date(1 + random.Int32N(1<<30))}
+		h := Holder{Number: 9, Investor: uuid.New(), Certificates: 1 + random.Int64N(1<<random.IntN(60))}
+		subscription, holder := AppendSubscription(nil, &s), AppendHolder(nil, &h)
+		if got, err := ReadSubscription(7, subscription); err != nil || got != s {
 			t.Fatalf("%+v is read as %+v (%v)", s, got, err)
 		}
-		if got, err := ReadHolder(9, two); err != nil || got != h {
+		if got, err := ReadHolder(9, holder); err != nil || got != h {
 			t.Fatalf("%+v is read as %+v (%v)", h, got, err)
 		}
-		for _, stored := range [][]byte{one, two} {
+		for _, stored := range [][]byte{subscription, holder} {
 			changed := bytes.Clone(stored)
-			changed[d.IntN(len(changed))] ^= byte(1 + d.IntN(255))
+			changed[random.IntN(len(changed))] ^= byte(1 + random.IntN(255))
 			if got, err := ReadSubscription(7, changed); err == nil && !bytes.Equal(AppendSubscription(nil, &got), changed) {
 				t.Fatalf("%x has another form of %+v", changed, got)
 			}
 			if got, err := ReadHolder(9, changed); err == nil && !bytes.Equal(AppendHolder(nil, &got), changed) {
 				t.Fatalf("%x has another form of %+v", changed, got)
 			}
-			if _, err := ReadSubscription(7, stored[:d.IntN(len(stored))]); err == nil {
+			if _, err := ReadSubscription(7, stored[:random.IntN(len(stored))]); err == nil {
 				t.Fatal("a part of a row is read")
 			}
 		}

@@ -19,13 +19,13 @@ var InstalmentSale = define(&Product{
 			"activate": Activate, "record_payment": RecordPayment, "record_delinquency": RecordDelinquency,
 		}},
 	},
-	Columns: schema.NewTable(base,
-		slCustomer, slAsset, slCost, slRate, slCount, slDown, slEarnest, slSupplier, slAssetType,
-		slMarkup, slPrice, slEach, slSchedule, slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent, slPastDue,
-		slActual, slAdvance, slDocuments, slDelivered, slStart, slRebate, slCompleted,
+	Columns: schema.NewTable(baseColumns,
+		slCustomer, slAsset, slCost, slRate, slInstalmentCount, slDownPayment, slEarnest, slSupplier, slAssetType,
+		slMarkup, slPrice, slInstalmentAmount, slSchedule, slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount, slDaysPastDue,
+		slActualCost, slAdvance, slDocuments, slDeliveryDate, slStart, slRebate, slCompletedAt,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, AssetOrdered, AssetPurchased, AssetDelivered, Active, Completed, Cancelled},
-	Steps: concat(
+	Steps: joinSteps(
 		reviewSteps(OrderAsset, AssetOrdered, "the supplier has the order"),
 		[]Step{
 			{From: AssetOrdered, By: PurchaseAsset, To: AssetPurchased, Why: "the institution owns the asset, and the price is fixed"},
@@ -40,18 +40,18 @@ var InstalmentSale = define(&Product{
 	),
 	Handlers: withReview(
 		&ActionHandler{Name: OrderAsset, Moves: Possibly, Body: schema.NewTable(nil, slInAdvance), Do: slOrder},
-		&ActionHandler{Name: PurchaseAsset, Moves: Always, Body: schema.NewTable(nil, slInDocuments, slInActual), Do: slPurchase},
-		&ActionHandler{Name: DeliverAsset, Moves: Always, Body: schema.NewTable(nil, slInDelivered), Do: slDeliver},
+		&ActionHandler{Name: PurchaseAsset, Moves: Always, Body: schema.NewTable(nil, slInDocuments, slInActualCost), Do: slPurchase},
+		&ActionHandler{Name: DeliverAsset, Moves: Always, Body: schema.NewTable(nil, slInDeliveryDate), Do: slDeliver},
 		&ActionHandler{Name: Activate, Moves: Always, Body: schema.NewTable(nil, slInStart), Do: slActivate},
 		&ActionHandler{Name: RecordPayment, Moves: Always, Body: schema.NewTable(nil, slInPayment), Transitions: []Action{RecordPayment, PayOff}, Do: slPay},
-		&ActionHandler{Name: RecordDelinquency, Moves: Possibly, Body: schema.NewTable(nil, slInLate), Do: slReportLate},
+		&ActionHandler{Name: RecordDelinquency, Moves: Possibly, Body: schema.NewTable(nil, slInLateAmount), Do: slReportLate},
 		&ActionHandler{Name: Cancel, Moves: Possibly, Do: slCancel},
 		&ActionHandler{Name: SettleEarly, Moves: Always, Body: schema.NewTable(nil, slInRebate), Do: slSettle},
 	),
 	Type: "asset_type", Customer: "customer_id", NeedsCurrency: true, Schedule: slSchedule.Column,
 	Open: slOpen, Holdings: slHoldings,
 	Totals:     []ControlTotal{{Account: "I:murabaha", Side: ledger.Credit, Column: slRecognised.Column}},
-	ShownByDay: []*schema.Column{slPastDue.Column},
+	ShownByDay: []*schema.Column{slDaysPastDue.Column},
 })
 
 // States and actions that only this product has.
@@ -72,100 +72,100 @@ const (
 )
 
 var (
-	slCustomer  = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	slAsset     = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
-	slCost      = schema.Amount(34, "asset_cost", schema.Required, schema.InShort)
-	slRate      = schema.Percent(35, "markup_rate", 0, 100, schema.Required, schema.InShort)
-	slCount     = schema.Integer(36, "instalments", 1, 360, schema.Required)
-	slDown      = schema.Amount(37, "down_payment", schema.Settable, schema.OrZero)
-	slEarnest   = schema.Amount(38, "earnest_deposit", schema.Settable, schema.OrZero)
-	slSupplier  = schema.Rows(39, "supplier", slSupplierRow, schema.Settable, schema.Single)
-	slAssetType = schema.Text(40, "asset_type", schema.Settable)
+	slCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	slAsset           = schema.Text(33, "asset_description", schema.Required, schema.LongerThan(10), schema.AtMost(maxNote))
+	slCost            = schema.Amount(34, "asset_cost", schema.Required, schema.InShort)
+	slRate            = schema.Percent(35, "markup_rate", 0, 100, schema.Required, schema.InShort)
+	slInstalmentCount = schema.Integer(36, "instalments", 1, 360, schema.Required)
+	slDownPayment     = schema.Amount(37, "down_payment", schema.Settable, schema.OrZero)
+	slEarnest         = schema.Amount(38, "earnest_deposit", schema.Settable, schema.OrZero)
+	slSupplier        = schema.Rows(39, "supplier", slSupplierRow, schema.Settable, schema.Single)
+	slAssetType       = schema.Text(40, "asset_type", schema.Settable)
 
-	slMarkup      = schema.Amount(50, "markup_amount")
-	slPrice       = schema.Amount(51, "sale_price", schema.InShort)
-	slEach        = schema.Amount(52, "instalment_amount")
-	slSchedule    = schema.Rows(53, "payment_schedule", slInstalment, schema.InDeep, schema.Computed(slInstalments))
-	slPaid        = schema.Amount(54, "total_paid") // includes down payment and earnest money
-	slOutstanding = schema.Amount(55, "outstanding", schema.InShort)
-	slRecognised  = schema.Amount(56, "profit_recognised")
-	slDeferred    = schema.Amount(57, "deferred_profit")
-	slDelinquent  = schema.Amount(58, "delinquent_amount")
-	slPastDue     = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // key 59 is never stored
-	slActual      = schema.Amount(60, "actual_cost")
-	slAdvance     = schema.Amount(61, "supplier_deposit")
-	slDocuments   = schema.List(62, "ownership_documents")
-	slDelivered   = schema.Date(63, "delivery_date")
-	slStart       = schema.Date(64, "start_date")
-	slRebate      = schema.Amount(65, "rebate")
-	slCompleted   = schema.Instant(66, "completed_at")
+	slMarkup           = schema.Amount(50, "markup_amount")
+	slPrice            = schema.Amount(51, "sale_price", schema.InShort)
+	slInstalmentAmount = schema.Amount(52, "instalment_amount")
+	slSchedule         = schema.Rows(53, "payment_schedule", slInstalmentTable, schema.InDeep, schema.Computed(slScheduleRows))
+	slTotalPaid        = schema.Amount(54, "total_paid") // includes down payment and earnest money
+	slOutstanding      = schema.Amount(55, "outstanding", schema.InShort)
+	slRecognised       = schema.Amount(56, "profit_recognised")
+	slDeferred         = schema.Amount(57, "deferred_profit")
+	slDelinquentAmount = schema.Amount(58, "delinquent_amount")
+	slDaysPastDue      = schema.Derived(59, "days_past_due", schema.Computed(slDaysLate)) // key 59 is never stored
+	slActualCost       = schema.Amount(60, "actual_cost")
+	slAdvance          = schema.Amount(61, "supplier_deposit")
+	slDocuments        = schema.List(62, "ownership_documents")
+	slDeliveryDate     = schema.Date(63, "delivery_date")
+	slStart            = schema.Date(64, "start_date")
+	slRebate           = schema.Amount(65, "rebate")
+	slCompletedAt      = schema.Instant(66, "completed_at")
 
 	slSupplierName = schema.Text(1, "name", schema.Required)
 	slSupplierRef  = schema.Text(2, "reference", schema.Settable)
 	slSupplierRow  = schema.NewTable(nil, slSupplierName, slSupplierRef)
 
-	slNumber     = schema.Derived(1, "payment_number")
-	slDue        = schema.Date(2, "due_date")
-	slAmount     = schema.Amount(3, "amount")
-	slCostPart   = schema.Amount(4, "cost_part")
-	slProfitPart = schema.Amount(5, "profit_part")
-	slStatus     = schema.Text(6, "status")
-	slInstalment = schema.NewTable(nil, slNumber, slDue, slAmount, slCostPart, slProfitPart, slStatus)
+	slNumber          = schema.Derived(1, "payment_number")
+	slDueDate         = schema.Date(2, "due_date")
+	slAmount          = schema.Amount(3, "amount")
+	slCostPart        = schema.Amount(4, "cost_part")
+	slProfitPart      = schema.Amount(5, "profit_part")
+	slStatus          = schema.Text(6, "status")
+	slInstalmentTable = schema.NewTable(nil, slNumber, slDueDate, slAmount, slCostPart, slProfitPart, slStatus)
 
-	slInAdvance   = schema.Amount(1, "supplier_deposit", schema.Settable, schema.OrZero)
-	slInDocuments = schema.List(1, "ownership_documents", schema.Required)
-	slInActual    = schema.Amount(2, "actual_cost", schema.Settable)
-	slInDelivered = schema.Date(1, "delivery_date", schema.Settable)
-	slInStart     = schema.Date(1, "start_date", schema.Settable)
-	slInPayment   = schema.Amount(1, "amount", schema.Required)
-	slInLate      = schema.Amount(1, "amount", schema.Required, schema.OrZero)
-	slInRebate    = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
+	slInAdvance      = schema.Amount(1, "supplier_deposit", schema.Settable, schema.OrZero)
+	slInDocuments    = schema.List(1, "ownership_documents", schema.Required)
+	slInActualCost   = schema.Amount(2, "actual_cost", schema.Settable)
+	slInDeliveryDate = schema.Date(1, "delivery_date", schema.Settable)
+	slInStart        = schema.Date(1, "start_date", schema.Settable)
+	slInPayment      = schema.Amount(1, "amount", schema.Required)
+	slInLateAmount   = schema.Amount(1, "amount", schema.Required, schema.OrZero)
+	slInRebate       = schema.Amount(1, "rebate", schema.Required, schema.OrZero)
 )
 
 // rowSettled is the status of the remaining rows after the customer has paid the rest at once.
 const rowSettled = "settled"
 
 // slUpfront returns what the customer pays before the first instalment.
-func slUpfront(v schema.Row) money.Amount { return plus(slDown.Get(v), slEarnest.Get(v)) }
+func slUpfront(v schema.Row) money.Amount { return plus(slDownPayment.Get(v), slEarnest.Get(v)) }
 
 // slAssetCost returns the asset's cost to the institution. The actual cost is known from the
 // purchase on.
 func slAssetCost(v schema.Row) money.Amount {
-	if slActual.Has(v) {
-		return slActual.Get(v)
+	if slActualCost.Has(v) {
+		return slActualCost.Get(v)
 	}
 	return slCost.Get(v)
 }
 
 func slOpen(c *Case) {
 	v := c.values()
-	upfront := slDown.Name
-	if slDown.Get(v).IsZero() {
-		upfront = slEarnest.Name
+	upfrontField := slDownPayment.Name
+	if slDownPayment.Get(v).IsZero() {
+		upfrontField = slEarnest.Name
 	}
-	slSetPrice(c, slCost.Name, upfront)
-	for _, total := range []schema.Cell[money.Amount]{slPaid, slOutstanding, slRecognised, slDeferred, slDelinquent} {
+	slSetPrice(c, slCost.Name, upfrontField)
+	for _, total := range []schema.Cell[money.Amount]{slTotalPaid, slOutstanding, slRecognised, slDeferred, slDelinquentAmount} {
 		total.Set(v, money.Amount{})
 	}
 }
 
 // slSetPrice sets the columns that follow from the asset's cost: markup = floor(cost × rate ÷
-// 100), the price, and the amount of each instalment except the last. costs is the field to refuse
-// if the price is out of range, and upfront the one if the payments up front reach the price.
-func slSetPrice(c *Case, costs, upfront string) {
+// 100), the price, and the amount of each instalment except the last. It refuses costField if
+// the price is out of range, and upfrontField if the payments up front reach the price.
+func slSetPrice(c *Case, costField, upfrontField string) {
 	v := c.values()
 	cost := slAssetCost(v)
 	markup := share(cost, slRate.Get(v))
 	price := plus(cost, markup)
 	switch {
 	case ledger.MaxAmount.Less(price):
-		c.refuse(costs, "takes %s out of range", slPrice.Name)
+		c.refuse(costField, "takes %s out of range", slPrice.Name)
 	case !slUpfront(v).Less(price):
-		c.refuse(upfront, "down_payment and earnest_deposit together must be below the %s of %v", slPrice.Name, price)
+		c.refuse(upfrontField, "down_payment and earnest_deposit together must be below the %s of %v", slPrice.Name, price)
 	default:
 		slMarkup.Set(v, markup)
 		slPrice.Set(v, price)
-		slEach.Set(v, portion(minus(price, slUpfront(v)), 1, slCount.Get(v)))
+		slInstalmentAmount.Set(v, portion(minus(price, slUpfront(v)), 1, slInstalmentCount.Get(v)))
 	}
 }
 
@@ -182,12 +182,12 @@ func slOrder(c *Case) {
 func slPurchase(c *Case) {
 	v, r := c.values(), c.record
 	cost := slCost.Get(v)
-	if slInActual.Has(c.input) {
-		cost = slInActual.Get(c.input)
+	if slInActualCost.Has(c.input) {
+		cost = slInActualCost.Get(c.input)
 	}
-	slActual.Set(v, cost)
+	slActualCost.Set(v, cost)
 	slDocuments.Set(v, slInDocuments.Get(c.input))
-	if slSetPrice(c, slInActual.Name, slInActual.Name); !c.noFaults() {
+	if slSetPrice(c, slInActualCost.Name, slInActualCost.Name); !c.noFaults() {
 		return
 	}
 	advance := slAdvance.Get(v)
@@ -198,23 +198,23 @@ func slPurchase(c *Case) {
 }
 
 func slDeliver(c *Case) {
-	on := orToday(c, slInDelivered)
-	slDelivered.Set(c.values(), on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, slInDeliveryDate)
+	slDeliveryDate.Set(c.values(), day)
+	c.setEffectiveDate(day)
 	c.move(c.record.account("A:inventory_delivered"), c.record.account("A:inventory"), slAssetCost(c.values()))
 }
 
 func slActivate(c *Case) {
 	v, r := c.values(), c.record
-	on := orToday(c, slInStart)
-	slStart.Set(v, on)
-	c.setEffectiveDate(on)
+	day := dateOrToday(c, slInStart)
+	slStart.Set(v, day)
+	c.setEffectiveDate(day)
 	price, markup, upfront := slPrice.Get(v), slMarkup.Get(v), slUpfront(v)
 	slOutstanding.Set(v, price)
 	slDeferred.Set(v, markup)
 	receivable, deferred := r.account("A:receivable"), r.account("L:deferred_profit")
 	c.book(dr(receivable, price), cr(r.account("A:inventory_delivered"), slAssetCost(v)), cr(deferred, markup))
-	c.book(dr(r.cash(), slDown.Get(v)), dr(r.account("L:earnest_deposit"), slEarnest.Get(v)), cr(receivable, upfront))
+	c.book(dr(r.cash(), slDownPayment.Get(v)), dr(r.account("L:earnest_deposit"), slEarnest.Get(v)), cr(receivable, upfront))
 	slAddPayment(c, upfront)
 }
 
@@ -222,9 +222,9 @@ func slActivate(c *Case) {
 // price), less the profit recognised before.
 func slAddPayment(c *Case, paid money.Amount) {
 	v := c.values()
-	slPaid.Set(v, plus(slPaid.Get(v), paid))
+	slTotalPaid.Set(v, plus(slTotalPaid.Get(v), paid))
 	slOutstanding.Set(v, minus(slOutstanding.Get(v), paid))
-	earned := minus(slEarned(v, slPaid.Get(v)), slRecognised.Get(v))
+	earned := minus(slEarned(v, slTotalPaid.Get(v)), slRecognised.Get(v))
 	slRecognise(c, earned)
 }
 
@@ -255,28 +255,28 @@ func slPay(c *Case) {
 	}
 }
 
-func slReportLate(c *Case) { c.setArrears(slDelinquent, slInLate.Get(c.input)) }
+func slReportLate(c *Case) { c.setArrears(slDelinquentAmount, slInLateAmount.Get(c.input)) }
 
 // slComplete ends a sale that was paid in full: no amount is in arrears any more.
 func slComplete(c *Case) {
-	c.setArrears(slDelinquent, money.Amount{})
-	slCompleted.Set(c.values(), c.Now)
+	c.setArrears(slDelinquentAmount, money.Amount{})
+	slCompletedAt.Set(c.values(), c.Now)
 }
 
 // slDaysLate returns for how many days the first unpaid row has been due on the day on which the
 // record is read.
 func slDaysLate(v schema.Row) any {
-	if !slStart.Has(v) || slCompleted.Has(v) {
+	if !slStart.Has(v) || slCompletedAt.Has(v) {
 		return int64(0)
 	}
-	row, each := slCount.Get(v)-1, slEach.Get(v)
+	row, each := slInstalmentCount.Get(v)-1, slInstalmentAmount.Get(v)
 	if !each.IsZero() {
-		whole, small := must(minus(slPaid.Get(v), slUpfront(v)).DivFloor(each)).Uint64()
-		if small && whole < uint64(row) {
-			row = int64(whole)
+		paidRows, fits := must(minus(slTotalPaid.Get(v), slUpfront(v)).DivFloor(each)).Uint64()
+		if fits && paidRows < uint64(row) {
+			row = int64(paidRows)
 		}
 	}
-	return max(0, int64(asOf.Get(v)-addMonths(slStart.Get(v), row+1)))
+	return max(0, int64(readingDay.Get(v)-addMonths(slStart.Get(v), row+1)))
 }
 
 func slCancel(c *Case) {
@@ -300,7 +300,7 @@ func slSettle(c *Case) {
 	}
 	paid := minus(owed, rebate)
 	slRebate.Set(v, rebate)
-	slPaid.Set(v, plus(slPaid.Get(v), paid))
+	slTotalPaid.Set(v, plus(slTotalPaid.Get(v), paid))
 	slOutstanding.Set(v, money.Amount{})
 	slDeferred.Set(v, minus(deferred, rebate))
 	c.book(dr(r.cash(), paid), dr(r.account("L:deferred_profit"), rebate), cr(r.account("A:receivable"), owed))
@@ -308,42 +308,42 @@ func slSettle(c *Case) {
 	slComplete(c)
 }
 
-// slInstalments computes the schedule. The first row is due 30 days after the start. The last
+// slScheduleRows computes the schedule. The first row is due 30 days after the start. The last
 // row contains the remainder of rounding down. A row's profit is the profit that is recognised when
 // the row is paid.
-func slInstalments(v schema.Row) any {
+func slScheduleRows(v schema.Row) any {
 	if !slStart.Has(v) {
 		return nil
 	}
-	n, each, cum := slCount.Get(v), slEach.Get(v), slUpfront(v)
-	left, earned := minus(slPrice.Get(v), cum), slEarned(v, cum)
-	all := make([]schema.Row, n)
-	for i := range all {
-		if i == len(all)-1 {
-			each = left
+	n, each, paidUp := slInstalmentCount.Get(v), slInstalmentAmount.Get(v), slUpfront(v)
+	rest, earned := minus(slPrice.Get(v), paidUp), slEarned(v, paidUp)
+	rows := make([]schema.Row, n)
+	for i := range rows {
+		if i == len(rows)-1 {
+			each = rest
 		}
-		cum, left = plus(cum, each), minus(left, each)
-		profit := minus(slEarned(v, cum), earned)
+		paidUp, rest = plus(paidUp, each), minus(rest, each)
+		profit := minus(slEarned(v, paidUp), earned)
 		earned = plus(earned, profit)
-		row := slInstalment.New()
+		row := slInstalmentTable.New()
 		slNumber.Set(row, int64(i+1))
-		slDue.Set(row, addMonths(slStart.Get(v), int64(i+1)))
+		slDueDate.Set(row, addMonths(slStart.Get(v), int64(i+1)))
 		slAmount.Set(row, each)
 		slCostPart.Set(row, minus(each, profit))
 		slProfitPart.Set(row, profit)
-		slStatus.Set(row, slRowStatus(v, cum))
-		all[i] = row
+		slStatus.Set(row, slRowStatus(v, paidUp))
+		rows[i] = row
 	}
-	return all
+	return rows
 }
 
-// slRowStatus returns the status of a row. cum is the sum of the price up to and including the row:
+// slRowStatus returns the status of a row. paidUp is the part of the price up to and including the row:
 // the row is paid when that much has been paid.
-func slRowStatus(v schema.Row, cum money.Amount) string {
+func slRowStatus(v schema.Row, paidUp money.Amount) string {
 	switch {
-	case !slPaid.Get(v).Less(cum):
+	case !slTotalPaid.Get(v).Less(paidUp):
 		return rowPaid
-	case slCompleted.Has(v):
+	case slCompletedAt.Has(v):
 		return rowSettled
 	}
 	return rowPending
@@ -367,6 +367,6 @@ func slHoldings(r *Record) []Holding {
 		{r.account("A:inventory_delivered"), delivered},
 		{r.account("A:receivable"), slOutstanding.Get(v)},
 		{r.account("L:deferred_profit"), slDeferred.Get(v)},
-		{r.account("M:arrears"), slDelinquent.Get(v)},
+		{r.account("M:arrears"), slDelinquentAmount.Get(v)},
 	}
 }

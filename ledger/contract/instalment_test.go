@@ -18,22 +18,22 @@ func saleBody() schema.Input {
 // deliveredSale returns a sale whose asset was bought at its price and delivered.
 func deliveredSale(t *testing.T, reading *Reading) *contractFixture {
 	t.Helper()
-	x := openContract(t, InstalmentSale, reading, saleBody())
+	fixture := openContract(t, InstalmentSale, reading, saleBody())
 	if reading.ReviewFirst {
-		x.do(Pass, pairsOf(boardReview())...)
+		fixture.do(Pass, pairsOf(boardReview())...)
 	}
-	x.do(OrderAsset)
-	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
-	x.do(DeliverAsset)
-	return x
+	fixture.do(OrderAsset)
+	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	fixture.do(DeliverAsset)
+	return fixture
 }
 
 // activeSale returns a sale that is active since 2026-01-01.
 func activeSale(t *testing.T) *contractFixture {
 	t.Helper()
-	x := deliveredSale(t, Secular)
-	x.do(Activate)
-	return x
+	fixture := deliveredSale(t, Secular)
+	fixture.do(Activate)
+	return fixture
 }
 
 func TestASaleIsAskedForByItsFields(t *testing.T) {
@@ -94,37 +94,37 @@ func TestASaleIsAskedForByItsFields(t *testing.T) {
 }
 
 func TestASalesPriceIsItsCostAndAFlooredMarkup(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "supplier", `{"name":"Works","reference":"Q-1"}`))
-	x.wantColumns("markup_amount", "250", "sale_price", "1250", "instalment_amount", "366", "total_paid", "0", "outstanding", "0",
+	fixture := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "supplier", `{"name":"Works","reference":"Q-1"}`))
+	fixture.wantColumns("markup_amount", "250", "sale_price", "1250", "instalment_amount", "366", "total_paid", "0", "outstanding", "0",
 		"profit_recognised", "0", "deferred_profit", "0", "delinquent_amount", "0", "days_past_due", "0", "completed_at", "")
-	x.wantRows("supplier", "Works Q-1")
-	x.wantRows("payment_schedule")
-	x = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
-	x.wantColumns("markup_amount", "249", "sale_price", "1248", "instalment_amount", "416")
+	fixture.wantRows("supplier", "Works Q-1")
+	fixture.wantRows("payment_schedule")
+	fixture = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"999"`, "down_payment", "", "earnest_deposit", ""))
+	fixture.wantColumns("markup_amount", "249", "sale_price", "1248", "instalment_amount", "416")
 }
 
 func TestOrderingTakesEarnestMoneyAndPaysTheSupplier(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, saleBody())
-	x.wantRefused("supplier_deposit", OrderAsset, "supplier_deposit", `"x"`)
-	x.do(OrderAsset, "supplier_deposit", `"300"`)
-	x.wantPostings("Dr A:cash:AE 50", "Cr L:earnest_deposit:{c} 50", "Dr A:supplier_advance:{c} 300", "Cr A:cash:AE 300")
-	x.wantColumns("supplier_deposit", "300")
+	fixture := openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.wantRefused("supplier_deposit", OrderAsset, "supplier_deposit", `"x"`)
+	fixture.do(OrderAsset, "supplier_deposit", `"300"`)
+	fixture.wantPostings("Dr A:cash:AE 50", "Cr L:earnest_deposit:{c} 50", "Dr A:supplier_advance:{c} 300", "Cr A:cash:AE 300")
+	fixture.wantColumns("supplier_deposit", "300")
 
-	x = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "earnest_deposit", ""))
-	x.do(OrderAsset)
-	x.wantPostings()
+	fixture = openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "earnest_deposit", ""))
+	fixture.do(OrderAsset)
+	fixture.wantPostings()
 }
 
 func TestAPurchaseNeedsDocumentsOfOwnership(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(OrderAsset)
-	x.wantRefused("ownership_documents", PurchaseAsset)
-	x.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `[]`)
-	x.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `[""]`)
-	x.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `"deed"`)
-	x.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["deed"]`, "actual_cost", `"0"`)
-	x.do(PurchaseAsset, "ownership_documents", `["deed",{"no":"7"}]`)
-	x.wantColumns("ownership_documents", `["deed",{"no":"7"}]`, "actual_cost", "1000")
+	fixture := openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(OrderAsset)
+	fixture.wantRefused("ownership_documents", PurchaseAsset)
+	fixture.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `[]`)
+	fixture.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `[""]`)
+	fixture.wantRefused("ownership_documents", PurchaseAsset, "ownership_documents", `"deed"`)
+	fixture.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["deed"]`, "actual_cost", `"0"`)
+	fixture.do(PurchaseAsset, "ownership_documents", `["deed",{"no":"7"}]`)
+	fixture.wantColumns("ownership_documents", `["deed",{"no":"7"}]`, "actual_cost", "1000")
 }
 
 func TestPurchasePaysTheRestToTheSupplier(t *testing.T) {
@@ -137,190 +137,190 @@ func TestPurchasePaysTheRestToTheSupplier(t *testing.T) {
 		{`"1000"`, []string{"Dr A:inventory:{c} 1000", "Cr A:supplier_advance:{c} 1000"}},
 		{`"1300"`, []string{"Dr A:inventory:{c} 1000", "Dr A:cash:AE 300", "Cr A:supplier_advance:{c} 1300"}},
 	} {
-		x := openContract(t, InstalmentSale, Secular, saleBody())
-		x.do(OrderAsset, "supplier_deposit", c.deposit)
-		x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
-		x.wantPostings(c.want...)
+		fixture := openContract(t, InstalmentSale, Secular, saleBody())
+		fixture.do(OrderAsset, "supplier_deposit", c.deposit)
+		fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+		fixture.wantPostings(c.want...)
 	}
 }
 
 func TestThePurchaseFixesThePriceByWhatTheAssetCost(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(OrderAsset)
-	x.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"120"`) // 150 is paid up front
-	x.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1`+strings.Repeat("0", 72)+`"`)
-	x.wantColumns("markup_amount", "250", "sale_price", "1250", "actual_cost", "")
-	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1103"`)
-	x.wantPostings("Dr A:inventory:{c} 1103", "Cr A:cash:AE 1103")
-	x.wantColumns("asset_cost", "1000", "actual_cost", "1103", "markup_amount", "275", "sale_price", "1378", "instalment_amount", "409")
-	if got := x.outcomeOf(PurchaseAsset, input("ownership_documents", `["invoice"]`)); got != "409" {
+	fixture := openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(OrderAsset)
+	fixture.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"120"`) // 150 is paid up front
+	fixture.wantRefused("actual_cost", PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1`+strings.Repeat("0", 72)+`"`)
+	fixture.wantColumns("markup_amount", "250", "sale_price", "1250", "actual_cost", "")
+	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"1103"`)
+	fixture.wantPostings("Dr A:inventory:{c} 1103", "Cr A:cash:AE 1103")
+	fixture.wantColumns("asset_cost", "1000", "actual_cost", "1103", "markup_amount", "275", "sale_price", "1378", "instalment_amount", "409")
+	if got := fixture.outcomeOf(PurchaseAsset, input("ownership_documents", `["invoice"]`)); got != "409" {
 		t.Errorf("a second purchase is answered with %s", got)
 	}
 }
 
 func TestADeliveryIsDatedOnItsDay(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(OrderAsset)
-	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
-	x.wantRefused("delivery_date", DeliverAsset, "delivery_date", `"2026-02-30"`)
-	x.do(DeliverAsset, "delivery_date", `"2026-01-05"`)
-	x.wantPostings("Dr A:inventory_delivered:{c} 1000", "Cr A:inventory:{c} 1000")
-	x.wantEffective("2026-01-05")
-	x.wantColumns("delivery_date", "2026-01-05")
+	fixture := openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(OrderAsset)
+	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	fixture.wantRefused("delivery_date", DeliverAsset, "delivery_date", `"2026-02-30"`)
+	fixture.do(DeliverAsset, "delivery_date", `"2026-01-05"`)
+	fixture.wantPostings("Dr A:inventory_delivered:{c} 1000", "Cr A:inventory:{c} 1000")
+	fixture.wantEffective("2026-01-05")
+	fixture.wantColumns("delivery_date", "2026-01-05")
 
-	x = deliveredSale(t, Secular)
-	x.wantEffective("2026-01-01")
-	x.wantColumns("delivery_date", "2026-01-01")
+	fixture = deliveredSale(t, Secular)
+	fixture.wantEffective("2026-01-01")
+	fixture.wantColumns("delivery_date", "2026-01-01")
 }
 
 func TestActivationSellsAtThePrice(t *testing.T) {
-	x := deliveredSale(t, Secular)
-	x.wantRefused("start_date", Activate, "start_date", `"soon"`)
-	x.do(Activate, "start_date", `"2026-01-11"`)
-	x.wantPostings("Dr A:receivable:{c} 1250", "Cr A:inventory_delivered:{c} 1000", "Cr L:deferred_profit:{c} 250",
+	fixture := deliveredSale(t, Secular)
+	fixture.wantRefused("start_date", Activate, "start_date", `"soon"`)
+	fixture.do(Activate, "start_date", `"2026-01-11"`)
+	fixture.wantPostings("Dr A:receivable:{c} 1250", "Cr A:inventory_delivered:{c} 1000", "Cr L:deferred_profit:{c} 250",
 		"Dr A:cash:AE 100", "Dr L:earnest_deposit:{c} 50", "Cr A:receivable:{c} 150",
 		"Dr L:deferred_profit:{c} 30", "Cr I:murabaha 30")
-	x.wantEffective("2026-01-11")
-	x.wantColumns("start_date", "2026-01-11", "total_paid", "150", "outstanding", "1100", "profit_recognised", "30", "deferred_profit", "220")
-	x.wantRows("payment_schedule",
+	fixture.wantEffective("2026-01-11")
+	fixture.wantColumns("start_date", "2026-01-11", "total_paid", "150", "outstanding", "1100", "profit_recognised", "30", "deferred_profit", "220")
+	fixture.wantRows("payment_schedule",
 		"1 2026-02-10 366 293 73 pending",
 		"2 2026-03-12 366 293 73 pending",
 		"3 2026-04-11 368 294 74 pending")
 }
 
 func TestAPaymentRecognisesTheProfitInIt(t *testing.T) {
-	x := activeSale(t)
-	x.wantRefused("amount", RecordPayment)
-	x.wantRefused("amount", RecordPayment, "amount", `"0"`)
-	x.wantRefused("amount", RecordPayment, "amount", `"1101"`)
-	x.do(RecordPayment, "amount", `"365"`)
-	x.wantPostings("Dr A:cash:AE 365", "Cr A:receivable:{c} 365", "Dr L:deferred_profit:{c} 73", "Cr I:murabaha 73")
-	x.wantColumns("total_paid", "515", "outstanding", "735", "profit_recognised", "103", "deferred_profit", "147")
-	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 pending", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
-	x.do(RecordPayment, "amount", `"1"`)
-	x.wantPostings("Dr A:cash:AE 1", "Cr A:receivable:{c} 1")
-	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
-	x.do(RecordPayment, "amount", `"733"`)
-	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 pending")
-	x.do(RecordPayment, "amount", `"1"`)
-	x.wantPostings("Dr A:cash:AE 1", "Cr A:receivable:{c} 1", "Dr L:deferred_profit:{c} 1", "Cr I:murabaha 1")
-	x.wantColumns("total_paid", "1250", "outstanding", "0", "profit_recognised", "250", "deferred_profit", "0", "completed_at", "2026-01-01T12:00:00Z")
-	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 paid")
-	if x.r.Status != Completed || !x.d.Finish {
-		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
+	fixture := activeSale(t)
+	fixture.wantRefused("amount", RecordPayment)
+	fixture.wantRefused("amount", RecordPayment, "amount", `"0"`)
+	fixture.wantRefused("amount", RecordPayment, "amount", `"1101"`)
+	fixture.do(RecordPayment, "amount", `"365"`)
+	fixture.wantPostings("Dr A:cash:AE 365", "Cr A:receivable:{c} 365", "Dr L:deferred_profit:{c} 73", "Cr I:murabaha 73")
+	fixture.wantColumns("total_paid", "515", "outstanding", "735", "profit_recognised", "103", "deferred_profit", "147")
+	fixture.wantRows("payment_schedule", "1 2026-01-31 366 293 73 pending", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
+	fixture.do(RecordPayment, "amount", `"1"`)
+	fixture.wantPostings("Dr A:cash:AE 1", "Cr A:receivable:{c} 1")
+	fixture.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 pending", "3 2026-04-01 368 294 74 pending")
+	fixture.do(RecordPayment, "amount", `"733"`)
+	fixture.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 pending")
+	fixture.do(RecordPayment, "amount", `"1"`)
+	fixture.wantPostings("Dr A:cash:AE 1", "Cr A:receivable:{c} 1", "Dr L:deferred_profit:{c} 1", "Cr I:murabaha 1")
+	fixture.wantColumns("total_paid", "1250", "outstanding", "0", "profit_recognised", "250", "deferred_profit", "0", "completed_at", "2026-01-01T12:00:00Z")
+	fixture.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 paid")
+	if fixture.record.Status != Completed || !fixture.decision.Finish {
+		t.Errorf("%s, finished: %v", fixture.record.Status, fixture.decision.Finish)
 	}
 }
 
 func TestDelinquencyIsBookedByTheDifference(t *testing.T) {
-	x := activeSale(t)
-	x.passDays(35) // five days after the due date of the first row
-	x.wantRefused("amount", RecordDelinquency)
-	x.wantRefused("amount", RecordDelinquency, "amount", `"-1"`)
-	x.do(RecordDelinquency, "amount", `"366"`)
-	x.wantPostings("Dr M:arrears:{c} 366", "Cr M:arrears_control 366")
-	x.wantColumns("delinquent_amount", "366", "days_past_due", "5", "outstanding", "1100")
-	x.do(RecordDelinquency, "amount", `"400"`)
-	x.wantPostings("Dr M:arrears:{c} 34", "Cr M:arrears_control 34")
-	x.do(RecordDelinquency, "amount", `"400"`)
-	x.wantPostings()
-	x.do(RecordDelinquency, "amount", `"100"`)
-	x.wantPostings("Dr M:arrears_control 300", "Cr M:arrears:{c} 300")
-	x.do(RecordPayment, "amount", `"366"`) // pays the first row; the second is not due yet
-	x.wantColumns("delinquent_amount", "100", "days_past_due", "0")
-	x.passDays(400)
-	x.do(RecordDelinquency, "amount", `"100"`)
-	x.wantColumns("days_past_due", "375") // the second row was due on day 60
-	x.do(RecordDelinquency, "amount", `"0"`)
-	x.wantPostings("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
-	x.wantColumns("delinquent_amount", "0", "days_past_due", "375") // the days do not depend on the reported amount
-	x.passDays(1)
-	x.wantColumns("days_past_due", "376") // they depend on the day on which they are read
+	fixture := activeSale(t)
+	fixture.passDays(35) // five days after the due date of the first row
+	fixture.wantRefused("amount", RecordDelinquency)
+	fixture.wantRefused("amount", RecordDelinquency, "amount", `"-1"`)
+	fixture.do(RecordDelinquency, "amount", `"366"`)
+	fixture.wantPostings("Dr M:arrears:{c} 366", "Cr M:arrears_control 366")
+	fixture.wantColumns("delinquent_amount", "366", "days_past_due", "5", "outstanding", "1100")
+	fixture.do(RecordDelinquency, "amount", `"400"`)
+	fixture.wantPostings("Dr M:arrears:{c} 34", "Cr M:arrears_control 34")
+	fixture.do(RecordDelinquency, "amount", `"400"`)
+	fixture.wantPostings()
+	fixture.do(RecordDelinquency, "amount", `"100"`)
+	fixture.wantPostings("Dr M:arrears_control 300", "Cr M:arrears:{c} 300")
+	fixture.do(RecordPayment, "amount", `"366"`) // pays the first row; the second is not due yet
+	fixture.wantColumns("delinquent_amount", "100", "days_past_due", "0")
+	fixture.passDays(400)
+	fixture.do(RecordDelinquency, "amount", `"100"`)
+	fixture.wantColumns("days_past_due", "375") // the second row was due on day 60
+	fixture.do(RecordDelinquency, "amount", `"0"`)
+	fixture.wantPostings("Dr M:arrears_control 100", "Cr M:arrears:{c} 100")
+	fixture.wantColumns("delinquent_amount", "0", "days_past_due", "375") // the days do not depend on the reported amount
+	fixture.passDays(1)
+	fixture.wantColumns("days_past_due", "376") // they depend on the day on which they are read
 }
 
 // 1100 is three instalments of 366 and a remainder of 2, which is in the third row.
 func TestRemainderInTheLastRowIsLateAfterItsDueDate(t *testing.T) {
-	x := activeSale(t)
-	x.do(RecordPayment, "amount", `"1098"`)
-	x.passDays(100)
-	x.do(RecordDelinquency, "amount", `"2"`)
-	x.wantColumns("days_past_due", "10")
+	fixture := activeSale(t)
+	fixture.do(RecordPayment, "amount", `"1098"`)
+	fixture.passDays(100)
+	fixture.do(RecordDelinquency, "amount", `"2"`)
+	fixture.wantColumns("days_past_due", "10")
 }
 
 // Payments before the first instalment are not part of it: a row is late until its whole amount
 // is paid.
 func TestUpfrontPaymentsCoverNoRow(t *testing.T) {
-	x := activeSale(t)
-	x.passDays(35)
-	x.do(RecordDelinquency, "amount", `"150"`)
-	x.do(RecordPayment, "amount", `"365"`) // one less than the row's 366
-	x.wantColumns("total_paid", "515", "days_past_due", "5")
-	x.do(RecordPayment, "amount", `"1"`)
-	x.wantColumns("days_past_due", "0")
+	fixture := activeSale(t)
+	fixture.passDays(35)
+	fixture.do(RecordDelinquency, "amount", `"150"`)
+	fixture.do(RecordPayment, "amount", `"365"`) // one less than the row's 366
+	fixture.wantColumns("total_paid", "515", "days_past_due", "5")
+	fixture.do(RecordPayment, "amount", `"1"`)
+	fixture.wantColumns("days_past_due", "0")
 }
 
 func TestNothingIsLateOnceASaleIsPaid(t *testing.T) {
-	x := activeSale(t)
-	x.passDays(31)
-	x.do(RecordDelinquency, "amount", `"366"`)
-	x.do(RecordPayment, "amount", `"1100"`)
-	x.wantPostings("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220",
+	fixture := activeSale(t)
+	fixture.passDays(31)
+	fixture.do(RecordDelinquency, "amount", `"366"`)
+	fixture.do(RecordPayment, "amount", `"1100"`)
+	fixture.wantPostings("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220",
 		"Dr M:arrears_control 366", "Cr M:arrears:{c} 366")
-	x.wantColumns("delinquent_amount", "0", "days_past_due", "0")
+	fixture.wantColumns("delinquent_amount", "0", "days_past_due", "0")
 }
 
 func TestCancellingASaleReversesItsEntries(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(Cancel)
-	x.wantPostings()
+	fixture := openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(Cancel)
+	fixture.wantPostings()
 
-	x = openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(OrderAsset, "supplier_deposit", `"300"`)
-	x.do(Cancel)
-	x.wantPostings("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:cash:AE 300", "Cr A:supplier_advance:{c} 300")
+	fixture = openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(OrderAsset, "supplier_deposit", `"300"`)
+	fixture.do(Cancel)
+	fixture.wantPostings("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:cash:AE 300", "Cr A:supplier_advance:{c} 300")
 
-	x = openContract(t, InstalmentSale, Secular, saleBody())
-	x.do(OrderAsset, "supplier_deposit", `"300"`)
-	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"900"`)
-	x.do(Cancel)
-	x.wantPostings("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:returned_assets 900", "Cr A:inventory:{c} 900")
+	fixture = openContract(t, InstalmentSale, Secular, saleBody())
+	fixture.do(OrderAsset, "supplier_deposit", `"300"`)
+	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`, "actual_cost", `"900"`)
+	fixture.do(Cancel)
+	fixture.wantPostings("Dr L:earnest_deposit:{c} 50", "Cr A:cash:AE 50", "Dr A:returned_assets 900", "Cr A:inventory:{c} 900")
 }
 
 func TestSettlingEarlyGivesUpDeferredProfit(t *testing.T) {
-	x := activeSale(t)
-	x.do(RecordPayment, "amount", `"366"`)
-	x.do(RecordDelinquency, "amount", `"10"`)
-	x.wantRefused("rebate", SettleEarly)
-	x.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 are deferred
-	x.do(SettleEarly, "rebate", `"100"`)
-	x.wantPostings("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
+	fixture := activeSale(t)
+	fixture.do(RecordPayment, "amount", `"366"`)
+	fixture.do(RecordDelinquency, "amount", `"10"`)
+	fixture.wantRefused("rebate", SettleEarly)
+	fixture.wantRefused("rebate", SettleEarly, "rebate", `"148"`) // only 147 are deferred
+	fixture.do(SettleEarly, "rebate", `"100"`)
+	fixture.wantPostings("Dr A:cash:AE 634", "Dr L:deferred_profit:{c} 100", "Cr A:receivable:{c} 734", "Dr L:deferred_profit:{c} 47", "Cr I:murabaha 47",
 		"Dr M:arrears_control 10", "Cr M:arrears:{c} 10")
-	x.wantColumns("total_paid", "1150", "outstanding", "0", "profit_recognised", "150", "deferred_profit", "0", "rebate", "100",
+	fixture.wantColumns("total_paid", "1150", "outstanding", "0", "profit_recognised", "150", "deferred_profit", "0", "rebate", "100",
 		"delinquent_amount", "0", "completed_at", "2026-01-01T12:00:00Z")
-	x.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 settled")
+	fixture.wantRows("payment_schedule", "1 2026-01-31 366 293 73 paid", "2 2026-03-02 366 293 73 paid", "3 2026-04-01 368 294 74 settled")
 
-	x = activeSale(t)
-	x.do(SettleEarly, "rebate", `"220"`)
-	x.wantPostings("Dr A:cash:AE 880", "Dr L:deferred_profit:{c} 220", "Cr A:receivable:{c} 1100")
-	x = activeSale(t)
-	x.do(SettleEarly, "rebate", `"0"`)
-	x.wantPostings("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220")
+	fixture = activeSale(t)
+	fixture.do(SettleEarly, "rebate", `"220"`)
+	fixture.wantPostings("Dr A:cash:AE 880", "Dr L:deferred_profit:{c} 220", "Cr A:receivable:{c} 1100")
+	fixture = activeSale(t)
+	fixture.do(SettleEarly, "rebate", `"0"`)
+	fixture.wantPostings("Dr A:cash:AE 1100", "Cr A:receivable:{c} 1100", "Dr L:deferred_profit:{c} 220", "Cr I:murabaha 220")
 }
 
 func TestLastRowHasThePriceIfInstalmentsRoundToZero(t *testing.T) {
-	x := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
-	x.do(OrderAsset)
-	x.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
-	x.do(DeliverAsset)
-	x.do(Activate)
-	x.wantRows("payment_schedule", "1 2026-01-31 0 0 0 paid", "2 2026-03-02 0 0 0 paid", "3 2026-04-01 2 2 0 pending")
-	x.passDays(100)
-	x.do(RecordDelinquency, "amount", `"2"`)
-	x.wantColumns("days_past_due", "10")
+	fixture := openContract(t, InstalmentSale, Secular, withChanges(saleBody(), "asset_cost", `"2"`, "markup_rate", "0", "down_payment", "", "earnest_deposit", ""))
+	fixture.do(OrderAsset)
+	fixture.do(PurchaseAsset, "ownership_documents", `["invoice"]`)
+	fixture.do(DeliverAsset)
+	fixture.do(Activate)
+	fixture.wantRows("payment_schedule", "1 2026-01-31 0 0 0 paid", "2 2026-03-02 0 0 0 paid", "3 2026-04-01 2 2 0 pending")
+	fixture.passDays(100)
+	fixture.do(RecordDelinquency, "amount", `"2"`)
+	fixture.wantColumns("days_past_due", "10")
 }
 
 // saleMoves has the moves of a sale's grids.
-func saleMoves() map[string]move {
-	return map[string]move{
+func saleMoves() map[string]gridMove {
+	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)},
 		"review": {name: Pass, input: boardReview()}, "no review": {name: Pass, input: input("approved_by", `"the board"`)},
 		"order_asset": {name: OrderAsset}, "purchase_asset": {name: PurchaseAsset, input: input("ownership_documents", `["invoice"]`)},
@@ -389,32 +389,32 @@ func TestAMurabahasActionsAreTheListedOnes(t *testing.T) {
 }
 
 // checkSaleColumns checks that a sale's columns agree with each other.
-func checkSaleColumns(x *contractFixture) {
-	v := x.r.Values
+func checkSaleColumns(fixture *contractFixture) {
+	v := fixture.record.Values
 	total := func(list ...money.Amount) (sum money.Amount) {
 		for _, a := range list {
 			sum = plus(sum, a)
 		}
 		return sum
 	}
-	if x.r.Status != Active && x.r.Status != Completed {
-		if !slPaid.Get(v).IsZero() {
-			x.t.Fatalf("%v are paid of a sale that is %s", slPaid.Get(v), x.r.Status)
+	if fixture.record.Status != Active && fixture.record.Status != Completed {
+		if !slTotalPaid.Get(v).IsZero() {
+			fixture.t.Fatalf("%v are paid of a sale that is %s", slTotalPaid.Get(v), fixture.record.Status)
 		}
 		return
 	}
-	if total(slPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v)) != slPrice.Get(v) {
-		x.t.Fatalf("paid %v, outstanding %v and rebate %v are not the price of %v", slPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v), slPrice.Get(v))
+	if total(slTotalPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v)) != slPrice.Get(v) {
+		fixture.t.Fatalf("paid %v, outstanding %v and rebate %v are not the price of %v", slTotalPaid.Get(v), slOutstanding.Get(v), slRebate.Get(v), slPrice.Get(v))
 	}
 	if total(slRecognised.Get(v), slDeferred.Get(v), slRebate.Get(v)) != slMarkup.Get(v) {
-		x.t.Fatalf("profit %v, deferred %v and rebate %v are not the markup of %v", slRecognised.Get(v), slDeferred.Get(v), slRebate.Get(v), slMarkup.Get(v))
+		fixture.t.Fatalf("profit %v, deferred %v and rebate %v are not the markup of %v", slRecognised.Get(v), slDeferred.Get(v), slRebate.Get(v), slMarkup.Get(v))
 	}
 	sum := slUpfront(v)
 	schedule := slSchedule.Get(v)
 	for _, row := range schedule {
 		sum = total(sum, slCostPart.Get(row), slProfitPart.Get(row))
 	}
-	if sum != slPrice.Get(v) || int64(len(schedule)) != slCount.Get(v) {
-		x.t.Fatalf("%d rows and what was paid up front add up to %v; the price is %v", len(schedule), sum, slPrice.Get(v))
+	if sum != slPrice.Get(v) || int64(len(schedule)) != slInstalmentCount.Get(v) {
+		fixture.t.Fatalf("%d rows and what was paid up front add up to %v; the price is %v", len(schedule), sum, slPrice.Get(v))
 	}
 }

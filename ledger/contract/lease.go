@@ -19,15 +19,15 @@ var Lease = define(&Product{
 			"transfer_ownership": TransferAsset, "return_asset": ReturnAsset, "terminate": Terminate,
 		}},
 	},
-	Columns: schema.NewTable(base,
-		lsCustomer, lsKind, lsAsset, lsCost, lsTerm, lsRental, lsOption, lsAssetType, lsAdvance, lsDeposit, lsResidual,
+	Columns: schema.NewTable(baseColumns,
+		lsCustomer, lsKind, lsAsset, lsCost, lsTerm, lsRental, lsOptionPrice, lsAssetType, lsAdvance, lsDeposit, lsResidual,
 		lsSerial, lsLocation, lsSpecifications, lsProduct,
-		lsPurchase, lsDue, lsPaid, lsSchedule, lsExpenses, lsExpenseRows, lsReturned, lsTransferred,
-		lsDocuments, lsRegistration, lsInsurance, lsInsured, lsStart, lsEnd, lsArrears, lsReceivable, lsTerminated, lsReason,
+		lsPurchase, lsTotalDue, lsTotalPaid, lsSchedule, lsExpenses, lsExpenseRows, lsReturnDate, lsTransferDate,
+		lsDocuments, lsRegistration, lsInsurance, lsInsuredUntil, lsStart, lsEnd, lsArrears, lsReceivable, lsTerminationDate, lsReason,
 		lsRowsDue, lsPrepaid,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, AssetAcquired, Active, TransferPending, Completed, Terminated},
-	Steps: concat(
+	Steps: joinSteps(
 		reviewSteps(Acquire, AssetAcquired, "the institution owns the asset"),
 		[]Step{
 			{From: AssetAcquired, By: Activate, To: Active, Why: "the asset was delivered and its rent begins"},
@@ -36,13 +36,13 @@ var Lease = define(&Product{
 			{From: Active, By: Terminate, To: Terminated, Why: "it was given up"},
 		},
 		steps(TransferAsset, Completed, "the asset is the lessee's", Active, TransferPending),
-		lsRunning(Active), lsRunning(TransferPending),
+		lsRunningSteps(Active), lsRunningSteps(TransferPending),
 		steps(PayRent, Completed, "rent that was still owed was paid", Completed),
 		steps(PayRent, Terminated, "rent that was still owed was paid", Terminated),
 	),
 	Handlers: withReview(
-		&ActionHandler{Name: Acquire, Moves: Always, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsured), Do: lsAcquire},
-		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDelivered), Do: lsActivate},
+		&ActionHandler{Name: Acquire, Moves: Always, Body: schema.NewTable(nil, lsInDocuments, lsInSerial, lsInRegistration, lsInInsurance, lsInInsuredUntil), Do: lsAcquire},
+		&ActionHandler{Name: Activate, Moves: Possibly, Body: schema.NewTable(nil, lsInDeliveryDate), Do: lsActivate},
 		&ActionHandler{Name: RentDue, Moves: Always, Timer: true, Do: lsRowDue},
 		&ActionHandler{Name: PayRent, Moves: Always, Body: schema.NewTable(nil, lsInAmount), Do: lsPay},
 		&ActionHandler{Name: RecordArrears, Moves: Possibly, Body: schema.NewTable(nil, lsInArrears), Do: lsRecordArrears},
@@ -53,10 +53,10 @@ var Lease = define(&Product{
 		&ActionHandler{Name: Terminate, Moves: Always, Body: reasons, Do: lsTerminate},
 	),
 	Type: "lease_type", Customer: "customer_id",
-	Arrears: lsInDelay, Ends: lsEnds, Schedule: lsSchedule.Column,
-	Open: lsOpen, Due: lsNext, Holdings: lsHoldings,
+	Arrears: lsHasArrears, Ends: lsEndDay, Schedule: lsSchedule.Column,
+	Open: lsOpen, Due: lsNextTimer, Holdings: lsHoldings,
 	Totals: []ControlTotal{
-		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsPaid.Column},
+		{Account: Cash, By: PayRent, Side: ledger.Debit, Column: lsTotalPaid.Column},
 		{Account: "E:owner_expense", Side: ledger.Debit, Column: lsExpenses.Column},
 	},
 	OpenAfterEnd: []string{"A:rent_receivable"}, // until the lessee has paid
@@ -98,7 +98,7 @@ var (
 	lsCost           = schema.Amount(35, "asset_cost", schema.Required, schema.InShort)
 	lsTerm           = schema.Integer(36, "lease_term_months", 1, 240, schema.Required, schema.InShort)
 	lsRental         = schema.Amount(37, "monthly_rental", schema.Required, schema.InShort)
-	lsOption         = schema.Amount(38, "purchase_option_price", schema.Settable, schema.InShort)
+	lsOptionPrice    = schema.Amount(38, "purchase_option_price", schema.Settable, schema.InShort)
 	lsAssetType      = schema.Enum(39, "asset_type", []string{"vehicle", "equipment", "real_estate", "aircraft", "vessel", "machinery"}, schema.Settable, schema.InShort)
 	lsAdvance        = schema.Amount(40, "advance_rental", schema.Settable)
 	lsDeposit        = schema.Amount(41, "security_deposit", schema.Settable)
@@ -108,27 +108,27 @@ var (
 	lsSpecifications = schema.Object(45, "asset_specifications", schema.Settable)
 	lsProduct        = schema.ID(46, "product_id", schema.Settable)
 
-	lsPurchase    = schema.Bool(60, "purchase_option", schema.InShort)
-	lsDue         = schema.Amount(61, "total_rentals_due", schema.InShort)
-	lsPaid        = schema.Amount(62, "total_rentals_paid", schema.InShort)
-	lsSchedule    = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // key 63 is never stored
-	lsExpenses    = schema.Amount(64, "total_owner_expenses")
-	lsExpenseRows = schema.Rows(65, "owner_expenses", lsExpense, schema.InDeep, schema.AtMost(maxExpenses))
-	lsReturned    = schema.Date(66, "return_date")
-	lsTransferred = schema.Date(67, "transfer_date")
+	lsPurchase     = schema.Bool(60, "purchase_option", schema.InShort)
+	lsTotalDue     = schema.Amount(61, "total_rentals_due", schema.InShort)
+	lsTotalPaid    = schema.Amount(62, "total_rentals_paid", schema.InShort)
+	lsSchedule     = schema.Rows(63, "payment_schedule", lsRow, schema.InDeep, schema.Computed(lsRows)) // key 63 is never stored
+	lsExpenses     = schema.Amount(64, "total_owner_expenses")
+	lsExpenseRows  = schema.Rows(65, "owner_expenses", lsExpense, schema.InDeep, schema.AtMost(maxExpenses))
+	lsReturnDate   = schema.Date(66, "return_date")
+	lsTransferDate = schema.Date(67, "transfer_date")
 
-	lsDocuments    = schema.List(68, "ownership_documents")
-	lsRegistration = schema.Text(69, "asset_registration")
-	lsInsurance    = schema.Text(70, "insurance_policy")
-	lsInsured      = schema.Date(71, "insurance_expires")
-	lsStart        = schema.Date(72, "start_date", schema.InShort)
-	lsEnd          = schema.Date(73, "end_date", schema.InShort)
-	lsArrears      = schema.Amount(74, "arrears_amount", schema.InShort)
-	lsReceivable   = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
-	lsTerminated   = schema.Date(76, "termination_date")
-	lsReason       = schema.Text(77, "termination_reason", schema.Sparse)
-	lsRowsDue      = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
-	lsPrepaid      = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
+	lsDocuments       = schema.List(68, "ownership_documents")
+	lsRegistration    = schema.Text(69, "asset_registration")
+	lsInsurance       = schema.Text(70, "insurance_policy")
+	lsInsuredUntil    = schema.Date(71, "insurance_expires")
+	lsStart           = schema.Date(72, "start_date", schema.InShort)
+	lsEnd             = schema.Date(73, "end_date", schema.InShort)
+	lsArrears         = schema.Amount(74, "arrears_amount", schema.InShort)
+	lsReceivable      = schema.Amount(75, "rent_receivable") // the balance of A:rent_receivable
+	lsTerminationDate = schema.Date(76, "termination_date")
+	lsReason          = schema.Text(77, "termination_reason", schema.Sparse)
+	lsRowsDue         = schema.Derived(78, "rows_due", schema.NotShown)    // how many rows of the schedule have fallen due
+	lsPrepaid         = schema.Amount(79, "prepaid_rent", schema.NotShown) // the balance of L:prepaid_rent
 
 	lsNumber    = schema.Derived(1, "payment_number")
 	lsDueOn     = schema.Date(2, "due_date")
@@ -146,8 +146,8 @@ var (
 	lsInSerial       = schema.Text(2, "asset_serial_number", schema.Settable)
 	lsInRegistration = schema.Text(3, "asset_registration", schema.Settable)
 	lsInInsurance    = schema.Text(4, "insurance_policy", schema.Settable)
-	lsInInsured      = schema.Date(5, "insurance_expires", schema.Settable)
-	lsInDelivered    = schema.Date(1, "delivery_date", schema.Settable)
+	lsInInsuredUntil = schema.Date(5, "insurance_expires", schema.Settable)
+	lsInDeliveryDate = schema.Date(1, "delivery_date", schema.Settable)
 	lsInAmount       = schema.Amount(1, "amount", schema.Required)
 	lsInArrears      = schema.Amount(1, "amount", schema.Required, schema.OrZero)
 	lsInExpense      = schema.Amount(1, "amount", schema.Required)
@@ -155,8 +155,8 @@ var (
 	lsInExpenseType  = schema.Text(3, "type", schema.DefaultTo("maintenance"))
 )
 
-// lsRunning returns the steps out of a state in which rent becomes due.
-func lsRunning(state Status) []Step {
+// lsRunningSteps returns the steps out of a state in which rent becomes due.
+func lsRunningSteps(state Status) []Step {
 	return []Step{
 		{From: state, By: RentDue, To: state, Why: "a row of the schedule has fallen due"},
 		{From: state, By: PayRent, To: state, Why: "rent was paid"},
@@ -168,19 +168,19 @@ func lsRunning(state Status) []Step {
 func lsOpen(c *Case) {
 	v := c.values()
 	lsPurchase.Set(v, lsKind.Get(v) == finance)
-	if lsPurchase.Get(v) && !lsOption.Has(v) {
-		c.refuse(lsOption.Name, "is required for a finance lease")
+	if lsPurchase.Get(v) && !lsOptionPrice.Has(v) {
+		c.refuse(lsOptionPrice.Name, "is required for a finance lease")
 	}
-	for _, left := range []schema.Cell[money.Amount]{lsOption, lsResidual} {
-		if lsCost.Get(v).Less(left.Get(v)) {
-			c.refuse(left.Name, "is above asset_cost")
+	for _, price := range []schema.Cell[money.Amount]{lsOptionPrice, lsResidual} {
+		if lsCost.Get(v).Less(price.Get(v)) {
+			c.refuse(price.Name, "is above asset_cost")
 		}
 	}
-	for _, total := range []schema.Cell[money.Amount]{lsDue, lsPaid, lsExpenses, lsArrears, lsReceivable} {
+	for _, total := range []schema.Cell[money.Amount]{lsTotalDue, lsTotalPaid, lsExpenses, lsArrears, lsReceivable} {
 		total.Set(v, money.Amount{})
 	}
-	c.addToTotal(lsDue, times(lsRental.Get(v), lsTerm.Get(v)), lsRental.Name)
-	c.addToTotal(lsDue, lsAdvance.Get(v), lsAdvance.Name)
+	c.addToTotal(lsTotalDue, times(lsRental.Get(v), lsTerm.Get(v)), lsRental.Name)
+	c.addToTotal(lsTotalDue, lsAdvance.Get(v), lsAdvance.Name)
 }
 
 // Statuses of the schedule's rows. A row is cancelled if the lease ended before the row fell
@@ -199,7 +199,7 @@ func lsRows(v schema.Row) any {
 		return nil
 	}
 	paid := lsCoveredRows(v)
-	ended := lsReturned.Has(v) || lsTransferred.Has(v) || lsTerminated.Has(v)
+	ended := lsReturnDate.Has(v) || lsTransferDate.Has(v) || lsTerminationDate.Has(v)
 	schedule := make([]schema.Row, lsTerm.Get(v))
 	for i := range schedule {
 		number := int64(i) + 1
@@ -234,11 +234,11 @@ func lsBilled(v schema.Row) money.Amount {
 	return plus(lsAdvance.Get(v), times(lsRental.Get(v), lsRowsDue.Get(v)))
 }
 
-// lsInDelay tells whether an active lease has recorded arrears.
-func lsInDelay(r *Record) bool { return r.Status == Active && !lsArrears.Get(r.Values).IsZero() }
+// lsHasArrears tells whether an active lease has recorded arrears.
+func lsHasArrears(r *Record) bool { return r.Status == Active && !lsArrears.Get(r.Values).IsZero() }
 
-// lsEnds returns the day on which an active lease's term ends; 0 if the lease is not active.
-func lsEnds(r *Record) ledger.Date {
+// lsEndDay returns the day on which an active lease's term ends; 0 if the lease is not active.
+func lsEndDay(r *Record) ledger.Date {
 	if r.Status != Active {
 		return 0
 	}

@@ -37,24 +37,24 @@ func newLease(t rapid.TB, reading *Reading, body schema.Input) *leaseFixture {
 // runningLease returns a lease that was activated on 2026-01-01.
 func runningLease(t rapid.TB, pairs ...string) *leaseFixture {
 	t.Helper()
-	l := newLease(t, Secular, leaseBody(pairs...))
-	l.do(Acquire, "ownership_documents", `["deed"]`)
-	l.do(Activate)
-	return l
+	lease := newLease(t, Secular, leaseBody(pairs...))
+	lease.do(Acquire, "ownership_documents", `["deed"]`)
+	lease.do(Activate)
+	return lease
 }
 
-// try tries an action and returns its refusal: "409", or "422" with the first field; empty if it is
+// tryAction tries an action and returns its refusal: "409", or "422" with the first field; empty if it is
 // accepted. It checks that a refusal changes nothing.
-func (l *leaseFixture) try(name Action, body schema.Input) string {
-	l.t.Helper()
-	before := AppendRecord(nil, l.r)
-	d, err := l.r.Act(name, body, l.now)
+func (lease *leaseFixture) tryAction(name Action, body schema.Input) string {
+	lease.t.Helper()
+	before := AppendRecord(nil, lease.record)
+	d, err := lease.record.Act(name, body, lease.now)
 	if err == nil {
-		l.apply(d)
+		lease.apply(d)
 		return ""
 	}
-	if !bytes.Equal(before, AppendRecord(nil, l.r)) || d.Record != nil || d.Events != nil {
-		l.t.Fatalf("%s was refused, and has left a trace", name)
+	if !bytes.Equal(before, AppendRecord(nil, lease.record)) || d.Record != nil || d.Events != nil {
+		lease.t.Fatalf("%s was refused, and has left a trace", name)
 	}
 	return leaseRefusal(err)
 }
@@ -71,41 +71,41 @@ func leaseRefusal(err error) string {
 }
 
 // wantRefusal takes an action that must be refused for a field.
-func (l *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
-	l.t.Helper()
-	if got := l.try(name, input(pairs...)); got != "422 "+field {
-		l.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
+func (lease *leaseFixture) wantRefusal(field string, name Action, pairs ...string) {
+	lease.t.Helper()
+	if got := lease.tryAction(name, input(pairs...)); got != "422 "+field {
+		lease.t.Errorf("%s is answered with %q; want 422 %s", name, got, field)
 	}
 }
 
 // passUntil moves the clock to noon of a day, and then runs the due timers in order.
-func (l *leaseFixture) passUntil(day string) {
-	l.t.Helper()
-	on, ok := schema.ParseDate(day)
+func (lease *leaseFixture) passUntil(day string) {
+	lease.t.Helper()
+	date, ok := schema.ParseDate(day)
 	if !ok {
-		l.t.Fatalf("no date: %s", day)
+		lease.t.Fatalf("no date: %s", day)
 	}
-	l.now = startOfDay(on) + 12*3600*1_000_000
-	l.runDueRows()
+	lease.now = startOfDay(date) + 12*3600*1_000_000
+	lease.runDueRows()
 }
 
 // runDueRows runs the due timers, and returns the number of rows that have fallen due.
-func (l *leaseFixture) runDueRows() (rows int) {
-	l.t.Helper()
+func (lease *leaseFixture) runDueRows() (rows int) {
+	lease.t.Helper()
 	for {
-		d, due := l.r.OnDue(l.now)
+		d, due := lease.record.OnDue(lease.now)
 		if !due {
 			return rows
 		}
-		l.apply(d)
+		lease.apply(d)
 		rows++
 	}
 }
 
 // lastLines returns the lines of the last decision, with {c} for the lease's id.
-func (l *leaseFixture) lastLines() (lines []string) {
-	l.t.Helper()
-	for _, e := range l.d.Events {
+func (lease *leaseFixture) lastLines() (lines []string) {
+	lease.t.Helper()
+	for _, e := range lease.decision.Events {
 		if e.Entry == nil {
 			continue
 		}
@@ -114,59 +114,59 @@ func (l *leaseFixture) lastLines() (lines []string) {
 			if p.Side == ledger.Credit {
 				side = "Cr "
 			}
-			lines = append(lines, side+strings.ReplaceAll(string(p.Account), l.r.ID.String(), "{c}")+" "+p.Amount.String())
+			lines = append(lines, side+strings.ReplaceAll(string(p.Account), lease.record.ID.String(), "{c}")+" "+p.Amount.String())
 		}
 	}
 	return lines
 }
 
 // wantLines checks the last decision's lines, in any order.
-func (l *leaseFixture) wantLines(want ...string) {
-	l.t.Helper()
-	got := l.lastLines()
+func (lease *leaseFixture) wantLines(want ...string) {
+	lease.t.Helper()
+	got := lease.lastLines()
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		l.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		lease.t.Errorf("booked\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
-	if entries := len(l.d.Events); entries != 1 {
-		l.t.Errorf("%d events; want one", entries)
+	if entries := len(lease.decision.Events); entries != 1 {
+		lease.t.Errorf("%d events; want one", entries)
 	}
 }
 
 // wantBalance checks one of the lease's accounts, named without the lease's id.
-func (l *leaseFixture) wantBalance(stem, amount string) {
-	l.t.Helper()
-	if got := l.balance(l.r.account(stem)).String(); got != amount {
-		l.t.Errorf("%s holds %s; want %s", stem, got, amount)
+func (lease *leaseFixture) wantBalance(stem, amount string) {
+	lease.t.Helper()
+	if got := lease.balance(lease.record.account(stem)).String(); got != amount {
+		lease.t.Errorf("%s holds %s; want %s", stem, got, amount)
 	}
 }
 
 // wantAmount checks a column's amount.
-func (l *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
-	l.t.Helper()
-	if got := c.Get(l.r.Values).String(); !c.Has(l.r.Values) || got != amount {
-		l.t.Errorf("%s is %s; want %s", c.Name, got, amount)
+func (lease *leaseFixture) wantAmount(c schema.Cell[money.Amount], amount string) {
+	lease.t.Helper()
+	if got := c.Get(lease.record.Values).String(); !c.Has(lease.record.Values) || got != amount {
+		lease.t.Errorf("%s is %s; want %s", c.Name, got, amount)
 	}
 }
 
 // statusLetters returns a letter for the status of each row of the schedule: p for paid, o for pending, c for
 // cancelled.
-func (l *leaseFixture) statusLetters() string {
-	l.t.Helper()
+func (lease *leaseFixture) statusLetters() string {
+	lease.t.Helper()
 	letters := map[string]string{"paid": "p", "pending": "o", "cancelled": "c"}
-	var all strings.Builder
-	for _, row := range lsSchedule.Get(l.r.Values) {
-		all.WriteString(letters[lsRowStatus.Get(row)])
+	var text strings.Builder
+	for _, row := range lsSchedule.Get(lease.record.Values) {
+		text.WriteString(letters[lsRowStatus.Get(row)])
 	}
-	return all.String()
+	return text.String()
 }
 
 func leaseDay(t *testing.T, text string) ledger.Date {
 	t.Helper()
-	on, ok := schema.ParseDate(text)
+	day, ok := schema.ParseDate(text)
 	if !ok {
 		t.Fatalf("no date: %s", text)
 	}
-	return on
+	return day
 }

@@ -12,13 +12,13 @@ import (
 func lsAcquire(c *Case) {
 	v := c.values()
 	lsDocuments.Set(v, lsInDocuments.Get(c.input))
-	for _, item := range []struct{ sent, kept schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
+	for _, item := range []struct{ sent, column schema.Cell[string] }{{lsInSerial, lsSerial}, {lsInRegistration, lsRegistration}, {lsInInsurance, lsInsurance}} {
 		if item.sent.Has(c.input) {
-			item.kept.Set(v, item.sent.Get(c.input))
+			item.column.Set(v, item.sent.Get(c.input))
 		}
 	}
-	if lsInInsured.Has(c.input) {
-		lsInsured.Set(v, lsInInsured.Get(c.input))
+	if lsInInsuredUntil.Has(c.input) {
+		lsInsuredUntil.Set(v, lsInInsuredUntil.Get(c.input))
 	}
 	c.move(c.record.account("A:ijara_asset"), c.record.cash(), lsCost.Get(v))
 }
@@ -27,19 +27,19 @@ func lsAcquire(c *Case) {
 // and earned over the term.
 func lsActivate(c *Case) {
 	v, r := c.values(), c.record
-	delivered := orToday(c, lsInDelivered)
+	delivered := dateOrToday(c, lsInDeliveryDate)
 	lsStart.Set(v, delivered)
 	lsEnd.Set(v, addMonths(delivered, lsTerm.Get(v)))
 	lsRowsDue.Set(v, 0)
 	lsReceivable.Set(v, lsAdvance.Get(v))
-	c.setReserve(plus(lsDue.Get(v), lsCost.Get(v)))
+	c.setReserve(plus(lsTotalDue.Get(v), lsCost.Get(v)))
 	c.setEffectiveDate(delivered)
 	c.move(r.account("A:rent_receivable"), r.account("L:unearned_rent"), lsAdvance.Get(v))
 	c.move(r.cash(), r.account("L:security_deposit"), lsDeposit.Get(v))
 }
 
-// lsNext returns the day on which the schedule's next row falls due.
-func lsNext(r *Record) (ledger.Date, Action) {
+// lsNextTimer returns the day on which the schedule's next row falls due.
+func lsNextTimer(r *Record) (ledger.Date, Action) {
 	v := r.Values
 	if r.Status != Active && r.Status != TransferPending || lsRowsDue.Get(v) == lsTerm.Get(v) {
 		return 0, ""
@@ -54,18 +54,18 @@ func lsRowDue(c *Case) { lsMakeRowsDue(c, 1) }
 // part of the depreciation.
 func lsMakeRowsDue(c *Case, rows int64) {
 	v, r := c.values(), c.record
-	earned, worn := lsUnearned(v), lsDepreciated(v)
+	earned, depreciation := lsUnearned(v), lsDepreciated(v)
 	lsRowsDue.Set(v, lsRowsDue.Get(v)+rows)
-	earned, worn = minus(earned, lsUnearned(v)), minus(lsDepreciated(v), worn)
+	earned, depreciation = minus(earned, lsUnearned(v)), minus(lsDepreciated(v), depreciation)
 	rent := times(lsRental.Get(v), rows)
-	ahead := rent.Min(lsPrepaid.Get(v))
-	lsReceivable.Set(v, plus(lsReceivable.Get(v), minus(rent, ahead)))
-	lsPrepaid.Set(v, minus(lsPrepaid.Get(v), ahead))
+	prepaid := rent.Min(lsPrepaid.Get(v))
+	lsReceivable.Set(v, plus(lsReceivable.Get(v), minus(rent, prepaid)))
+	lsPrepaid.Set(v, minus(lsPrepaid.Get(v), prepaid))
 	owed := r.account("A:rent_receivable")
 	c.move(owed, "I:rent", rent)
-	c.move(r.account("L:prepaid_rent"), owed, ahead)
+	c.move(r.account("L:prepaid_rent"), owed, prepaid)
 	c.move(r.account("L:unearned_rent"), "I:rent", earned)
-	c.move("E:depreciation", r.account("A:accumulated_depreciation"), worn)
+	c.move("E:depreciation", r.account("A:accumulated_depreciation"), depreciation)
 }
 
 // lsUnearned returns the advance rental less the part that the due rows have earned. The part is
@@ -77,11 +77,11 @@ func lsUnearned(v schema.Row) money.Amount {
 // lsDepreciated returns the accumulated depreciation after the due rows. It is a cumulative floor, so
 // after the last row the book value is the residual value or the price of the purchase option.
 func lsDepreciated(v schema.Row) money.Amount {
-	left := lsResidual
+	endValue := lsResidual
 	if lsPurchase.Get(v) {
-		left = lsOption
+		endValue = lsOptionPrice
 	}
-	return portion(minus(lsCost.Get(v), left.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
+	return portion(minus(lsCost.Get(v), endValue.Get(v)), lsRowsDue.Get(v), lsTerm.Get(v))
 }
 
 // lsPay books a payment of rent: first for rent that is owed, the rest as prepaid rent. A lease
@@ -89,20 +89,20 @@ func lsDepreciated(v schema.Row) money.Amount {
 func lsPay(c *Case) {
 	v, r := c.values(), c.record
 	paid, owed := lsInAmount.Get(c.input), lsReceivable.Get(v)
-	most := owed
+	maxPayment := owed
 	if r.Status == Active || r.Status == TransferPending {
-		most = minus(lsDue.Get(v), lsPaid.Get(v))
+		maxPayment = minus(lsTotalDue.Get(v), lsTotalPaid.Get(v))
 	}
-	if most.Less(paid) {
-		c.refuse(lsInAmount.Name, "is more than the %v that is still to be paid", most)
+	if maxPayment.Less(paid) {
+		c.refuse(lsInAmount.Name, "is more than the %v that is still to be paid", maxPayment)
 		return
 	}
 	due := paid.Min(owed)
-	ahead := minus(paid, due)
-	lsPaid.Set(v, plus(lsPaid.Get(v), paid))
+	prepaid := minus(paid, due)
+	lsTotalPaid.Set(v, plus(lsTotalPaid.Get(v), paid))
 	lsReceivable.Set(v, minus(owed, due))
-	lsPrepaid.Set(v, plus(lsPrepaid.Get(v), ahead))
-	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), ahead))
+	lsPrepaid.Set(v, plus(lsPrepaid.Get(v), prepaid))
+	c.book(dr(r.cash(), paid), cr(r.account("A:rent_receivable"), due), cr(r.account("L:prepaid_rent"), prepaid))
 }
 
 func lsRecordArrears(c *Case) { c.setArrears(lsArrears, lsInArrears.Get(c.input)) }
@@ -120,11 +120,11 @@ func lsBearExpense(c *Case) {
 }
 
 // lsRequireKind tells whether the lease is of the kind. If not, it refuses the action.
-func lsRequireKind(c *Case, kind, what string) bool {
+func lsRequireKind(c *Case, kind, ending string) bool {
 	if lsKind.Get(c.values()) == kind {
 		return true
 	}
-	c.refuse(lsKind.Name, "only %s lease ends with %s", kind, what)
+	c.refuse(lsKind.Name, "only %s lease ends with %s", kind, ending)
 	return false
 }
 
@@ -132,12 +132,12 @@ func lsReturn(c *Case) {
 	if !lsRequireKind(c, operating, "the asset's return") {
 		return
 	}
-	lsReturned.Set(c.values(), c.Today)
+	lsReturnDate.Set(c.values(), c.Today)
 	lsTakeBack(c)
 }
 
 func lsTerminate(c *Case) {
-	lsTerminated.Set(c.values(), c.Today)
+	lsTerminationDate.Set(c.values(), c.Today)
 	lsReason.Set(c.values(), reason.Get(c.input))
 	lsTakeBack(c)
 }
@@ -147,8 +147,8 @@ func lsTerminate(c *Case) {
 // open until it is paid.
 func lsTakeBack(c *Case) {
 	v, r := c.values(), c.record
-	worn := lsDepreciated(v)
-	c.book(dr(r.account("A:accumulated_depreciation"), worn), dr("A:returned_assets", minus(lsCost.Get(v), worn)), cr(r.account("A:ijara_asset"), lsCost.Get(v)))
+	depreciation := lsDepreciated(v)
+	c.book(dr(r.account("A:accumulated_depreciation"), depreciation), dr("A:returned_assets", minus(lsCost.Get(v), depreciation)), cr(r.account("A:ijara_asset"), lsCost.Get(v)))
 	lsOffset(c, "L:prepaid_rent", lsPrepaid.Get(v))
 	lsOffset(c, "L:unearned_rent", lsUnearned(v))
 	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
@@ -174,34 +174,34 @@ func lsTransfer(c *Case) {
 		return
 	}
 	v, r := c.values(), c.record
-	if owed := minusOrZero(lsDue.Get(v), lsPaid.Get(v)); !owed.IsZero() {
-		c.refuse(lsPaid.Name, "%v of the rent is outstanding", owed)
+	if owed := minusOrZero(lsTotalDue.Get(v), lsTotalPaid.Get(v)); !owed.IsZero() {
+		c.refuse(lsTotalPaid.Name, "%v of the rent is outstanding", owed)
 		return
 	}
 	lsMakeRowsDue(c, lsTerm.Get(v)-lsRowsDue.Get(v))
 	assert.That(lsReceivable.Get(v).IsZero() && lsPrepaid.Get(v).IsZero() && lsUnearned(v).IsZero(), "contract: rent is left of a lease that was wholly paid")
-	worn, price := lsDepreciated(v), lsOption.Get(v)
-	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), worn), cr(r.account("A:ijara_asset"), lsCost.Get(v))},
-		c.gainOrLoss(price, minus(lsCost.Get(v), worn), "I:disposal_gain", "E:disposal_loss")...)...)
+	depreciation, price := lsDepreciated(v), lsOptionPrice.Get(v)
+	c.book(append([]line{dr(r.cash(), price), dr(r.account("A:accumulated_depreciation"), depreciation), cr(r.account("A:ijara_asset"), lsCost.Get(v))},
+		c.gainOrLoss(price, minus(lsCost.Get(v), depreciation), "I:disposal_gain", "E:disposal_loss")...)...)
 	lsOffset(c, "L:security_deposit", lsDeposit.Get(v))
 	c.setArrears(lsArrears, money.Amount{})
-	lsTransferred.Set(v, c.Today)
+	lsTransferDate.Set(v, c.Today)
 }
 
 // lsHoldings returns the balances of a lease's own accounts. Only A:rent_receivable may stay
 // open when a lease ends before all rent is paid.
 func lsHoldings(r *Record) []Holding {
 	v := r.Values
-	asset, worn, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}
+	asset, depreciation, unearned, deposit := money.Amount{}, money.Amount{}, money.Amount{}, money.Amount{}
 	switch r.Status {
 	case AssetAcquired:
 		asset = lsCost.Get(v)
 	case Active, TransferPending:
-		asset, worn, unearned, deposit = lsCost.Get(v), lsDepreciated(v), lsUnearned(v), lsDeposit.Get(v)
+		asset, depreciation, unearned, deposit = lsCost.Get(v), lsDepreciated(v), lsUnearned(v), lsDeposit.Get(v)
 	}
 	return []Holding{
 		{r.account("A:ijara_asset"), asset},
-		{r.account("A:accumulated_depreciation"), worn},
+		{r.account("A:accumulated_depreciation"), depreciation},
 		{r.account("A:rent_receivable"), lsReceivable.Get(v)},
 		{r.account("L:unearned_rent"), unearned},
 		{r.account("L:prepaid_rent"), lsPrepaid.Get(v)},

@@ -24,7 +24,7 @@ func leaseOpeningRefusal(body schema.Input) string {
 func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 	const largestAmount = `"1000000000000000000000000000000000000000000000000000000000000000000000000"` // 10^72
 	const tooLarge = `"1000000000000000000000000000000000000000000000000000000000000000000000001"`
-	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
+	textOf := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	for _, c := range []struct{ field, value, refused string }{
 		{"customer_id", "", "customer_id"},
 		{"customer_id", "null", "customer_id"},
@@ -38,8 +38,8 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"lease_type", `"Operating"`, "lease_type"},
 		{"asset_description", "", "asset_description"},
 		{"asset_description", `"a forklift"`, "asset_description"}, // it has ten characters, and must have more
-		{"asset_description", long(10), "asset_description"},
-		{"asset_description", long(11), ""},
+		{"asset_description", textOf(10), "asset_description"},
+		{"asset_description", textOf(11), ""},
 		{"asset_description", `"            "`, "asset_description"},
 		{"asset_cost", "", "asset_cost"},
 		{"asset_cost", `"0"`, "asset_cost"},
@@ -81,8 +81,8 @@ func TestALeasesFieldsHaveTheirBounds(t *testing.T) {
 		{"asset_type", `"machinery"`, ""},
 		{"asset_type", `"boat"`, "asset_type"},
 		{"asset_serial_number", `7`, "asset_serial_number"},
-		{"asset_serial_number", long(255), ""},
-		{"asset_serial_number", long(256), "asset_serial_number"},
+		{"asset_serial_number", textOf(255), ""},
+		{"asset_serial_number", textOf(256), "asset_serial_number"},
 		{"asset_location", `[]`, "asset_location"},
 		{"asset_specifications", `{"engine":{"kw":55}}`, ""},
 		{"asset_specifications", `"55 kW"`, "asset_specifications"},
@@ -108,41 +108,41 @@ func TestAFinanceLeaseNeedsAPriceAndHasTheOption(t *testing.T) {
 			t.Errorf("price %s: refused for %q; want %q", c.price, got, c.refused)
 		}
 	}
-	if l := newLease(t, Secular, leaseBody(financeChanges...)); !lsPurchase.Get(l.r.Values) {
+	if lease := newLease(t, Secular, leaseBody(financeChanges...)); !lsPurchase.Get(lease.record.Values) {
 		t.Error("a finance lease has no purchase option")
 	}
-	if l := newLease(t, Secular, leaseBody()); lsPurchase.Get(l.r.Values) || !lsPurchase.Has(l.r.Values) {
+	if lease := newLease(t, Secular, leaseBody()); lsPurchase.Get(lease.record.Values) || !lsPurchase.Has(lease.record.Values) {
 		t.Error("an operating lease does not say that it has no purchase option")
 	}
 }
 
 func TestDerivedFieldsOfALeaseCannotBeSet(t *testing.T) {
-	l := newLease(t, Secular, leaseBody("total_rentals_due", `"1"`, "total_rentals_paid", `"1"`, "purchase_option", "true",
+	lease := newLease(t, Secular, leaseBody("total_rentals_due", `"1"`, "total_rentals_paid", `"1"`, "purchase_option", "true",
 		"status", `"active"`, "return_date", `"2026-01-01"`, "payment_schedule", `[{}]`, "arrears_amount", `"9"`))
-	l.wantAmount(lsDue, "230")
-	l.wantAmount(lsPaid, "0")
-	l.wantAmount(lsArrears, "0")
-	l.wantAmount(lsExpenses, "0")
-	if v := l.r.Values; l.r.Status != Draft || lsPurchase.Get(v) || lsReturned.Has(v) || lsSchedule.Has(v) {
-		t.Errorf("status %s, values %v", l.r.Status, v)
+	lease.wantAmount(lsTotalDue, "230")
+	lease.wantAmount(lsTotalPaid, "0")
+	lease.wantAmount(lsArrears, "0")
+	lease.wantAmount(lsExpenses, "0")
+	if v := lease.record.Values; lease.record.Status != Draft || lsPurchase.Get(v) || lsReturnDate.Has(v) || lsSchedule.Has(v) {
+		t.Errorf("status %s, values %v", lease.record.Status, v)
 	}
-	if l.d.Events[0].Entry != nil || l.d.Due != 0 {
+	if lease.decision.Events[0].Entry != nil || lease.decision.Due != 0 {
 		t.Error("a draft has an entry or something due")
 	}
 }
 
 func TestRentalsDueAreTheTermsRentAndTheAdvance(t *testing.T) {
-	newLease(t, Secular, leaseBody()).wantAmount(lsDue, "230") // 50 × 4 + 30
-	newLease(t, Secular, leaseBody("advance_rental", "")).wantAmount(lsDue, "200")
-	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).wantAmount(lsDue, "1710")
+	newLease(t, Secular, leaseBody()).wantAmount(lsTotalDue, "230") // 50 × 4 + 30
+	newLease(t, Secular, leaseBody("advance_rental", "")).wantAmount(lsTotalDue, "200")
+	newLease(t, Secular, leaseBody("lease_term_months", "240", "monthly_rental", `"7"`)).wantAmount(lsTotalDue, "1710")
 }
 
 func TestALeasesCurrencyIsItsRegionsUnlessSent(t *testing.T) {
-	if l := newLease(t, Secular, leaseBody("region", `"KW"`)); l.r.Asset.Currency != "KWD" || Currency.Get(l.r.Values) != "KWD" {
-		t.Errorf("%v", l.r.Asset)
+	if lease := newLease(t, Secular, leaseBody("region", `"KW"`)); lease.record.Asset.Currency != "KWD" || Currency.Get(lease.record.Values) != "KWD" {
+		t.Errorf("%v", lease.record.Asset)
 	}
-	if l := newLease(t, Secular, leaseBody("currency", `"EUR"`)); l.r.Asset.Currency != "EUR" {
-		t.Errorf("%v", l.r.Asset)
+	if lease := newLease(t, Secular, leaseBody("currency", `"EUR"`)); lease.record.Asset.Currency != "EUR" {
+		t.Errorf("%v", lease.record.Asset)
 	}
 }
 
@@ -198,7 +198,7 @@ func leaseInState(t *testing.T, reading *Reading, kind string, state Status) *le
 	if kind == finance {
 		body = leaseBody(append(financeChanges, "advance_rental", "")...)
 	}
-	l := newLease(t, reading, body)
+	lease := newLease(t, reading, body)
 	path := map[Status][]Action{
 		"draft": {}, "under_review": {"submit"}, "review_passed": {"submit", "review"}, "rejected": {"submit", "reject"},
 		"asset_acquired": {"submit", "review", "acquire"}, "active": {"submit", "review", "acquire", "activate"},
@@ -214,17 +214,17 @@ func leaseInState(t *testing.T, reading *Reading, kind string, state Status) *le
 	}
 	for _, name := range path {
 		if name == "pay all" {
-			l.do("payment", "amount", `"200"`)
+			lease.do("payment", "amount", `"200"`)
 			continue
 		}
-		if got := l.try(name, leaseActions[name]); got != "" {
+		if got := lease.tryAction(name, leaseActions[name]); got != "" {
 			t.Fatalf("%s on the way to %s: %s", name, state, got)
 		}
 	}
-	if l.r.Status != state {
-		t.Fatalf("the way to %s leads to %s", state, l.r.Status)
+	if lease.record.Status != state {
+		t.Fatalf("the way to %s leads to %s", state, lease.record.Status)
 	}
-	return l
+	return lease
 }
 
 func TestEveryActionOfALeaseInEveryState(t *testing.T) {
@@ -232,24 +232,24 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 		for _, kind := range []string{operating, finance} {
 			for _, state := range leaseStates {
 				row := leaseGrid[state]
-				if other, differs := financeGrid[state]; differs && kind == finance {
-					row = other
+				if special, differs := financeGrid[state]; differs && kind == finance {
+					row = special
 				}
-				if other, differs := religiousGrid[state]; differs && reading == Religious {
-					row = other
+				if special, differs := religiousGrid[state]; differs && reading == Religious {
+					row = special
 				}
 				for name, body := range leaseActions {
-					l := leaseInState(t, reading, kind, state)
-					if l == nil {
+					lease := leaseInState(t, reading, kind, state)
+					if lease == nil {
 						continue
 					}
-					want, has := row[name]
-					if !has {
+					want, legal := row[name]
+					if !legal {
 						want = "409"
 					}
-					got := l.try(name, body)
+					got := lease.tryAction(name, body)
 					if got == "" {
-						got = string(l.r.Status)
+						got = string(lease.record.Status)
 					}
 					if got != want {
 						t.Errorf("%s %s lease, %s in %s: %s; want %s", reading.Name, kind, name, state, got, want)
@@ -261,14 +261,14 @@ func TestEveryActionOfALeaseInEveryState(t *testing.T) {
 }
 
 func TestTheGridNamesEveryActionOfALease(t *testing.T) {
-	var have []Action
-	for _, d := range Lease.Handlers {
-		if !d.Timer {
-			have = append(have, d.Name)
+	var got []Action
+	for _, handler := range Lease.Handlers {
+		if !handler.Timer {
+			got = append(got, handler.Name)
 		}
 	}
-	if want := slices.Sorted(maps.Keys(leaseActions)); !slices.Equal(slices.Sorted(slices.Values(have)), want) {
-		t.Errorf("actions %v; want %v", have, want)
+	if want := slices.Sorted(maps.Keys(leaseActions)); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		t.Errorf("actions %v; want %v", got, want)
 	}
 	if !slices.Equal(Lease.States, leaseStates) {
 		t.Errorf("states %v; want %v", Lease.States, leaseStates)
@@ -276,7 +276,7 @@ func TestTheGridNamesEveryActionOfALease(t *testing.T) {
 }
 
 func TestTheTimerOfALeaseIsNoAction(t *testing.T) {
-	if got := runningLease(t).try(RentDue, nil); got != "422 action" {
+	if got := runningLease(t).tryAction(RentDue, nil); got != "422 action" {
 		t.Errorf("answered with %q; want 422 action", got)
 	}
 }
@@ -307,18 +307,18 @@ func TestALeaseIsFoundUnderItsNames(t *testing.T) {
 }
 
 func TestAReligiousLeaseTakesIntegersAndAnApproval(t *testing.T) {
-	l := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
-	if got := l.try(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
+	lease := newLease(t, Religious, leaseBody("asset_cost", "1000", "monthly_rental", "50"))
+	if got := lease.tryAction(Pass, input("approved_by", `"board"`)); got != "422 fatwa_reference" {
 		t.Errorf("an approval without a reference: %q", got)
 	}
-	l.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
-	if a := approvalText(Reviewed.Get(l.r.Values)); a != "approved_by=board fatwa_reference=F-9" {
+	lease.do(Pass, "approved_by", `"board"`, "fatwa_reference", `"F-9"`)
+	if a := approvalText(Reviewed.Get(lease.record.Values)); a != "approved_by=board fatwa_reference=F-9" {
 		t.Errorf("%+v", a)
 	}
-	l.do(Acquire, "ownership_documents", `["deed"]`)
-	l.do(Activate)
-	l.do(PayRent, "amount", "30")
-	l.wantAmount(lsPaid, "30")
+	lease.do(Acquire, "ownership_documents", `["deed"]`)
+	lease.do(Activate)
+	lease.do(PayRent, "amount", "30")
+	lease.wantAmount(lsTotalPaid, "30")
 }
 
 func TestWhatALeasesActionsNeed(t *testing.T) {
@@ -328,78 +328,78 @@ func TestWhatALeasesActionsNeed(t *testing.T) {
 	}
 	draft.wantRefusal("ownership_documents", Acquire)
 	draft.wantRefusal("insurance_expires", Acquire, "ownership_documents", `["deed"]`, "insurance_expires", `"2026-02-30"`)
-	l := runningLease(t)
+	lease := runningLease(t)
 	for _, amount := range []string{"null", `"0"`, `"01"`, `"-3"`, `"1.5"`, `""`, `"x"`, `5`, `true`} {
-		l.wantRefusal("amount", PayRent, "amount", amount)
-		l.wantRefusal("amount", BearExpense, "amount", amount, "description", `"oil"`)
+		lease.wantRefusal("amount", PayRent, "amount", amount)
+		lease.wantRefusal("amount", BearExpense, "amount", amount, "description", `"oil"`)
 		if amount != `"0"` {
-			l.wantRefusal("amount", RecordArrears, "amount", amount)
+			lease.wantRefusal("amount", RecordArrears, "amount", amount)
 		}
 	}
 	for _, text := range []string{"null", `""`, `"  "`, `7`} {
-		l.wantRefusal("description", BearExpense, "amount", `"2"`, "description", text)
-		l.wantRefusal("reason", Terminate, "reason", text)
+		lease.wantRefusal("description", BearExpense, "amount", `"2"`, "description", text)
+		lease.wantRefusal("reason", Terminate, "reason", text)
 	}
-	l.wantRefusal("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
+	lease.wantRefusal("type", BearExpense, "amount", `"2"`, "description", `"oil"`, "type", `7`)
 	review := newLease(t, Secular, leaseBody())
 	review.do(Submit)
 	review.wantRefusal("reason", Reject)
 	review.wantRefusal("approved_by", Pass)
 	review.wantRefusal("approved_by", Pass, "approved_by", `" "`)
 	review.do(Reject, "reason", `"too old"`)
-	if got := Why.Get(review.r.Values); got != "too old" {
+	if got := Why.Get(review.record.Values); got != "too old" {
 		t.Errorf("rejected because of %q", got)
 	}
 }
 
 func TestStateIsCheckedBeforeTheBody(t *testing.T) {
-	l := newLease(t, Secular, leaseBody())
-	if got := l.try(PayRent, input("amount", `"x"`)); got != "409" {
+	lease := newLease(t, Secular, leaseBody())
+	if got := lease.tryAction(PayRent, input("amount", `"x"`)); got != "409" {
 		t.Errorf("answered with %q; want 409", got)
 	}
-	if got := l.try("paint", nil); got != "422 action" {
+	if got := lease.tryAction("paint", nil); got != "422 action" {
 		t.Errorf("answered with %q; want 422 action", got)
 	}
 }
 
 func TestAcquiringKeepsTheAssetsDescription(t *testing.T) {
-	l := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
-	l.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
-	v := l.r.Values
-	if string(lsDocuments.Get(v)) != `["deed",{"ref":7}]` || lsRegistration.Get(v) != "D 1234" || lsInsurance.Get(v) != "P-1" || lsInsured.Get(v) != leaseDay(t, "2027-01-01") {
+	lease := newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`, "asset_location", `"Dubai"`))
+	lease.do(Acquire, "ownership_documents", `["deed",{"ref":7}]`, "asset_registration", `"D 1234"`, "insurance_policy", `"P-1"`, "insurance_expires", `"2027-01-01"`)
+	v := lease.record.Values
+	if string(lsDocuments.Get(v)) != `["deed",{"ref":7}]` || lsRegistration.Get(v) != "D 1234" || lsInsurance.Get(v) != "P-1" || lsInsuredUntil.Get(v) != leaseDay(t, "2027-01-01") {
 		t.Errorf("%v", v)
 	}
 	if lsSerial.Get(v) != "S-1" || lsLocation.Get(v) != "Dubai" {
 		t.Error("what creation said of the asset is lost")
 	}
-	l = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
-	l.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
-	if got := lsSerial.Get(l.r.Values); got != "S-2" {
+	lease = newLease(t, Secular, leaseBody("asset_serial_number", `"S-1"`))
+	lease.do(Acquire, "ownership_documents", `["deed"]`, "asset_serial_number", `"S-2"`)
+	if got := lsSerial.Get(lease.record.Values); got != "S-2" {
 		t.Errorf("serial number %s; want the one of the asset acquired", got)
 	}
 }
 
 func TestTheScheduleIsGeneratedAtActivation(t *testing.T) {
-	l := newLease(t, Secular, leaseBody())
-	l.do(Acquire, "ownership_documents", `["deed"]`)
-	if lsSchedule.Has(l.r.Values) {
+	lease := newLease(t, Secular, leaseBody())
+	lease.do(Acquire, "ownership_documents", `["deed"]`)
+	if lsSchedule.Has(lease.record.Values) {
 		t.Fatal("there is a schedule before activation")
 	}
-	l.do(Activate, "delivery_date", `"2026-01-15"`)
-	l.wantEffective("2026-01-15")
+	lease.do(Activate, "delivery_date", `"2026-01-15"`)
+	lease.wantEffective("2026-01-15")
 	want := []string{"1 2026-02-14 50 pending", "2 2026-03-16 50 pending", "3 2026-04-15 50 pending", "4 2026-05-15 50 pending"}
 	var got []string
-	for _, row := range lsSchedule.Get(l.r.Values) {
+	for _, row := range lsSchedule.Get(lease.record.Values) {
 		got = append(got, strings.Join([]string{strconv.FormatInt(lsNumber.Get(row), 10), lsDueOn.Get(row).String(), lsRowAmount.Get(row).String(), lsRowStatus.Get(row)}, " "))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("schedule %q; want %q", got, want)
 	}
-	if v := l.r.Values; lsStart.Get(v) != leaseDay(t, "2026-01-15") || lsEnd.Get(v) != leaseDay(t, "2026-05-15") {
+	if v := lease.record.Values; lsStart.Get(v) != leaseDay(t, "2026-01-15") || lsEnd.Get(v) != leaseDay(t, "2026-05-15") {
 		t.Errorf("from %v to %v", lsStart.Get(v), lsEnd.Get(v))
 	}
-	if want := startOfDay(leaseDay(t, "2026-02-14")); l.d.Due != want {
-		t.Errorf("due %v; want the first row's day", l.d.Due.Time())
+	if want := startOfDay(leaseDay(t, "2026-02-14")); lease.decision.Due != want {
+		t.Errorf("due %v; want the first row's day", lease.decision.Due.Time())
 	}
 }
 
@@ -408,60 +408,60 @@ func TestTheScheduleIsWhatALeaseShowsAsItsSchedule(t *testing.T) {
 	if schedule == nil || schedule.Name != "payment_schedule" {
 		t.Fatal("a lease shows no schedule")
 	}
-	if rows, _ := schedule.Value(runningLease(t).r.Values).([]schema.Row); len(rows) != 4 {
+	if rows, _ := schedule.Value(runningLease(t).record.Values).([]schema.Row); len(rows) != 4 {
 		t.Errorf("%d rows; want 4", len(rows))
 	}
 }
 
 func TestDeliveryDateOfALeaseDefaultsToToday(t *testing.T) {
-	l := runningLease(t)
-	if got := lsStart.Get(l.r.Values); got != leaseDay(t, "2026-01-01") {
+	lease := runningLease(t)
+	if got := lsStart.Get(lease.record.Values); got != leaseDay(t, "2026-01-01") {
 		t.Errorf("started %v", got)
 	}
-	l.wantEffective("2026-01-01")
-	l = newLease(t, Secular, leaseBody())
-	l.do(Acquire, "ownership_documents", `["deed"]`)
+	lease.wantEffective("2026-01-01")
+	lease = newLease(t, Secular, leaseBody())
+	lease.do(Acquire, "ownership_documents", `["deed"]`)
 	for _, nonsense := range []string{`"2026-02-30"`, `"2026-1-1"`, `"today"`, `20260101`, `"0000-01-01"`, `"9999-12-31"`} {
-		l.wantRefusal("delivery_date", Activate, "delivery_date", nonsense)
+		lease.wantRefusal("delivery_date", Activate, "delivery_date", nonsense)
 	}
 }
 
 func TestALeaseKeepsItsScheduleAcrossItsStoredForm(t *testing.T) {
-	l := runningLease(t)
-	l.do(PayRent, "amount", `"80"`)
-	l.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
-	l.passUntil("2026-03-05")
-	stored := AppendRecord(nil, l.r)
-	record, err := ReadRecord(l.r.ID, stored)
+	lease := runningLease(t)
+	lease.do(PayRent, "amount", `"80"`)
+	lease.do(BearExpense, "amount", `"3"`, "description", `"oil"`)
+	lease.passUntil("2026-03-05")
+	stored := AppendRecord(nil, lease.record)
+	record, err := ReadRecord(lease.record.ID, stored)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := AppendRecord(nil, record); string(again) != string(stored) {
+	if restored := AppendRecord(nil, record); string(restored) != string(stored) {
 		t.Error("it is stored differently when it was read")
 	}
-	before := l.statusLetters()
-	l.r = record
-	if l.checkColumns(record); l.statusLetters() != before || before != "pooo" {
-		t.Errorf("rows %s; want %s, which is pooo", l.statusLetters(), before)
+	before := lease.statusLetters()
+	lease.record = record
+	if lease.checkColumns(record); lease.statusLetters() != before || before != "pooo" {
+		t.Errorf("rows %s; want %s, which is pooo", lease.statusLetters(), before)
 	}
 }
 
 func TestALeasesExpensesAreBounded(t *testing.T) {
-	long := `"` + strings.Repeat("𝄞", 255) + `"`
+	longText := `"` + strings.Repeat("𝄞", 255) + `"`
 	body := leaseBody("metadata", `{"x":"`+strings.Repeat("x", schema.MaxObject-8)+`"}`, "asset_specifications", `{"x":"`+strings.Repeat("x", schema.MaxObject-8)+`"}`,
 		"asset_description", `"`+strings.Repeat("𝄞", maxNote)+`"`)
-	l := newLease(t, Secular, body)
-	l.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", schema.MaxObject-10)+`"}]`)
-	l.do(Activate)
+	lease := newLease(t, Secular, body)
+	lease.do(Acquire, "ownership_documents", `[{"x":"`+strings.Repeat("x", schema.MaxObject-10)+`"}]`)
+	lease.do(Activate)
 	for range maxExpenses {
-		d, err := l.r.Act(BearExpense, input("amount", `"1"`, "description", long, "type", `"`+strings.Repeat("𝄞", 64)+`"`), l.now)
+		d, err := lease.record.Act(BearExpense, input("amount", `"1"`, "description", longText, "type", `"`+strings.Repeat("𝄞", 64)+`"`), lease.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		l.r = d.Record
+		lease.record = d.Record
 	}
-	l.wantRefusal("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
-	if size := len(AppendRecord(nil, l.r)); size > 1<<20 {
+	lease.wantRefusal("amount", BearExpense, "amount", `"1"`, "description", `"one more"`)
+	if size := len(AppendRecord(nil, lease.record)); size > 1<<20 {
 		t.Errorf("a full lease has %d bytes: more than a record may have", size)
 	}
 }

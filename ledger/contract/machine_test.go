@@ -33,11 +33,11 @@ func TestTheMachinesReportsAreCommitted(t *testing.T) {
 			}
 		}
 	}
-	left, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
+	files, err := filepath.Glob(filepath.Join("testdata", "*.txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range left {
+	for _, page := range files {
 		if !pages[filepath.Base(page)] {
 			t.Errorf("%s is of no machine", page)
 		}
@@ -120,7 +120,7 @@ func TestEveryProductHasItsCounterpart(t *testing.T) {
 // walk stands for all paths through a machine that have led to the same state, and of which all or none
 // have passed a review.
 type walk struct {
-	at       Status
+	status   Status
 	reviewed bool
 }
 
@@ -130,19 +130,19 @@ type walk struct {
 func walks(p *Product, reading *Reading, onStep func(before walk, step Step)) {
 	machine := p.Machine(reading)
 	seen := map[walk]bool{}
-	ahead := []walk{{at: machine.Initial()}}
-	for len(ahead) > 0 {
-		now := ahead[0]
-		ahead = ahead[1:]
-		if seen[now] {
+	queue := []walk{{status: machine.Initial()}}
+	for len(queue) > 0 {
+		current := queue[0]
+		queue = queue[1:]
+		if seen[current] {
 			continue
 		}
-		seen[now] = true
-		for _, by := range machine.Events() {
-			if step, ok := machine.Next(now.at, by); ok {
-				step.By = by
-				onStep(now, step)
-				ahead = append(ahead, walk{step.To, now.reviewed || by == Pass})
+		seen[current] = true
+		for _, action := range machine.Events() {
+			if step, ok := machine.Next(current.status, action); ok {
+				step.By = action
+				onStep(current, step)
+				queue = append(queue, walk{step.To, current.reviewed || action == Pass})
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func TestNothingMovesMoneyBeforeAReview(t *testing.T) {
 				}
 				moving++
 				if !before.reviewed {
-					t.Errorf("%s: %s is reached from %s without a review", variant.Name, step.By, before.at)
+					t.Errorf("%s: %s is reached from %s without a review", variant.Name, step.By, before.status)
 				}
 			})
 			if moving == 0 {
@@ -186,16 +186,16 @@ func TestNoPathMovesMoneyBeforeAReview(t *testing.T) {
 			var follow func(path []Status, reviewed bool)
 			follow = func(path []Status, reviewed bool) {
 				paths++
-				for _, by := range machine.Events() {
-					step, ok := machine.Next(path[len(path)-1], by)
+				for _, action := range machine.Events() {
+					step, ok := machine.Next(path[len(path)-1], action)
 					if !ok {
 						continue
 					}
-					if needsReview(p, by) && !reviewed {
-						t.Errorf("%s: %v, then %s", variant.Name, path, by)
+					if needsReview(p, action) && !reviewed {
+						t.Errorf("%s: %v, then %s", variant.Name, path, action)
 					}
 					if !slices.Contains(path, step.To) {
-						follow(append(slices.Clone(path), step.To), reviewed || by == Pass)
+						follow(append(slices.Clone(path), step.To), reviewed || action == Pass)
 					}
 				}
 			}
@@ -236,13 +236,13 @@ func TestAReviewInTheReligiousReadingNamesItsReference(t *testing.T) {
 			continue
 		}
 		r := &Record{Product: p, Reading: Religious, Status: p.States[0], Values: p.Columns.New()}
-		for _, lacking := range []string{"approved_by", "fatwa_reference"} {
+		for _, missing := range []string{"approved_by", "fatwa_reference"} {
 			for _, text := range []string{"", `""`, `"  "`, `null`, `7`} {
-				d, err := r.Act(Pass, withChanges(boardReview(), lacking, text), 0)
+				d, err := r.Act(Pass, withChanges(boardReview(), missing, text), 0)
 				if err == nil || d.Record != nil {
-					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, lacking, text)
-				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+lacking+"]" {
-					t.Errorf("%s: refused for %s; want %s", p.Variants[Religious].Name, got, lacking)
+					t.Errorf("%s: a review with the %s %q is taken", p.Variants[Religious].Name, missing, text)
+				} else if got := fmt.Sprint(fieldsOf(t, err)); got != "["+missing+"]" {
+					t.Errorf("%s: refused for %s; want %s", p.Variants[Religious].Name, got, missing)
 				}
 			}
 		}
@@ -277,10 +277,10 @@ func TestReadingsShareTheirSteps(t *testing.T) {
 		}
 		secular, religious := p.Machine(Secular), p.Machine(Religious)
 		for _, state := range secular.States() {
-			for _, by := range secular.Events() {
-				a, one := secular.Next(state, by)
-				if b, two := religious.Next(state, by); one && two && a.To != b.To {
-					t.Errorf("%s in state %s leads to %s and %s", by, state, a.To, b.To)
+			for _, action := range secular.Events() {
+				secularStep, inSecular := secular.Next(state, action)
+				if religiousStep, inReligious := religious.Next(state, action); inSecular && inReligious && secularStep.To != religiousStep.To {
+					t.Errorf("%s in state %s leads to %s and %s", action, state, secularStep.To, religiousStep.To)
 				}
 			}
 		}

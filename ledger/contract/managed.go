@@ -17,13 +17,13 @@ var Managed = define(&Product{
 			"distribute_profit": Profit, "record_loss": Loss, "complete": Complete,
 		}},
 	},
-	Columns: schema.NewTable(base,
+	Columns: schema.NewTable(baseColumns,
 		miManager, miCapital, miBusiness, miRatio, miTerm, miMandate, miRestrictions, miDescription, miFrequency,
-		miValue, miStart, miExpected, miEnded, miDistributions, miBankProfit, miTheirProfit, miLost, miLosses, miSettlement,
-		miReported, miNextReport,
+		miValue, miStart, miExpectedEnd, miEndDate, miDistributions, miBankProfit, miCustomerProfit, miTotalLoss, miLosses, miSettlement,
+		miLastReport, miNextReport,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, Completed, Liquidated},
-	Steps: concat(
+	Steps: joinSteps(
 		reviewSteps(Fund, Funded, "the capital was handed to the manager"),
 		[]Step{
 			{From: Funded, By: Activate, To: Active, Why: "the manager works with the capital"},
@@ -44,7 +44,7 @@ var Managed = define(&Product{
 	Open: miOpen, Holdings: miHoldings,
 	Totals: []ControlTotal{
 		{Account: "I:mudaraba", Side: ledger.Credit, Column: miBankProfit.Column},
-		{Account: "E:mudaraba_loss", Side: ledger.Debit, Column: miLost.Column},
+		{Account: "E:mudaraba_loss", Side: ledger.Debit, Column: miTotalLoss.Column},
 	},
 })
 
@@ -67,29 +67,29 @@ var (
 	miDescription  = schema.Text(39, "business_description", schema.Settable, schema.AtMost(maxNote))
 	miFrequency    = schema.Enum(40, "reporting_frequency", frequencies, schema.Settable)
 
-	miValue         = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while the capital is out
-	miStart         = schema.Date(51, "start_date")
-	miExpected      = schema.Date(52, "expected_end_date")
-	miEnded         = schema.Date(53, "actual_end_date")
-	miDistributions = schema.Rows(54, "profit_distributions", miDistribution)
-	miBankProfit    = schema.Amount(55, "bank_profit_share")
-	miTheirProfit   = schema.Amount(56, "customer_profit_share")
-	miLost          = schema.Amount(57, "total_loss")
-	miLosses        = schema.Rows(58, "losses", miLossRow, schema.InMetadata)
-	miSettlement    = schema.Rows(59, "final_settlement", miSettlementRow, schema.InMetadata, schema.Single)
-	miReported      = schema.Date(60, "last_reporting_date")
-	miNextReport    = schema.Date(61, "next_reporting_date")
+	miValue          = schema.Amount(50, "current_value", schema.InShort) // the balance of A:mudaraba while the capital is out
+	miStart          = schema.Date(51, "start_date")
+	miExpectedEnd    = schema.Date(52, "expected_end_date")
+	miEndDate        = schema.Date(53, "actual_end_date")
+	miDistributions  = schema.Rows(54, "profit_distributions", miDistribution)
+	miBankProfit     = schema.Amount(55, "bank_profit_share")
+	miCustomerProfit = schema.Amount(56, "customer_profit_share")
+	miTotalLoss      = schema.Amount(57, "total_loss")
+	miLosses         = schema.Rows(58, "losses", miLossRow, schema.InMetadata)
+	miSettlement     = schema.Rows(59, "final_settlement", miSettlementRow, schema.InMetadata, schema.Single)
+	miLastReport     = schema.Date(60, "last_reporting_date")
+	miNextReport     = schema.Date(61, "next_reporting_date")
 
 	miDistributedOn = schema.Date(1, "date")
 	miGross         = schema.Amount(2, "gross_profit")
 	miBankShare     = schema.Amount(3, "bank_share")
-	miTheirShare    = schema.Amount(4, "customer_share")
-	miDistribution  = schema.NewTable(nil, miDistributedOn, miGross, miBankShare, miTheirShare)
+	miCustomerShare = schema.Amount(4, "customer_share")
+	miDistribution  = schema.NewTable(nil, miDistributedOn, miGross, miBankShare, miCustomerShare)
 
-	miLossDate   = schema.Date(1, "date")
-	miLossAmount = schema.Amount(2, "loss_amount")
-	miLossLeft   = schema.Amount(3, "new_value")
-	miLossRow    = schema.NewTable(nil, miLossDate, miLossAmount, miLossLeft)
+	miLossDate     = schema.Date(1, "date")
+	miLossAmount   = schema.Amount(2, "loss_amount")
+	miLossNewValue = schema.Amount(3, "new_value")
+	miLossRow      = schema.NewTable(nil, miLossDate, miLossAmount, miLossNewValue)
 
 	miReturned      = schema.Amount(1, "returned_to_bank")
 	miSettledProfit = schema.Amount(2, "total_profit") // the bank's share
@@ -105,7 +105,7 @@ var (
 )
 
 func miOpen(c *Case) {
-	for _, total := range []schema.Cell[money.Amount]{miValue, miBankProfit, miTheirProfit, miLost} {
+	for _, total := range []schema.Cell[money.Amount]{miValue, miBankProfit, miCustomerProfit, miTotalLoss} {
 		total.Set(c.values(), money.Amount{})
 	}
 }
@@ -113,7 +113,7 @@ func miOpen(c *Case) {
 func miFund(c *Case) {
 	v := c.values()
 	miStart.Set(v, c.Today)
-	miExpected.Set(v, addMonths(c.Today, miTerm.Get(v)))
+	miExpectedEnd.Set(v, addMonths(c.Today, miTerm.Get(v)))
 	miValue.Set(v, miCapital.Get(v))
 	c.setEffectiveDate(c.Today)
 	c.move(c.record.account("A:mudaraba"), c.record.cash(), miCapital.Get(v))
@@ -129,67 +129,67 @@ func miActivate(c *Case) {
 // in the same entry.
 func miShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, fine := periodEnd(c, miInProfitEnd, miStart)
-	if !fine {
+	day, accepted := periodEnd(c, miInProfitEnd, miStart)
+	if !accepted {
 		return
 	}
 	gross := miInGross.Get(c.input)
-	bank, theirs := miRatio.Get(v).split(gross)
+	bankShare, managerShare := miRatio.Get(v).split(gross)
 	row := miDistribution.New()
-	miDistributedOn.Set(row, on)
+	miDistributedOn.Set(row, day)
 	miGross.Set(row, gross)
-	miBankShare.Set(row, bank)
-	miTheirShare.Set(row, theirs)
-	if !c.addRow(miDistributions, row, miInGross.Name) || !c.addToTotal(miValue, bank, miInGross.Name) ||
-		!c.addToTotal(miBankProfit, bank, miInGross.Name) || !c.addToTotal(miTheirProfit, theirs, miInGross.Name) {
+	miBankShare.Set(row, bankShare)
+	miCustomerShare.Set(row, managerShare)
+	if !c.addRow(miDistributions, row, miInGross.Name) || !c.addToTotal(miValue, bankShare, miInGross.Name) ||
+		!c.addToTotal(miBankProfit, bankShare, miInGross.Name) || !c.addToTotal(miCustomerProfit, managerShare, miInGross.Name) {
 		return
 	}
-	miReport(c, on)
+	miRecordReport(c, day)
 	due, manager := r.account("A:venture_due"), r.account("L:manager_profit")
-	c.book(dr(r.account("A:mudaraba"), bank), dr(due, theirs), cr("I:mudaraba", bank), cr(manager, theirs))
-	c.move(manager, due, theirs)
+	c.book(dr(r.account("A:mudaraba"), bankShare), dr(due, managerShare), cr("I:mudaraba", bankShare), cr(manager, managerShare))
+	c.move(manager, due, managerShare)
 }
 
-// miReport records the day up to which the manager has reported, and dates the entry on that
+// miRecordReport records the day up to which the manager has reported, and dates the entry on that
 // day. A late report of an earlier period does not move the recorded day back.
-func miReport(c *Case, on ledger.Date) {
+func miRecordReport(c *Case, day ledger.Date) {
 	v := c.values()
-	miReported.Set(v, max(on, miReported.Get(v)))
+	miLastReport.Set(v, max(day, miLastReport.Get(v)))
 	if miNextReport.Has(v) {
 		c.advance(miNextReport, periodMonths(miFrequency.Get(v)))
 	}
-	c.setEffectiveDate(on)
+	c.setEffectiveDate(day)
 }
 
 // miBearLoss deducts a loss from the capital, at most the whole capital. The manager owes
 // nothing.
 func miBearLoss(c *Case) {
 	v := c.values()
-	on, fine := periodEnd(c, miInLossEnd, miStart)
-	if !fine {
+	day, accepted := periodEnd(c, miInLossEnd, miStart)
+	if !accepted {
 		return
 	}
 	lost := miInLoss.Get(c.input).Min(miValue.Get(v))
-	left := minus(miValue.Get(v), lost)
+	remaining := minus(miValue.Get(v), lost)
 	row := miLossRow.New()
-	miLossDate.Set(row, on)
+	miLossDate.Set(row, day)
 	miLossAmount.Set(row, lost)
-	miLossLeft.Set(row, left)
+	miLossNewValue.Set(row, remaining)
 	if !c.addRow(miLosses, row, miInLoss.Name) {
 		return
 	}
-	miValue.Set(v, left)
-	miLost.Set(v, plus(miLost.Get(v), lost)) // at most the capital and the bank's profit
-	miReport(c, on)
+	miValue.Set(v, remaining)
+	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // at most the capital and the bank's profit
+	miRecordReport(c, day)
 	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
-	if left.IsZero() {
+	if remaining.IsZero() {
 		c.setTransition(Liquidate)
 		miEnd(c)
 	}
 }
 
 func miEnd(c *Case) {
-	miEnded.Set(c.values(), c.Today)
+	miEndDate.Set(c.values(), c.Today)
 	miNextReport.Clear(c.values())
 }
 
@@ -201,7 +201,7 @@ func miComplete(c *Case) {
 	row := miSettlementRow.New()
 	miReturned.Set(row, returned)
 	miSettledProfit.Set(row, miBankProfit.Get(v))
-	miSettledLoss.Set(row, miLost.Get(v))
+	miSettledLoss.Set(row, miTotalLoss.Get(v))
 	miVariance.Set(row, money.Difference(miInFinal.Get(c.input), returned))
 	miSettlement.Set(v, []schema.Row{row})
 	miValue.Set(v, miInFinal.Get(c.input))

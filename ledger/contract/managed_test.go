@@ -46,7 +46,7 @@ func TestManagedInvestmentDefaults(t *testing.T) {
 
 func TestDerivedManagedInvestmentFieldsCannotBeSet(t *testing.T) {
 	r, fields := openRefused(Managed, Secular, withChanges(managedBody, "current_value", `"5"`, "actual_end_date", `"2026-01-01"`, "total_loss", `"5"`))
-	if fields != nil || !miValue.Get(r.Values).IsZero() || miEnded.Has(r.Values) || !miLost.Get(r.Values).IsZero() {
+	if fields != nil || !miValue.Get(r.Values).IsZero() || miEndDate.Has(r.Values) || !miTotalLoss.Get(r.Values).IsZero() {
 		t.Errorf("%q, %v", fields, r.Values)
 	}
 }
@@ -60,8 +60,8 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 		"loss:all": input("amount", `"1000"`),
 		"complete": input("final_value", `"900"`),
 	}
-	l := &scenario{product: Managed, reading: Secular, open: managedBody, bodies: bodies,
-		grid: map[Status]row{
+	sc := &scenario{product: Managed, reading: Secular, openingBody: managedBody, bodies: bodies,
+		grid: map[Status]gridRow{
 			"draft":         {"submit": "under_review", "fund": "funded"},
 			"under_review":  {"review": "review_passed", "reject": "rejected"},
 			"review_passed": {"fund": "funded"},
@@ -75,7 +75,7 @@ func TestStatesOfManagedInvestments(t *testing.T) {
 			"under_review": "submit", "review_passed": "submit review", "rejected": "submit reject", "funded": "fund",
 			"active": "fund activate", "completed": "fund complete", "liquidated": "fund activate loss:all",
 		}}
-	l.check(t)
+	sc.check(t)
 }
 
 func TestStatesOfMudaraba(t *testing.T) {
@@ -87,8 +87,8 @@ func TestStatesOfMudaraba(t *testing.T) {
 		"record_loss:all":   input("amount", `"1000"`),
 		"complete":          input("final_value", `900`),
 	}
-	l := &scenario{product: Managed, reading: Religious, open: withChanges(managedBody, "capital_amount", `1000`), bodies: bodies,
-		grid: map[Status]row{
+	sc := &scenario{product: Managed, reading: Religious, openingBody: withChanges(managedBody, "capital_amount", `1000`), bodies: bodies,
+		grid: map[Status]gridRow{
 			"draft":         {"approve": "review_passed", "reject": "rejected"},
 			"under_review":  {"approve": "review_passed", "reject": "rejected"},
 			"review_passed": {"fund": "funded"},
@@ -102,7 +102,7 @@ func TestStatesOfMudaraba(t *testing.T) {
 			"under_review": "submit", "review_passed": "approve", "rejected": "reject", "funded": "approve fund",
 			"active": "approve fund activate", "completed": "approve fund complete", "liquidated": "approve fund activate record_loss:all",
 		}}
-	l.check(t)
+	sc.check(t)
 }
 
 func TestMudarabaHasExactlyItsActions(t *testing.T) {
@@ -119,176 +119,176 @@ func TestMudarabaHasExactlyItsActions(t *testing.T) {
 }
 
 func TestLiquidationCannotBeRequested(t *testing.T) {
-	w, r := runningManaged(t, managedBody)
-	w.wantRefused(r, "liquidate", nil, "action")
-	w.wantRefused(r, "buyout", nil, "action")
+	org, r := runningManaged(t, managedBody)
+	org.wantRefused(r, "liquidate", nil, "action")
+	org.wantRefused(r, "buyout", nil, "action")
 }
 
 // runningManaged opens a managed investment and takes it to the state in which results are reported.
-func runningManaged(t rapid.TB, sent schema.Input) (*orgFixture, *Record) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.act(w.open(Managed, Secular, sent), Fund, nil)
-	return w, w.act(r, Activate, nil)
+func runningManaged(t rapid.TB, request schema.Input) (*orgFixture, *Record) {
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.act(org.open(Managed, Secular, request), Fund, nil)
+	return org, org.act(r, Activate, nil)
 }
 
 func TestFundingHandsTheCapitalToTheManager(t *testing.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Managed, Secular, managedBody)
-	r = w.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.open(Managed, Secular, managedBody)
+	r = org.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 	v := r.Values
-	if miStart.Get(v).String() != "2026-01-10" || miExpected.Get(v).String() != "2027-01-05" || miValue.Get(v) != money.FromUint64(1000) {
-		t.Errorf("from %v to %v, worth %v", miStart.Get(v), miExpected.Get(v), miValue.Get(v))
+	if miStart.Get(v).String() != "2026-01-10" || miExpectedEnd.Get(v).String() != "2027-01-05" || miValue.Get(v) != money.FromUint64(1000) {
+		t.Errorf("from %v to %v, worth %v", miStart.Get(v), miExpectedEnd.Get(v), miValue.Get(v))
 	}
-	w.wantEntries(r, Activate, nil)
+	org.wantEntries(r, Activate, nil)
 }
 
 func TestManagedProfitIsSplitByTheRatioAndTheValueGrowsByTheBanksShare(t *testing.T) {
-	w, r := runningManaged(t, managedBody)
-	w.passDays(30)
-	r = w.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
+	org, r := runningManaged(t, managedBody)
+	org.passDays(30)
+	r = org.wantEntries(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr A:mudaraba:{c} 60", "Dr A:venture_due:{c} 41", "Cr I:mudaraba 60", "Cr L:manager_profit:{c} 41",
 		"Dr L:manager_profit:{c} 41", "Cr A:venture_due:{c} 41")
 	v, d := r.Values, miDistributions.Get(r.Values)[0]
-	if miValue.Get(v) != money.FromUint64(1060) || miBankProfit.Get(v) != money.FromUint64(60) || miTheirProfit.Get(v) != money.FromUint64(41) {
-		t.Errorf("value %v, shares %v and %v", miValue.Get(v), miBankProfit.Get(v), miTheirProfit.Get(v))
+	if miValue.Get(v) != money.FromUint64(1060) || miBankProfit.Get(v) != money.FromUint64(60) || miCustomerProfit.Get(v) != money.FromUint64(41) {
+		t.Errorf("value %v, shares %v and %v", miValue.Get(v), miBankProfit.Get(v), miCustomerProfit.Get(v))
 	}
 	if miDistributedOn.Get(d).String() != "2026-02-01" || miGross.Get(d) != money.FromUint64(101) ||
-		miBankShare.Get(d) != money.FromUint64(60) || miTheirShare.Get(d) != money.FromUint64(41) {
+		miBankShare.Get(d) != money.FromUint64(60) || miCustomerShare.Get(d) != money.FromUint64(41) {
 		t.Errorf("distribution %v", d)
 	}
 }
 
 func TestProfitShareOfZeroForManagerOrBank(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
-	w.passDays(30)
+	org, r := runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":100,"customer":0}`))
+	org.passDays(30)
 	profit := input("gross_profit", `"7"`, "period_end_date", `"2026-02-01"`)
-	w.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
-	w, r = runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
-	w.passDays(30)
-	w.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
+	org.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:mudaraba:{c} 7", "Cr I:mudaraba 7")
+	org, r = runningManaged(t, withChanges(managedBody, "profit_sharing_ratio", `{"bank":0,"customer":100}`))
+	org.passDays(30)
+	org.wantEntries(r, Profit, profit, "2026-02-01", "Dr A:venture_due:{c} 7", "Cr L:manager_profit:{c} 7", "Dr L:manager_profit:{c} 7", "Cr A:venture_due:{c} 7")
 }
 
 func TestManagedProfitOfZeroMovesTheReportingDateAndNoMoney(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"quarterly"`))
+	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"quarterly"`))
 	if got := miNextReport.Get(r.Values).String(); got != "2026-04-10" {
 		t.Errorf("first report on %s", got)
 	}
-	w.passDays(100) // 2026-04-20
-	r = w.wantEntries(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
+	org.passDays(100) // 2026-04-20
+	r = org.wantEntries(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-04-10"`))
 	v := r.Values
-	if miReported.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-07-09" || len(miDistributions.Get(v)) != 1 {
-		t.Errorf("reported %v, next %v", miReported.Get(v), miNextReport.Get(v))
+	if miLastReport.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-07-09" || len(miDistributions.Get(v)) != 1 {
+		t.Errorf("reported %v, next %v", miLastReport.Get(v), miNextReport.Get(v))
 	}
-	r = w.act(r, Loss, input("amount", `"1"`, "period_end_date", `"2026-03-01"`))
-	if v = r.Values; miReported.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-10-07" {
-		t.Errorf("a late report: reported %v, next %v", miReported.Get(v), miNextReport.Get(v))
+	r = org.act(r, Loss, input("amount", `"1"`, "period_end_date", `"2026-03-01"`))
+	if v = r.Values; miLastReport.Get(v).String() != "2026-04-10" || miNextReport.Get(v).String() != "2026-10-07" {
+		t.Errorf("a late report: reported %v, next %v", miLastReport.Get(v), miNextReport.Get(v))
 	}
 }
 
 func TestTheReportingDateStaysInTheCalendar(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"annually"`))
+	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"annually"`))
 	r = r.next()
 	last, _ := schema.ParseDate("9000-12-31")
 	miNextReport.Set(r.Values, last)
-	r = w.act(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
+	r = org.act(r, Profit, input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`))
 	if got := miNextReport.Get(r.Values); got != last {
 		t.Errorf("next report on %v", got)
 	}
 }
 
 func TestLossReducesOnlyTheCapital(t *testing.T) {
-	w, r := runningManaged(t, managedBody)
-	w.passDays(30)
-	r = w.wantEntries(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
+	org, r := runningManaged(t, managedBody)
+	org.passDays(30)
+	r = org.wantEntries(r, Loss, input("amount", `"300"`, "period_end_date", `"2026-02-01"`),
 		"2026-02-01", "Dr E:mudaraba_loss 300", "Cr A:mudaraba:{c} 300")
-	r = w.wantEntries(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
+	r = org.wantEntries(r, Loss, input("amount", `"1"`), "2026-02-09", "Dr E:mudaraba_loss 1", "Cr A:mudaraba:{c} 1")
 	v, rows := r.Values, miLosses.Get(r.Values)
-	if r.Status != Active || miValue.Get(v) != money.FromUint64(699) || miLost.Get(v) != money.FromUint64(301) || len(rows) != 2 {
-		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Get(v), miLost.Get(v))
+	if r.Status != Active || miValue.Get(v) != money.FromUint64(699) || miTotalLoss.Get(v) != money.FromUint64(301) || len(rows) != 2 {
+		t.Fatalf("%s, worth %v, lost %v", r.Status, miValue.Get(v), miTotalLoss.Get(v))
 	}
-	if miLossDate.Get(rows[0]).String() != "2026-02-01" || miLossDate.Get(rows[1]).String() != "2026-02-09" || miLossAmount.Get(rows[0]) != money.FromUint64(300) || miLossLeft.Get(rows[0]) != money.FromUint64(700) {
+	if miLossDate.Get(rows[0]).String() != "2026-02-01" || miLossDate.Get(rows[1]).String() != "2026-02-09" || miLossAmount.Get(rows[0]) != money.FromUint64(300) || miLossNewValue.Get(rows[0]) != money.FromUint64(700) {
 		t.Errorf("first loss %v", rows[0])
 	}
 }
 
 func TestALossIsCappedAtTheValueAndLiquidates(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
-	w.passDays(5)
-	d, err := r.Act(Loss, input("amount", largest), w.now)
+	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
+	org.passDays(5)
+	d, err := r.Act(Loss, input("amount", largest), org.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.book(&d)
-	w.checkColumns(d.Record)
+	org.book(&d)
+	org.checkColumns(d.Record)
 	if got := formatEntries(d); got != "2026-01-15, Dr E:mudaraba_loss 1000, Cr A:mudaraba:{c} 1000" {
 		t.Error(got)
 	}
 	r = d.Record
 	v := r.Values
 	if r.Status != Liquidated || !d.Finish || d.Events[0].Name != "loss" || !miValue.Get(v).IsZero() ||
-		miEnded.Get(v).String() != "2026-01-15" || miNextReport.Has(v) || miLossAmount.Get(miLosses.Get(v)[0]) != money.FromUint64(1000) {
-		t.Errorf("%s on %v, worth %v", r.Status, miEnded.Get(v), miValue.Get(v))
+		miEndDate.Get(v).String() != "2026-01-15" || miNextReport.Has(v) || miLossAmount.Get(miLosses.Get(v)[0]) != money.FromUint64(1000) {
+		t.Errorf("%s on %v, worth %v", r.Status, miEndDate.Get(v), miValue.Get(v))
 	}
 }
 
 func TestManagedActionsNeedTheirBodies(t *testing.T) {
-	w, r := runningManaged(t, managedBody)
-	good := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
+	org, r := runningManaged(t, managedBody)
+	valid := input("gross_profit", `"10"`, "period_end_date", `"2026-01-10"`)
 	for _, wrong := range []string{"", "null", `"-1"`, `5`, `"1.5"`, `"x"`} {
-		w.wantRefused(r, Profit, withChanges(good, "gross_profit", wrong), "gross_profit")
+		org.wantRefused(r, Profit, withChanges(valid, "gross_profit", wrong), "gross_profit")
 	}
 	for _, wrong := range append(notDates, "", "null") {
-		w.wantRefused(r, Profit, withChanges(good, "period_end_date", wrong), "period_end_date")
+		org.wantRefused(r, Profit, withChanges(valid, "period_end_date", wrong), "period_end_date")
 	}
-	w.wantRefused(r, Profit, nil, "gross_profit", "period_end_date")
+	org.wantRefused(r, Profit, nil, "gross_profit", "period_end_date")
 	for _, wrong := range append(notAmounts, "", "null") {
-		w.wantRefused(r, Loss, withChanges(input("amount", `"1"`), "amount", wrong), "amount")
+		org.wantRefused(r, Loss, withChanges(input("amount", `"1"`), "amount", wrong), "amount")
 	}
 	for _, wrong := range notDates {
-		w.wantRefused(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
+		org.wantRefused(r, Loss, input("amount", `"1"`, "period_end_date", wrong), "period_end_date")
 	}
 	for _, wrong := range []string{"", "null", `"-1"`, `900`} {
-		w.wantRefused(r, Complete, withChanges(input("final_value", `"1"`), "final_value", wrong), "final_value")
+		org.wantRefused(r, Complete, withChanges(input("final_value", `"1"`), "final_value", wrong), "final_value")
 	}
-	w.wantConflict(r, Fund, nil)
+	org.wantConflict(r, Fund, nil)
 }
 
 func TestAReviewOfAManagedInvestmentNamesWhoApproved(t *testing.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.act(w.open(Managed, Secular, managedBody), Submit, nil)
-	w.wantRefused(r, Pass, nil, "approved_by")
-	w.wantRefused(r, Pass, input("approved_by", `" "`), "approved_by")
-	w.wantRefused(r, Reject, nil, "reason")
-	w.wantRefused(r, Reject, input("reason", `""`), "reason")
-	passed := w.wantEntries(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.act(org.open(Managed, Secular, managedBody), Submit, nil)
+	org.wantRefused(r, Pass, nil, "approved_by")
+	org.wantRefused(r, Pass, input("approved_by", `" "`), "approved_by")
+	org.wantRefused(r, Reject, nil, "reason")
+	org.wantRefused(r, Reject, input("reason", `""`), "reason")
+	passed := org.wantEntries(r, Pass, input("approved_by", `"Amina"`, "note", `"fine"`))
 	if a := approvalText(Reviewed.Get(passed.Values)); a != "approved_by=Amina note=fine" {
 		t.Errorf("%+v", a)
 	}
-	if refused := w.wantEntries(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
+	if refused := org.wantEntries(r, Reject, input("reason", `"too risky"`)); Why.Get(refused.Values) != "too risky" {
 		t.Errorf("refused for %q", Why.Get(refused.Values))
 	}
 }
 
 func TestMudarabaIsApprovedWithAReference(t *testing.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Managed, Religious, managedBody)
-	w.wantConflict(r, Fund, nil)
-	w.wantRefused(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
-	w.wantRefused(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
-	w.wantRefused(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
-	r = w.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	w.wantConflict(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
-	w.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.open(Managed, Religious, managedBody)
+	org.wantConflict(r, Fund, nil)
+	org.wantRefused(r, Pass, input("approved_by", `"board"`), "fatwa_reference")
+	org.wantRefused(r, Pass, input("fatwa_reference", `"F-1"`), "approved_by")
+	org.wantRefused(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"  "`), "fatwa_reference")
+	r = org.act(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	org.wantConflict(r, Pass, input("approved_by", `"board"`, "fatwa_reference", `"F-1"`))
+	org.wantEntries(r, Fund, nil, "2026-01-10", "Dr A:mudaraba:{c} 1000", "Cr A:cash:AE 1000")
 }
 
 func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
-	r = w.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
-	r = w.act(r, Loss, input("amount", `"300"`))
+	org, r := runningManaged(t, withChanges(managedBody, "reporting_frequency", `"monthly"`))
+	r = org.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
+	r = org.act(r, Loss, input("amount", `"300"`))
 	for final, variance := range map[string]string{"800": "40", "700": "-60", "760": "0", "0": "-760"} {
-		w := *w
-		w.debit, w.credit = maps.Clone(w.debit), maps.Clone(w.credit)
-		r := w.wantEntries(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
+		org := *org
+		org.debit, org.credit = maps.Clone(org.debit), maps.Clone(org.credit)
+		r := org.wantEntries(r, Complete, input("final_value", strconv.Quote(final)), "Dr A:cash:AE 760", "Cr A:mudaraba:{c} 760")
 		v, s := r.Values, miSettlement.Get(r.Values)[0]
 		if miReturned.Get(s) != money.FromUint64(760) || miSettledProfit.Get(s) != money.FromUint64(60) || miSettledLoss.Get(s) != money.FromUint64(300) {
 			t.Errorf("settled with %v", s)
@@ -296,22 +296,22 @@ func TestCompletionReturnsCapitalAndProfitLessLosses(t *testing.T) {
 		if got := miVariance.Get(s).String(); got != variance {
 			t.Errorf("a final value of %s leaves %s, want %s", final, got, variance)
 		}
-		if r.Status != Completed || miValue.Get(v).String() != final || miEnded.Get(v).String() != "2026-01-10" || miNextReport.Has(v) {
-			t.Errorf("%s on %v, worth %v", r.Status, miEnded.Get(v), miValue.Get(v))
+		if r.Status != Completed || miValue.Get(v).String() != final || miEndDate.Get(v).String() != "2026-01-10" || miNextReport.Has(v) {
+			t.Errorf("%s on %v, worth %v", r.Status, miEndDate.Get(v), miValue.Get(v))
 		}
 	}
 }
 
 func TestAProfitThatLeavesTheRangeIsRefused(t *testing.T) {
-	w, r := runningManaged(t, withChanges(managedBody, "capital_amount", largest))
-	w.passDays(30)
-	w.wantRefused(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
-	w.wantEntries(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
+	org, r := runningManaged(t, withChanges(managedBody, "capital_amount", largest))
+	org.passDays(30)
+	org.wantRefused(r, Profit, input("gross_profit", `"2"`, "period_end_date", `"2026-02-01"`), "gross_profit")
+	org.wantEntries(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-02-01"`), "2026-02-01", "Dr A:venture_due:{c} 1",
 		"Cr L:manager_profit:{c} 1", "Dr L:manager_profit:{c} 1", "Cr A:venture_due:{c} 1")
 }
 
 func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
-	w, r := runningManaged(t, managedBody)
+	org, r := runningManaged(t, managedBody)
 	fullRecord := r.next()
 	miDistributions.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
 	miLosses.Set(fullRecord.Values, make([]schema.Row, maxRows-1))
@@ -319,26 +319,26 @@ func TestNumberOfReportsOfAManagedInvestmentIsBounded(t *testing.T) {
 		miDistributions.Get(fullRecord.Values)[i], miLosses.Get(fullRecord.Values)[i] = miDistribution.New(), miLossRow.New()
 	}
 	profit, loss := input("gross_profit", `"0"`, "period_end_date", `"2026-01-10"`), input("amount", `"1"`)
-	fullRecord = w.act(w.act(fullRecord, Profit, profit), Loss, loss)
-	w.wantRefused(fullRecord, Profit, profit, "gross_profit")
-	w.wantRefused(fullRecord, Loss, loss, "amount")
-	w.act(fullRecord, Complete, input("final_value", `"1"`))
+	fullRecord = org.act(org.act(fullRecord, Profit, profit), Loss, loss)
+	org.wantRefused(fullRecord, Profit, profit, "gross_profit")
+	org.wantRefused(fullRecord, Loss, loss, "amount")
+	org.act(fullRecord, Complete, input("final_value", `"1"`))
 }
 
 func TestTheLargestManagedInvestmentFitsIntoARecord(t *testing.T) {
-	wide := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
-	sent := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
-		"business_restrictions", `[`+strings.Repeat(wide+",", schema.MaxList-1)+wide+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
-	w, r := runningManaged(t, sent)
-	r = w.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
+	longestText := `"` + strings.Repeat("𐍈", schema.MaxText) + `"`
+	request := withChanges(managedBody, "capital_amount", largest, "metadata", `{"a":"`+strings.Repeat("x", schema.MaxObject-10)+`"}`,
+		"business_restrictions", `[`+strings.Repeat(longestText+",", schema.MaxList-1)+longestText+`]`, "business_description", `"`+strings.Repeat("𐍈", maxNote)+`"`)
+	org, r := runningManaged(t, request)
+	r = org.act(r, Profit, input("gross_profit", `"1"`, "period_end_date", `"2026-01-10"`)).next()
 	row, loss := miDistribution.New(), miLossRow.New()
-	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miTheirShare} {
+	for _, column := range []schema.Cell[money.Amount]{miGross, miBankShare, miCustomerShare} {
 		column.Set(row, ledger.MaxAmount)
 	}
-	miDistributedOn.Set(row, miReported.Get(r.Values))
+	miDistributedOn.Set(row, miLastReport.Get(r.Values))
 	miLossAmount.Set(loss, ledger.MaxAmount)
-	miLossLeft.Set(loss, ledger.MaxAmount)
-	miLossDate.Set(loss, miReported.Get(r.Values))
+	miLossNewValue.Set(loss, ledger.MaxAmount)
+	miLossDate.Set(loss, miLastReport.Get(r.Values))
 	miDistributions.Set(r.Values, slices.Repeat([]schema.Row{row}, maxRows))
 	miLosses.Set(r.Values, slices.Repeat([]schema.Row{loss}, maxRows))
 	if n := len(AppendRecord(nil, r)); n > 1<<20 {
@@ -358,12 +358,12 @@ type naiveInvestment struct {
 
 // next returns the state to which an action leads in the specification's table; "" if the state does not
 // allow the action.
-func (p *naiveInvestment) next(name Action) Status {
-	switch string(p.status) + " " + string(name) {
+func (naive *naiveInvestment) next(name Action) Status {
+	switch string(naive.status) + " " + string(name) {
 	case "draft submit":
 		return UnderReview
 	case "draft review", "draft reject":
-		if p.religious {
+		if naive.religious {
 			return map[Action]Status{Pass: ReviewPassed, Reject: Refused}[name]
 		}
 	case "under_review review":
@@ -371,7 +371,7 @@ func (p *naiveInvestment) next(name Action) Status {
 	case "under_review reject":
 		return Refused
 	case "draft fund":
-		if !p.religious {
+		if !naive.religious {
 			return Funded
 		}
 	case "review_passed fund":
@@ -396,91 +396,91 @@ func TestRandomLivesOfManagedInvestments(t *testing.T) {
 }
 
 func checkManagedLife(t *rapid.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	p := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
-	p.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
-	p.religious = rapid.Bool().Draw(t, "religious")
+	org := newOrgFixture(t, "2026-01-10")
+	naive := &naiveInvestment{status: Draft, capital: drawSum(t, "capital"), value: new(big.Int), bankProfit: new(big.Int), customerProfit: new(big.Int), totalLoss: new(big.Int)}
+	naive.bankPercent = rapid.Int64Range(0, 100).Draw(t, "bank")
+	naive.religious = rapid.Bool().Draw(t, "religious")
 	reading := Secular
-	if p.religious {
+	if naive.religious {
 		reading = Religious
 	}
-	customer := strconv.FormatInt(100-p.bankPercent, 10)
-	r := w.open(Managed, reading, withChanges(managedBody, "capital_amount", quoteBig(p.capital),
-		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(p.bankPercent, 10)+`,"customer":`+customer+`}`))
+	customer := strconv.FormatInt(100-naive.bankPercent, 10)
+	r := org.open(Managed, reading, withChanges(managedBody, "capital_amount", quoteBig(naive.capital),
+		"profit_sharing_ratio", `{"bank":`+strconv.FormatInt(naive.bankPercent, 10)+`,"customer":`+customer+`}`))
 	for range rapid.IntRange(1, 14).Draw(t, "steps") {
-		w.passDays(rapid.IntRange(0, 40).Draw(t, "days"))
-		r = p.step(t, w, r)
+		org.passDays(rapid.IntRange(0, 40).Draw(t, "days"))
+		r = naive.step(t, org, r)
 	}
 }
 
 // step tries any action, repeats it in the naive investment, and compares them.
-func (p *naiveInvestment) step(t *rapid.T, w *orgFixture, r *Record) *Record {
+func (naive *naiveInvestment) step(t *rapid.T, org *orgFixture, r *Record) *Record {
 	name := rapid.SampledFrom([]Action{Submit, Pass, Reject, Fund, Fund, Activate, Activate, Profit, Profit, Profit, Loss, Loss, Complete}).Draw(t, "action")
 	sum := drawSum(t, "sum")
-	sent := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
-		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+w.now.Date().String()+`"`)
-	to := p.next(name)
-	bank := percentOf(sum, p.bankPercent)
+	request := input("approved_by", `"board"`, "fatwa_reference", `"F-1"`, "reason", `"no"`, "final_value", quoteBig(sum),
+		"gross_profit", quoteBig(sum), "amount", quoteBig(sum), "period_end_date", `"`+org.now.Date().String()+`"`)
+	nextStatus := naive.next(name)
+	bank := percentOf(sum, naive.bankPercent)
 	customerShare := new(big.Int).Sub(sum, bank)
-	if name == Profit && to != "" {
-		for _, total := range [][2]*big.Int{{p.value, bank}, {p.bankProfit, bank}, {p.customerProfit, customerShare}} {
-			if new(big.Int).Add(total[0], total[1]).Cmp(limit) > 0 {
-				w.wantRefused(r, name, sent, "gross_profit")
+	if name == Profit && nextStatus != "" {
+		for _, total := range [][2]*big.Int{{naive.value, bank}, {naive.bankProfit, bank}, {naive.customerProfit, customerShare}} {
+			if new(big.Int).Add(total[0], total[1]).Cmp(largestSum) > 0 {
+				org.wantRefused(r, name, request, "gross_profit")
 				return r
 			}
 		}
 	}
 	before := AppendRecord(nil, r)
-	if to == "" {
-		w.wantConflict(r, name, sent)
+	if nextStatus == "" {
+		org.wantConflict(r, name, request)
 		return r
 	}
-	next := w.act(r, name, sent)
+	next := org.act(r, name, request)
 	if !bytes.Equal(before, AppendRecord(nil, r)) {
 		t.Fatalf("%s has changed the record that was decided on", name)
 	}
-	switch p.status = to; name {
+	switch naive.status = nextStatus; name {
 	case Fund:
-		p.value.Set(p.capital)
+		naive.value.Set(naive.capital)
 	case Profit:
-		p.value.Add(p.value, bank)
-		p.bankProfit.Add(p.bankProfit, bank)
-		p.customerProfit.Add(p.customerProfit, customerShare)
-		p.distributions++
+		naive.value.Add(naive.value, bank)
+		naive.bankProfit.Add(naive.bankProfit, bank)
+		naive.customerProfit.Add(naive.customerProfit, customerShare)
+		naive.distributions++
 	case Loss:
-		p.lossReports++
-		if sum.Cmp(p.value) >= 0 {
-			sum, p.status = new(big.Int).Set(p.value), Liquidated
+		naive.lossReports++
+		if sum.Cmp(naive.value) >= 0 {
+			sum, naive.status = new(big.Int).Set(naive.value), Liquidated
 		}
-		p.value.Sub(p.value, sum)
-		p.totalLoss.Add(p.totalLoss, sum)
+		naive.value.Sub(naive.value, sum)
+		naive.totalLoss.Add(naive.totalLoss, sum)
 	case Complete:
-		returned := new(big.Int).Add(p.capital, p.bankProfit)
-		returned.Sub(returned, p.totalLoss)
+		returned := new(big.Int).Add(naive.capital, naive.bankProfit)
+		returned.Sub(returned, naive.totalLoss)
 		if got := miReturned.Get(miSettlement.Get(next.Values)[0]).String(); got != returned.String() {
-			t.Fatalf("%s is returned of %v + %v − %v", got, p.capital, p.bankProfit, p.totalLoss)
+			t.Fatalf("%s is returned of %v + %v − %v", got, naive.capital, naive.bankProfit, naive.totalLoss)
 		}
-		p.value = sum
+		naive.value = sum
 	}
-	p.compare(t, w, next)
+	naive.compare(t, org, next)
 	return next
 }
 
-func (p *naiveInvestment) compare(t *rapid.T, w *orgFixture, r *Record) {
-	if r.Status != p.status {
-		t.Fatalf("the contract is %s, want %s", r.Status, p.status)
+func (naive *naiveInvestment) compare(t *rapid.T, org *orgFixture, r *Record) {
+	if r.Status != naive.status {
+		t.Fatalf("the contract is %s, want %s", r.Status, naive.status)
 	}
-	wantSum(t, r, miValue, p.value)
-	wantSum(t, r, miBankProfit, p.bankProfit)
-	wantSum(t, r, miTheirProfit, p.customerProfit)
-	wantSum(t, r, miLost, p.totalLoss)
-	if len(miDistributions.Get(r.Values)) != p.distributions || len(miLosses.Get(r.Values)) != p.lossReports {
-		t.Fatalf("%d distributions and %d losses", p.distributions, p.lossReports)
+	wantSum(t, r, miValue, naive.value)
+	wantSum(t, r, miBankProfit, naive.bankProfit)
+	wantSum(t, r, miCustomerProfit, naive.customerProfit)
+	wantSum(t, r, miTotalLoss, naive.totalLoss)
+	if len(miDistributions.Get(r.Values)) != naive.distributions || len(miLosses.Get(r.Values)) != naive.lossReports {
+		t.Fatalf("%d distributions and %d losses", naive.distributions, naive.lossReports)
 	}
-	if p.status == Completed || p.status == Liquidated {
+	if naive.status == Completed || naive.status == Liquidated {
 		for _, stem := range []string{"A:mudaraba", "A:venture_due", "L:manager_profit"} {
-			if held := w.balance(r.account(stem)); !held.IsZero() {
-				t.Fatalf("%s of a contract that is %s holds %v", stem, p.status, held)
+			if held := org.balance(r.account(stem)); !held.IsZero() {
+				t.Fatalf("%s of a contract that is %s holds %v", stem, naive.status, held)
 			}
 		}
 	}

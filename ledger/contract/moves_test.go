@@ -20,7 +20,7 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run("managed investment, "+reading.Name, func(t *testing.T) {
 			randomLives{
-				product: Managed, reading: reading, ends: []Status{"completed", "liquidated"}, rare: []Action{Submit, Reject, Complete},
+				product: Managed, reading: reading, endStates: []Status{"completed", "liquidated"}, rareActions: []Action{Submit, Reject, Complete},
 				body: func(d *dice) schema.Input {
 					return withChanges(managedBody, "capital_amount", quote(d.number(1, 1000)), "profit_sharing_ratio", d.ratio())
 				},
@@ -31,8 +31,8 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 		})
 		t.Run("lease, "+reading.Name, func(t *testing.T) {
 			randomLives{
-				product: Lease, reading: reading, ends: []Status{Completed, Terminated}, open: []string{"A:rent_receivable"},
-				rare: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
+				product: Lease, reading: reading, endStates: []Status{Completed, Terminated}, openStems: []string{"A:rent_receivable"},
+				rareActions: []Action{Submit, Reject, Terminate, ReturnAsset, MarkTransfer},
 				body: func(d *dice) schema.Input {
 					g := leaseBody("lease_term_months", d.numberText(1, 12), "monthly_rental", quote(d.number(1, 200)))
 					if d.chance(50) {
@@ -43,7 +43,7 @@ func TestHandlersDeclareThatTheyMoveMoney(t *testing.T) {
 				bodies: map[Action]func(*dice, schema.Row) schema.Input{
 					Reject: reasonBody, Terminate: reasonBody,
 					Acquire:       func(*dice, schema.Row) schema.Input { return input("ownership_documents", `["deed"]`) },
-					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return minusOrZero(lsDue.Get(v), lsPaid.Get(v)) }),
+					PayRent:       amountsOf("amount", func(v schema.Row) money.Amount { return minusOrZero(lsTotalDue.Get(v), lsTotalPaid.Get(v)) }),
 					RecordArrears: amountsOf("amount", defaultBound),
 					BearExpense: func(d *dice, _ schema.Row) schema.Input {
 						return input("amount", d.amountText(thousand), "description", `"tyres"`)

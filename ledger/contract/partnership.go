@@ -15,13 +15,13 @@ var Partnership = define(&Product{
 		Secular:   {Name: "partnerships", Prefix: "PN"},
 		Religious: {Name: "musharaka", Prefix: "MSH", Actions: map[string]Action{"buyout_unit": Buyout}, Opening: []Action{Pass, Fund, Activate}},
 	},
-	Columns: schema.NewTable(base.WithPlace(Why.Column, schema.Metadata),
-		pnCustomer, pnKind, pnTotal, pnBank, pnTheirs, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
-		pnBankPercent, pnTheirPercent, pnUnits, pnUnitValue, pnBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnTheirProfit,
-		pnRentPaid, pnRentNow, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnCarried, pnCapital, pnRentStarted, pnRentDone, pnAtStart, pnReported, pnDissolved,
+	Columns: schema.NewTable(baseColumns.WithPlace(Why.Column, schema.Metadata),
+		pnCustomer, pnKind, pnTotalCapital, pnBankCapital, pnCustomerCapital, pnRatio, pnTerm, pnSchedule, pnRental, pnAsset,
+		pnBankPercent, pnCustomerPercent, pnUnits, pnUnitValue, pnUnitsBought, pnBuyouts, pnProfit, pnLoss, pnBankProfit, pnCustomerProfit,
+		pnRentPaid, pnShownRent, pnStart, pnEnd, pnNextBuyout, pnLastLoss, pnBankBalance, pnCustomerBalance, pnRentStarted, pnRentsTaken, pnStartPercent, pnLastReport, pnDissolutionReason,
 	),
 	States: []Status{Draft, UnderReview, ReviewPassed, Refused, Funded, Active, BuyingOut, Completed, Dissolved},
-	Steps: concat(
+	Steps: joinSteps(
 		reviewSteps(Fund, Funded, "both have put their capital in"),
 		[]Step{{From: Funded, By: Activate, To: Active, Why: "the venture has begun"}},
 		steps(Profit, Active, "profit was shared", Active),
@@ -73,54 +73,54 @@ const (
 )
 
 var (
-	pnCustomer = schema.ID(32, "customer_id", schema.Required, schema.InShort)
-	pnKind     = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)
-	pnTotal    = schema.Amount(34, "total_value", schema.Required, schema.InShort)
-	pnBank     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort)
-	pnTheirs   = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort)
-	pnRatio    = shares(37, "profit_sharing_ratio", schema.Required)
-	pnTerm     = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable)
-	pnSchedule = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"))
-	pnRental   = schema.Amount(40, "rental_amount", schema.Settable)
-	pnAsset    = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote))
+	pnCustomer        = schema.ID(32, "customer_id", schema.Required, schema.InShort)
+	pnKind            = schema.Enum(33, "partnership_type", []string{permanent, diminishing}, schema.Required, schema.InShort)
+	pnTotalCapital    = schema.Amount(34, "total_value", schema.Required, schema.InShort)
+	pnBankCapital     = schema.Amount(35, "bank_contribution", schema.Required, schema.InShort)
+	pnCustomerCapital = schema.Amount(36, "customer_contribution", schema.Required, schema.InShort)
+	pnRatio           = shares(37, "profit_sharing_ratio", schema.Required)
+	pnTerm            = schema.Integer(38, "term_months", 1, maxTerm, schema.Settable)
+	pnSchedule        = schema.Enum(39, "buyout_schedule", frequencies, schema.DefaultTo("monthly"))
+	pnRental          = schema.Amount(40, "rental_amount", schema.Settable)
+	pnAsset           = schema.Text(41, "asset_description", schema.Settable, schema.AtMost(maxNote))
 
-	pnBankPercent  = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
-	pnTheirPercent = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)
-	pnUnits        = schema.Derived(52, "units_total")
-	pnUnitValue    = schema.Amount(53, "buyout_unit_value")
-	pnBought       = schema.Derived(54, "units_bought")
-	pnBuyouts      = schema.Rows(55, "buyout_history", pnBuyout)
-	pnProfit       = schema.Amount(56, "total_profit")
-	pnLoss         = schema.Amount(57, "total_loss")
-	pnBankProfit   = schema.Amount(58, "bank_profit_share")
-	pnTheirProfit  = schema.Amount(59, "customer_profit_share")
-	pnRentPaid     = schema.Amount(60, "rental_paid_total")
-	pnStart        = schema.Date(61, "start_date")
-	pnEnd          = schema.Date(62, "expected_end_date")
-	pnNextBuyout   = schema.Date(63, "next_buyout_date")
-	pnLastLoss     = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
-	pnReported     = schema.Date(65, "last_profit_date")
-	pnDissolved    = schema.Text(66, "dissolution_reason", schema.Sparse)
-	pnRentNow      = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // key 67 is never stored
+	pnBankPercent       = schema.Percent(50, "bank_ownership_percent", 0, 100, schema.InShort)
+	pnCustomerPercent   = schema.Percent(51, "customer_ownership_percent", 0, 100, schema.InShort)
+	pnUnits             = schema.Derived(52, "units_total")
+	pnUnitValue         = schema.Amount(53, "buyout_unit_value")
+	pnUnitsBought       = schema.Derived(54, "units_bought")
+	pnBuyouts           = schema.Rows(55, "buyout_history", pnBuyoutTable)
+	pnProfit            = schema.Amount(56, "total_profit")
+	pnLoss              = schema.Amount(57, "total_loss")
+	pnBankProfit        = schema.Amount(58, "bank_profit_share")
+	pnCustomerProfit    = schema.Amount(59, "customer_profit_share")
+	pnRentPaid          = schema.Amount(60, "rental_paid_total")
+	pnStart             = schema.Date(61, "start_date")
+	pnEnd               = schema.Date(62, "expected_end_date")
+	pnNextBuyout        = schema.Date(63, "next_buyout_date")
+	pnLastLoss          = schema.Rows(64, "last_loss", pnLossRow, schema.InMetadata, schema.Single)
+	pnLastReport        = schema.Date(65, "last_profit_date")
+	pnDissolutionReason = schema.Text(66, "dissolution_reason", schema.Sparse)
+	pnShownRent         = schema.Amount(67, "current_rental_amount", schema.Computed(pnCurrentRent)) // key 67 is never stored
 
-	pnCarried     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
-	pnCapital     = schema.Amount(71, "partner_capital", schema.NotShown) // the balance of M:partner_capital and of M:venture_assets
-	pnRentStarted = schema.Date(72, "rent_from", schema.NotShown)         // start of the first period of rent
-	pnRentDone    = schema.Derived(73, "rents", schema.NotShown)          // periods of rent that have ended
-	pnAtStart     = schema.Derived(74, "percent_at_start", schema.NotShown)
+	pnBankBalance     = schema.Amount(70, "carried", schema.NotShown)         // the balance of A:musharaka
+	pnCustomerBalance = schema.Amount(71, "partner_capital", schema.NotShown) // the balance of M:partner_capital and of M:venture_assets
+	pnRentStarted     = schema.Date(72, "rent_from", schema.NotShown)         // start of the first period of rent
+	pnRentsTaken      = schema.Derived(73, "rents", schema.NotShown)          // periods of rent that have ended
+	pnStartPercent    = schema.Derived(74, "percent_at_start", schema.NotShown)
 
-	pnBuyoutDate  = schema.Date(1, "date")
-	pnBuyoutUnits = schema.Derived(2, "units")
-	pnBuyoutPrice = schema.Amount(3, "amount")
-	pnBuyoutTheir = schema.Percent(4, "customer_ownership_percent", 0, 100)
-	pnBuyoutBank  = schema.Percent(5, "bank_ownership_percent", 0, 100)
-	pnBuyout      = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutTheir, pnBuyoutBank)
+	pnBuyoutDate     = schema.Date(1, "date")
+	pnBuyoutUnits    = schema.Derived(2, "units")
+	pnBuyoutPrice    = schema.Amount(3, "amount")
+	pnBuyoutCustomer = schema.Percent(4, "customer_ownership_percent", 0, 100)
+	pnBuyoutBank     = schema.Percent(5, "bank_ownership_percent", 0, 100)
+	pnBuyoutTable    = schema.NewTable(nil, pnBuyoutDate, pnBuyoutUnits, pnBuyoutPrice, pnBuyoutCustomer, pnBuyoutBank)
 
-	pnLossAmount = schema.Amount(1, "amount")
-	pnLossBank   = schema.Amount(2, "bank_share")
-	pnLossTheirs = schema.Amount(3, "customer_share")
-	pnLossDate   = schema.Date(4, "date")
-	pnLossRow    = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossTheirs, pnLossDate)
+	pnLossAmount   = schema.Amount(1, "amount")
+	pnLossBank     = schema.Amount(2, "bank_share")
+	pnLossCustomer = schema.Amount(3, "customer_share")
+	pnLossDate     = schema.Date(4, "date")
+	pnLossRow      = schema.NewTable(nil, pnLossAmount, pnLossBank, pnLossCustomer, pnLossDate)
 
 	pnInGross     = schema.Amount(1, "gross_profit", schema.Required, schema.OrZero)
 	pnInPeriodEnd = schema.Date(2, "period_end_date", schema.Required)
@@ -139,9 +139,9 @@ const (
 
 func pnOpen(c *Case) {
 	v := c.values()
-	bank, theirs := pnBank.Get(v), pnTheirs.Get(v)
-	if sum, err := bank.Add(theirs); err != nil || sum != pnTotal.Get(v) {
-		c.refuse(pnTotal.Name, "must equal the sum of the two contributions")
+	bank, customer := pnBankCapital.Get(v), pnCustomerCapital.Get(v)
+	if sum, err := bank.Add(customer); err != nil || sum != pnTotalCapital.Get(v) {
+		c.refuse(pnTotalCapital.Name, "must equal the sum of the two contributions")
 		return
 	}
 	if pnKind.Get(v) == diminishing {
@@ -153,13 +153,13 @@ func pnOpen(c *Case) {
 		units := (pnTerm.Get(v) + months - 1) / months
 		pnUnits.Set(v, units)
 		pnUnitValue.Set(v, portion(bank, 1, units))
-		pnBought.Set(v, 0)
+		pnUnitsBought.Set(v, 0)
 		if pnUnitValue.Get(v).IsZero() {
-			c.refuse(pnBank.Name, "is less than one minor unit for each of %d units", units)
+			c.refuse(pnBankCapital.Name, "is less than one minor unit for each of %d units", units)
 		}
 	}
 	pnOwnership(v)
-	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnTheirProfit, pnRentPaid} {
+	for _, total := range []schema.Cell[money.Amount]{pnProfit, pnLoss, pnBankProfit, pnCustomerProfit, pnRentPaid} {
 		total.Set(v, money.Amount{})
 	}
 }
@@ -167,18 +167,18 @@ func pnOpen(c *Case) {
 // pnOwnership sets the percentages of ownership from contributions and units bought: customer =
 // floor((contribution + unit value × units bought) × 100 ÷ total).
 func pnOwnership(v schema.Row) {
-	owned := pnTheirs.Get(v)
-	if bought := pnBought.Get(v); bought > 0 {
+	owned := pnCustomerCapital.Get(v)
+	if bought := pnUnitsBought.Get(v); bought > 0 {
 		owned = plus(owned, times(pnUnitValue.Get(v), bought))
 	}
-	percent := must(owned.MulDivFloor(amountOf(100), pnTotal.Get(v)))
-	whole, _ := percent.Uint64()
-	theirs := int64(whole)
-	if units := pnUnits.Get(v); units > 0 && pnBought.Get(v) == units {
-		theirs = 100 // with the last unit the customer owns everything: rounding down leaves no remainder
+	percent := must(owned.MulDivFloor(amountOf(100), pnTotalCapital.Get(v)))
+	wholePercents, _ := percent.Uint64()
+	customerPercent := int64(wholePercents)
+	if units := pnUnits.Get(v); units > 0 && pnUnitsBought.Get(v) == units {
+		customerPercent = 100 // with the last unit the customer owns everything: rounding down leaves no remainder
 	}
-	pnTheirPercent.Set(v, theirs)
-	pnBankPercent.Set(v, 100-theirs)
+	pnCustomerPercent.Set(v, customerPercent)
+	pnBankPercent.Set(v, 100-customerPercent)
 }
 
 func pnFund(c *Case) {
@@ -192,71 +192,71 @@ func pnFund(c *Case) {
 	if pnKind.Get(v) == diminishing {
 		pnNextBuyout.Set(v, addMonths(c.Today, periodMonths(pnSchedule.Get(v))))
 	}
-	pnCarried.Set(v, pnBank.Get(v))
-	pnCapital.Set(v, pnTheirs.Get(v))
-	pnAtStart.Set(v, pnBankPercent.Get(v))
+	pnBankBalance.Set(v, pnBankCapital.Get(v))
+	pnCustomerBalance.Set(v, pnCustomerCapital.Get(v))
+	pnStartPercent.Set(v, pnBankPercent.Get(v))
 	c.setEffectiveDate(c.Today)
-	c.move(c.record.account("A:musharaka"), c.record.cash(), pnBank.Get(v))
-	c.move(c.record.account("M:venture_assets"), c.record.account("M:partner_capital"), pnTheirs.Get(v))
+	c.move(c.record.account("A:musharaka"), c.record.cash(), pnBankCapital.Get(v))
+	c.move(c.record.account("M:venture_assets"), c.record.account("M:partner_capital"), pnCustomerCapital.Get(v))
 }
 
 func pnActivate(c *Case) {
 	if v := c.values(); pnRental.Has(v) {
 		pnRentStarted.Set(v, c.Today)
-		pnRentDone.Set(v, 0)
-		c.setReserve(times(pnRental.Get(v), pnRents(v)))
+		pnRentsTaken.Set(v, 0)
+		c.setReserve(times(pnRental.Get(v), pnRentPeriods(v)))
 	}
 }
 
 func pnShareProfit(c *Case) {
 	v, r := c.values(), c.record
-	on, fine := periodEnd(c, pnInPeriodEnd, pnStart)
-	if !fine {
+	day, accepted := periodEnd(c, pnInPeriodEnd, pnStart)
+	if !accepted {
 		return
 	}
 	gross := pnInGross.Get(c.input)
-	bank, theirs := pnRatio.Get(v).split(gross)
+	bankShare, customerShare := pnRatio.Get(v).split(gross)
 	if !c.addToTotal(pnProfit, gross, pnInGross.Name) {
 		return
 	}
-	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bank))
-	pnTheirProfit.Set(v, plus(pnTheirProfit.Get(v), theirs))
-	pnReported.Set(v, max(on, pnReported.Get(v))) // a late report of an earlier period does not move the date back
-	c.setEffectiveDate(on)
+	pnBankProfit.Set(v, plus(pnBankProfit.Get(v), bankShare))
+	pnCustomerProfit.Set(v, plus(pnCustomerProfit.Get(v), customerShare))
+	pnLastReport.Set(v, max(day, pnLastReport.Get(v))) // a late report of an earlier period does not move the date back
+	c.setEffectiveDate(day)
 	due, partner := r.account("A:venture_due"), r.account("L:partner_profit")
-	c.book(dr(due, gross), cr("I:musharaka", bank), cr(partner, theirs))
-	c.book(dr(r.cash(), bank), dr(partner, theirs), cr(due, gross))
+	c.book(dr(due, gross), cr("I:musharaka", bankShare), cr(partner, customerShare))
+	c.book(dr(r.cash(), bankShare), dr(partner, customerShare), cr(due, gross))
 }
 
 // pnBearLoss splits a loss by the current percentages of ownership. The part that exceeds one
 // side's balance goes to the other side. The loss is at most what both sides still have.
 func pnBearLoss(c *Case) {
 	v, r := c.values(), c.record
-	left := minusOrZero(pnTotal.Get(v), pnLoss.Get(v))
-	if carried := plus(pnCarried.Get(v), pnCapital.Get(v)); carried.Less(left) {
-		left = carried
+	maxLoss := minusOrZero(pnTotalCapital.Get(v), pnLoss.Get(v))
+	if balances := plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)); balances.Less(maxLoss) {
+		maxLoss = balances
 	}
-	if left.IsZero() {
+	if maxLoss.IsZero() {
 		c.refuse(pnInLoss.Name, "nothing is left that could be lost")
 		return
 	}
-	lost := pnInLoss.Get(c.input).Min(left)
-	bank := share(lost, pnBankPercent.Get(v)).Min(pnCarried.Get(v))
-	theirs := minus(lost, bank)
-	if more := minusOrZero(theirs, pnCapital.Get(v)); !more.IsZero() {
-		theirs, bank = pnCapital.Get(v), plus(bank, more)
+	lost := pnInLoss.Get(c.input).Min(maxLoss)
+	bankPart := share(lost, pnBankPercent.Get(v)).Min(pnBankBalance.Get(v))
+	customerPart := minus(lost, bankPart)
+	if excess := minusOrZero(customerPart, pnCustomerBalance.Get(v)); !excess.IsZero() {
+		customerPart, bankPart = pnCustomerBalance.Get(v), plus(bankPart, excess)
 	}
 	pnLoss.Set(v, plus(pnLoss.Get(v), lost))
-	pnCarried.Set(v, minus(pnCarried.Get(v), bank))
-	pnCapital.Set(v, minus(pnCapital.Get(v), theirs))
+	pnBankBalance.Set(v, minus(pnBankBalance.Get(v), bankPart))
+	pnCustomerBalance.Set(v, minus(pnCustomerBalance.Get(v), customerPart))
 	row := pnLossRow.New()
 	pnLossAmount.Set(row, lost)
-	pnLossBank.Set(row, bank)
-	pnLossTheirs.Set(row, theirs)
+	pnLossBank.Set(row, bankPart)
+	pnLossCustomer.Set(row, customerPart)
 	pnLossDate.Set(row, c.Today)
 	pnLastLoss.Set(v, []schema.Row{row})
-	c.move("E:musharaka_loss", r.account("A:musharaka"), bank)
-	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), theirs)
+	c.move("E:musharaka_loss", r.account("A:musharaka"), bankPart)
+	c.move(r.account("M:partner_capital"), r.account("M:venture_assets"), customerPart)
 }
 
 func pnBuyOut(c *Case) {
@@ -265,27 +265,27 @@ func pnBuyOut(c *Case) {
 		c.refuse(pnKind.Name, "only a diminishing partnership has units to buy")
 		return
 	}
-	units, left := pnInUnits.Get(c.input), pnUnits.Get(v)-pnBought.Get(v)
-	if units > left {
-		c.refuse(pnInUnits.Name, "only %d are left", left)
+	units, unsold := pnInUnits.Get(c.input), pnUnits.Get(v)-pnUnitsBought.Get(v)
+	if units > unsold {
+		c.refuse(pnInUnits.Name, "only %d are left", unsold)
 		return
 	}
-	price, carried := times(pnUnitValue.Get(v), units), pnCarried.Get(v)
-	sold := portion(carried, units, left) // for the last units this is the whole carrying amount
-	pnBought.Set(v, pnBought.Get(v)+units)
+	price, carried := times(pnUnitValue.Get(v), units), pnBankBalance.Get(v)
+	soldAmount := portion(carried, units, unsold) // for the last units this is the whole carrying amount
+	pnUnitsBought.Set(v, pnUnitsBought.Get(v)+units)
 	pnOwnership(v)
-	pnCarried.Set(v, minus(carried, sold))
-	pnCapital.Set(v, plus(pnCapital.Get(v), sold))
-	row := pnBuyout.New()
+	pnBankBalance.Set(v, minus(carried, soldAmount))
+	pnCustomerBalance.Set(v, plus(pnCustomerBalance.Get(v), soldAmount))
+	row := pnBuyoutTable.New()
 	pnBuyoutDate.Set(row, c.Today)
 	pnBuyoutUnits.Set(row, units)
 	pnBuyoutPrice.Set(row, price)
-	pnBuyoutTheir.Set(row, pnTheirPercent.Get(v))
+	pnBuyoutCustomer.Set(row, pnCustomerPercent.Get(v))
 	pnBuyoutBank.Set(row, pnBankPercent.Get(v))
 	c.addRow(pnBuyouts, row, pnInUnits.Name) // the list has room: a partnership has no more units than the longest term has months
-	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), sold)}, c.gainOrLoss(price, sold, "I:unit_gain", "E:unit_loss")...)...)
-	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), sold)
-	if units < left {
+	c.book(append([]line{dr(r.cash(), price), cr(r.account("A:musharaka"), soldAmount)}, c.gainOrLoss(price, soldAmount, "I:unit_gain", "E:unit_loss")...)...)
+	c.move(r.account("M:venture_assets"), r.account("M:partner_capital"), soldAmount)
+	if units < unsold {
 		pnNextBuyout.Set(v, addMonths(pnNextBuyout.Get(v), periodMonths(pnSchedule.Get(v))))
 		return
 	}
@@ -297,22 +297,22 @@ func pnBuyOut(c *Case) {
 // pnReverseCapital reverses the memorandum pair, because the contract no longer holds a part of
 // the venture.
 func pnReverseCapital(c *Case) {
-	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCapital.Get(c.values()))
-	pnCapital.Set(c.values(), money.Amount{})
+	c.move(c.record.account("M:partner_capital"), c.record.account("M:venture_assets"), pnCustomerBalance.Get(c.values()))
+	pnCustomerBalance.Set(c.values(), money.Amount{})
 }
 
 func pnDissolve(c *Case) {
 	v := c.values()
-	pnDissolved.Set(v, reason.Get(c.input))
+	pnDissolutionReason.Set(v, reason.Get(c.input))
 	pnNextBuyout.Clear(v)
-	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Get(v).String()), c.record.account("A:musharaka"), pnCarried.Get(v))
-	pnCarried.Set(v, money.Amount{})
+	c.move(ledger.Path("A:partner_receivable:"+pnCustomer.Get(v).String()), c.record.account("A:musharaka"), pnBankBalance.Get(v))
+	pnBankBalance.Set(v, money.Amount{})
 	pnReverseCapital(c)
 }
 
-// pnRents returns the number of periods of rent. The first begins at activation, and the last
+// pnRentPeriods returns the number of periods of rent. The first begins at activation, and the last
 // ends on or before the expected end.
-func pnRents(v schema.Row) int64 {
+func pnRentPeriods(v schema.Row) int64 {
 	return max(0, int64(pnEnd.Get(v)-pnRentStarted.Get(v))) / (daysPerMonth * periodMonths(pnSchedule.Get(v)))
 }
 
@@ -321,7 +321,7 @@ func pnCurrentRent(v schema.Row) any {
 	switch {
 	case !pnRental.Has(v):
 		return nil
-	case !pnAtStart.Has(v): // not funded yet
+	case !pnStartPercent.Has(v): // not funded yet
 		return pnRental.Get(v)
 	}
 	return pnRent(v)
@@ -331,13 +331,13 @@ func pnCurrentRent(v schema.Row) any {
 // institution still owns. That percentage is at least one at the start, since the customer's
 // percentage is rounded down.
 func pnRent(v schema.Row) money.Amount {
-	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnAtStart.Get(v))
+	return portion(pnRental.Get(v), pnBankPercent.Get(v), pnStartPercent.Get(v))
 }
 
 func pnTakeRent(c *Case) {
 	v := c.values()
 	rent := pnRent(v)
-	pnRentDone.Set(v, pnRentDone.Get(v)+1)
+	pnRentsTaken.Set(v, pnRentsTaken.Get(v)+1)
 	pnRentPaid.Set(v, plus(pnRentPaid.Get(v), rent))
 	c.move(c.record.cash(), "I:musharaka_rent", rent)
 }
@@ -345,18 +345,18 @@ func pnTakeRent(c *Case) {
 // pnDue returns the end of the next period of rent, until the last period has ended.
 func pnDue(r *Record) (ledger.Date, Action) {
 	v := r.Values
-	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentDone.Get(v) >= pnRents(v) {
+	if (r.Status != Active && r.Status != BuyingOut) || !pnRentStarted.Has(v) || pnRentsTaken.Get(v) >= pnRentPeriods(v) {
 		return 0, ""
 	}
-	return addMonths(pnRentStarted.Get(v), periodMonths(pnSchedule.Get(v))*(pnRentDone.Get(v)+1)), Rent
+	return addMonths(pnRentStarted.Get(v), periodMonths(pnSchedule.Get(v))*(pnRentsTaken.Get(v)+1)), Rent
 }
 
 func pnHoldings(r *Record) []Holding {
 	v := r.Values
 	return []Holding{
-		{r.account("A:musharaka"), pnCarried.Get(v)},
-		{r.account("M:venture_assets"), pnCapital.Get(v)},
-		{r.account("M:partner_capital"), pnCapital.Get(v)},
+		{r.account("A:musharaka"), pnBankBalance.Get(v)},
+		{r.account("M:venture_assets"), pnCustomerBalance.Get(v)},
+		{r.account("M:partner_capital"), pnCustomerBalance.Get(v)},
 		{r.account("A:venture_due"), money.Amount{}},
 		{r.account("L:partner_profit"), money.Amount{}},
 	}

@@ -19,10 +19,10 @@ func shareBody() schema.Input {
 // activePartnership returns a partnership that began on 2026-01-01.
 func activePartnership(t *testing.T, pairs ...string) *contractFixture {
 	t.Helper()
-	x := openContract(t, Partnership, Secular, withChanges(shareBody(), pairs...))
-	x.do(Fund)
-	x.do(Activate)
-	return x
+	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), pairs...))
+	fixture.do(Fund)
+	fixture.do(Activate)
+	return fixture
 }
 
 func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
@@ -76,128 +76,128 @@ func TestAPartnershipIsAskedForByItsFields(t *testing.T) {
 }
 
 func TestAPartnershipsSharesFollowFromContributions(t *testing.T) {
-	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
-	x.wantColumns("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
+	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "bank_ownership_percent", "1", "customer_ownership_percent", "99", "units_bought", "9"))
+	fixture.wantColumns("bank_ownership_percent", "80", "customer_ownership_percent", "20", "units_total", "10", "buyout_unit_value", "80", "units_bought", "0",
 		"buyout_schedule", "monthly", "currency", "AED", "total_profit", "0", "total_loss", "0", "bank_profit_share", "0",
 		"customer_profit_share", "0", "rental_paid_total", "0", "start_date", "", "buyout_history", "", "compliance_review", "")
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
-	x.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
-	x.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"100000"`, "bank_contribution", `"10"`, "customer_contribution", `"99990"`))
+	fixture.wantColumns("customer_ownership_percent", "99", "bank_ownership_percent", "1")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "total_value", `"999"`, "customer_contribution", `"199"`))
+	fixture.wantColumns("customer_ownership_percent", "19", "bank_ownership_percent", "81")
 	// The part of a period that is left at the end of the term is one more unit. A unit's value is rounded down.
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"quarterly"`))
-	x.wantColumns("units_total", "4", "buyout_unit_value", "200")
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3"))
-	x.wantColumns("units_total", "3", "buyout_unit_value", "266")
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`))
-	x.wantColumns("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"quarterly"`))
+	fixture.wantColumns("units_total", "4", "buyout_unit_value", "200")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3"))
+	fixture.wantColumns("units_total", "3", "buyout_unit_value", "266")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`))
+	fixture.wantColumns("units_total", "", "buyout_unit_value", "", "bank_ownership_percent", "80")
 }
 
 func TestFundingSetsAPartnershipsDates(t *testing.T) {
-	x := openContract(t, Partnership, Secular, shareBody())
-	x.do(Fund)
-	x.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
-	x.wantEffective("2026-01-01")
-	x.wantColumns("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
-	x.do(Fund)
-	x.wantColumns("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
-	x = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"annually"`))
-	x.do(Fund)
-	x.wantColumns("next_buyout_date", "2026-12-27")
+	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture.do(Fund)
+	fixture.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	fixture.wantEffective("2026-01-01")
+	fixture.wantColumns("start_date", "2026-01-01", "expected_end_date", "2026-10-28", "next_buyout_date", "2026-01-31")
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "partnership_type", `"permanent"`, "term_months", ""))
+	fixture.do(Fund)
+	fixture.wantColumns("expected_end_date", "2035-11-10", "next_buyout_date", "") // 120 months
+	fixture = openContract(t, Partnership, Secular, withChanges(shareBody(), "buyout_schedule", `"annually"`))
+	fixture.do(Fund)
+	fixture.wantColumns("next_buyout_date", "2026-12-27")
 }
 
 func TestPartnersShareProfitByTheirRatio(t *testing.T) {
-	x := activePartnership(t)
-	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
-	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
-	x.passDays(59)
-	x.wantRefused("gross_profit period_end_date", Profit)
-	x.wantRefused("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
-	x.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
-	x.do(Profit, "gross_profit", `"101"`, "period_end_date", `"2026-02-01"`)
-	x.wantPostings("Dr A:venture_due:{c} 101", "Cr I:musharaka 60", "Cr L:partner_profit:{c} 41",
+	fixture := activePartnership(t)
+	fixture.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-01-02"`) // tomorrow
+	fixture.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2025-12-31"`) // before the funding
+	fixture.passDays(59)
+	fixture.wantRefused("gross_profit period_end_date", Profit)
+	fixture.wantRefused("gross_profit", Profit, "gross_profit", `"-1"`, "period_end_date", `"2026-02-01"`)
+	fixture.wantRefused("period_end_date", Profit, "gross_profit", `"1"`, "period_end_date", `"2026-02-30"`)
+	fixture.do(Profit, "gross_profit", `"101"`, "period_end_date", `"2026-02-01"`)
+	fixture.wantPostings("Dr A:venture_due:{c} 101", "Cr I:musharaka 60", "Cr L:partner_profit:{c} 41",
 		"Dr A:cash:AE 60", "Dr L:partner_profit:{c} 41", "Cr A:venture_due:{c} 101")
-	x.wantEffective("2026-02-01")
-	x.wantColumns("total_profit", "101", "bank_profit_share", "60", "customer_profit_share", "41", "last_profit_date", "2026-02-01")
-	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
-	x.wantPostings()
-	x.wantColumns("total_profit", "101", "last_profit_date", "2026-03-01")
-	x.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a late report
-	x.wantColumns("last_profit_date", "2026-03-01")
-	x.wantRefused("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
+	fixture.wantEffective("2026-02-01")
+	fixture.wantColumns("total_profit", "101", "bank_profit_share", "60", "customer_profit_share", "41", "last_profit_date", "2026-02-01")
+	fixture.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-03-01"`)
+	fixture.wantPostings()
+	fixture.wantColumns("total_profit", "101", "last_profit_date", "2026-03-01")
+	fixture.do(Profit, "gross_profit", `"0"`, "period_end_date", `"2026-02-15"`) // a late report
+	fixture.wantColumns("last_profit_date", "2026-03-01")
+	fixture.wantRefused("gross_profit", Profit, "gross_profit", `"1`+strings.Repeat("0", 72)+`"`, "period_end_date", `"2026-02-01"`)
 }
 
 func TestPartnersBearALossByWhatTheyOwn(t *testing.T) {
-	x := activePartnership(t)
-	x.wantRefused("amount", Loss)
-	x.wantRefused("amount", Loss, "amount", `"0"`)
-	x.do(Loss, "amount", `"104"`)
-	x.wantPostings("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
-	x.wantColumns("total_loss", "104", "bank_ownership_percent", "80")
-	x.wantRows("last_loss", "104 83 21 2026-01-01")
-	x.do(Buyout, "units", "5") // the customer now owns 60 percent
-	x.do(Loss, "amount", `"10"`)
-	x.wantPostings("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
-	x.wantRows("last_loss", "10 4 6 2026-01-01")
+	fixture := activePartnership(t)
+	fixture.wantRefused("amount", Loss)
+	fixture.wantRefused("amount", Loss, "amount", `"0"`)
+	fixture.do(Loss, "amount", `"104"`)
+	fixture.wantPostings("Dr E:musharaka_loss 83", "Cr A:musharaka:{c} 83", "Dr M:partner_capital:{c} 21", "Cr M:venture_assets:{c} 21")
+	fixture.wantColumns("total_loss", "104", "bank_ownership_percent", "80")
+	fixture.wantRows("last_loss", "104 83 21 2026-01-01")
+	fixture.do(Buyout, "units", "5") // the customer now owns 60 percent
+	fixture.do(Loss, "amount", `"10"`)
+	fixture.wantPostings("Dr E:musharaka_loss 4", "Cr A:musharaka:{c} 4", "Dr M:partner_capital:{c} 6", "Cr M:venture_assets:{c} 6")
+	fixture.wantRows("last_loss", "10 4 6 2026-01-01")
 }
 
 func TestLossIsCappedAtTheCapital(t *testing.T) {
 	// The institution owns 795 of 1000, which is 80 percent after rounding the customer's share
 	// down.
-	x := activePartnership(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
-	x.do(Loss, "amount", `"5000"`)
-	x.wantPostings("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
-	x.wantColumns("total_loss", "1000")
-	x.wantRows("last_loss", "1000 795 205 2026-01-01")
-	x.wantRefused("amount", Loss, "amount", `"1"`)
+	fixture := activePartnership(t, "bank_contribution", `"795"`, "customer_contribution", `"205"`)
+	fixture.do(Loss, "amount", `"5000"`)
+	fixture.wantPostings("Dr E:musharaka_loss 795", "Cr A:musharaka:{c} 795", "Dr M:partner_capital:{c} 205", "Cr M:venture_assets:{c} 205")
+	fixture.wantColumns("total_loss", "1000")
+	fixture.wantRows("last_loss", "1000 795 205 2026-01-01")
+	fixture.wantRefused("amount", Loss, "amount", `"1"`)
 	// Both have contributed one minor unit. The customer bears the remainder of rounding down, until the
 	// customer's capital is used up.
-	x = activePartnership(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
-	x.do(Loss, "amount", `"1"`)
-	x.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
-	x.do(Loss, "amount", `"1"`)
-	x.wantPostings("Dr E:musharaka_loss 1", "Cr A:musharaka:{c} 1")
-	x.wantRows("last_loss", "1 1 0 2026-01-01")
+	fixture = activePartnership(t, "bank_contribution", `"1"`, "customer_contribution", `"1"`, "total_value", `"2"`, "partnership_type", `"permanent"`)
+	fixture.do(Loss, "amount", `"1"`)
+	fixture.wantPostings("Dr M:partner_capital:{c} 1", "Cr M:venture_assets:{c} 1")
+	fixture.do(Loss, "amount", `"1"`)
+	fixture.wantPostings("Dr E:musharaka_loss 1", "Cr A:musharaka:{c} 1")
+	fixture.wantRows("last_loss", "1 1 0 2026-01-01")
 }
 
 func TestABuyoutMovesUnits(t *testing.T) {
-	x := activePartnership(t)
-	x.wantRefused("units", Buyout, "units", "0")
-	x.wantRefused("units", Buyout, "units", "11")
-	x.wantRefused("units", Buyout, "units", "9223372036854775808")
-	x.wantRefused("units", Buyout, "units", "1.5")
-	x.do(Buyout) // of one unit
-	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
-	x.wantColumns("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
-	x.do(Buyout, "units", "2")
-	x.wantRows("buyout_history", "2026-01-01 1 80 28 72", "2026-01-01 2 160 44 56")
-	x.wantRefused("units", Buyout, "units", "8")
-	x.do(Buyout, "units", "7")
-	x.wantPostings("Dr A:cash:AE 560", "Cr A:musharaka:{c} 560", "Dr M:venture_assets:{c} 560", "Cr M:partner_capital:{c} 560",
+	fixture := activePartnership(t)
+	fixture.wantRefused("units", Buyout, "units", "0")
+	fixture.wantRefused("units", Buyout, "units", "11")
+	fixture.wantRefused("units", Buyout, "units", "9223372036854775808")
+	fixture.wantRefused("units", Buyout, "units", "1.5")
+	fixture.do(Buyout) // of one unit
+	fixture.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 80", "Dr M:venture_assets:{c} 80", "Cr M:partner_capital:{c} 80")
+	fixture.wantColumns("units_bought", "1", "customer_ownership_percent", "28", "bank_ownership_percent", "72", "next_buyout_date", "2026-03-02")
+	fixture.do(Buyout, "units", "2")
+	fixture.wantRows("buyout_history", "2026-01-01 1 80 28 72", "2026-01-01 2 160 44 56")
+	fixture.wantRefused("units", Buyout, "units", "8")
+	fixture.do(Buyout, "units", "7")
+	fixture.wantPostings("Dr A:cash:AE 560", "Cr A:musharaka:{c} 560", "Dr M:venture_assets:{c} 560", "Cr M:partner_capital:{c} 560",
 		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
-	x.wantColumns("units_bought", "10", "customer_ownership_percent", "100", "bank_ownership_percent", "0", "next_buyout_date", "")
-	if x.r.Status != Completed || !x.d.Finish {
-		t.Errorf("%s, finished: %v", x.r.Status, x.d.Finish)
+	fixture.wantColumns("units_bought", "10", "customer_ownership_percent", "100", "bank_ownership_percent", "0", "next_buyout_date", "")
+	if fixture.record.Status != Completed || !fixture.decision.Finish {
+		t.Errorf("%s, finished: %v", fixture.record.Status, fixture.decision.Finish)
 	}
 }
 
 func TestABuyoutsPriceMayBeMoreOrLessThanWhatIsCarried(t *testing.T) {
-	x := activePartnership(t)
-	x.do(Loss, "amount", `"105"`) // the institution bears 84 of it
-	x.do(Buyout)
-	x.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
+	fixture := activePartnership(t)
+	fixture.do(Loss, "amount", `"105"`) // the institution bears 84 of it
+	fixture.do(Buyout)
+	fixture.wantPostings("Dr A:cash:AE 80", "Cr A:musharaka:{c} 71", "Cr I:unit_gain 9", "Dr M:venture_assets:{c} 71", "Cr M:partner_capital:{c} 71")
 	// With three units of 266, the last one takes the whole carrying amount that is left.
-	x = activePartnership(t, "term_months", "3")
-	x.do(Buyout)
-	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
-	x.do(Buyout)
-	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267")
-	x.wantColumns("customer_ownership_percent", "73")
-	x.do(Buyout)
-	x.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267",
+	fixture = activePartnership(t, "term_months", "3")
+	fixture.do(Buyout)
+	fixture.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 266", "Dr M:venture_assets:{c} 266", "Cr M:partner_capital:{c} 266")
+	fixture.do(Buyout)
+	fixture.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267")
+	fixture.wantColumns("customer_ownership_percent", "73")
+	fixture.do(Buyout)
+	fixture.wantPostings("Dr A:cash:AE 266", "Cr A:musharaka:{c} 267", "Dr E:unit_loss 1", "Dr M:venture_assets:{c} 267", "Cr M:partner_capital:{c} 267",
 		"Dr M:partner_capital:{c} 1000", "Cr M:venture_assets:{c} 1000")
-	x.wantColumns("customer_ownership_percent", "100")
+	fixture.wantColumns("customer_ownership_percent", "100")
 }
 
 func TestAPermanentPartnershipIsNotBoughtOut(t *testing.T) {
@@ -205,67 +205,67 @@ func TestAPermanentPartnershipIsNotBoughtOut(t *testing.T) {
 }
 
 func TestRentIsTakenAtEachPeriodsEndAndShrinks(t *testing.T) {
-	x := activePartnership(t, "rental_amount", `"31"`)
-	x.passDays(29)
-	x.wantColumns("rental_paid_total", "0")
-	x.passDays(1)
-	x.wantPostings("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
-	x.wantEffective("2026-01-31")
-	x.do(Buyout) // the institution now owns 72 instead of 80 percent
-	x.passDays(35)
-	x.wantPostings("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
-	x.wantEffective("2026-03-02") // the due day, although the timer runs late
-	x.wantColumns("rental_paid_total", "58")
-	x.passDays(55) // the ends of two periods, on days 90 and 120
-	x.wantColumns("rental_paid_total", "112")
-	x.do(Buyout, "units", "9")
-	x.passDays(400)
-	x.wantColumns("rental_paid_total", "112")
-	x = activePartnership(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
-	x.passDays(89)
-	x.wantColumns("rental_paid_total", "0")
-	x.passDays(1)
-	x.wantColumns("rental_paid_total", "31")
-	if d := activePartnership(t).d; d.Due != 0 {
+	fixture := activePartnership(t, "rental_amount", `"31"`)
+	fixture.passDays(29)
+	fixture.wantColumns("rental_paid_total", "0")
+	fixture.passDays(1)
+	fixture.wantPostings("Dr A:cash:AE 31", "Cr I:musharaka_rent 31")
+	fixture.wantEffective("2026-01-31")
+	fixture.do(Buyout) // the institution now owns 72 instead of 80 percent
+	fixture.passDays(35)
+	fixture.wantPostings("Dr A:cash:AE 27", "Cr I:musharaka_rent 27")
+	fixture.wantEffective("2026-03-02") // the due day, although the timer runs late
+	fixture.wantColumns("rental_paid_total", "58")
+	fixture.passDays(55) // the ends of two periods, on days 90 and 120
+	fixture.wantColumns("rental_paid_total", "112")
+	fixture.do(Buyout, "units", "9")
+	fixture.passDays(400)
+	fixture.wantColumns("rental_paid_total", "112")
+	fixture = activePartnership(t, "rental_amount", `"31"`, "buyout_schedule", `"quarterly"`)
+	fixture.passDays(89)
+	fixture.wantColumns("rental_paid_total", "0")
+	fixture.passDays(1)
+	fixture.wantColumns("rental_paid_total", "31")
+	if d := activePartnership(t).decision; d.Due != 0 {
 		t.Errorf("without rent something is due at %v", d.Due)
 	}
 }
 
 func TestADissolvedPartnershipIsOwedByTheCustomer(t *testing.T) {
-	x := activePartnership(t)
-	x.wantRefused("reason", Dissolve)
-	x.wantRefused("reason", Dissolve, "reason", `" "`)
-	x.do(Loss, "amount", `"100"`)
-	x.do(Dissolve, "reason", `"the mill has burnt down"`)
-	x.wantPostings("Dr A:partner_receivable:{p} 720", "Cr A:musharaka:{c} 720", "Dr M:partner_capital:{c} 180", "Cr M:venture_assets:{c} 180")
-	x.wantColumns("dissolution_reason", "the mill has burnt down", "next_buyout_date", "")
+	fixture := activePartnership(t)
+	fixture.wantRefused("reason", Dissolve)
+	fixture.wantRefused("reason", Dissolve, "reason", `" "`)
+	fixture.do(Loss, "amount", `"100"`)
+	fixture.do(Dissolve, "reason", `"the mill has burnt down"`)
+	fixture.wantPostings("Dr A:partner_receivable:{p} 720", "Cr A:musharaka:{c} 720", "Dr M:partner_capital:{c} 180", "Cr M:venture_assets:{c} 180")
+	fixture.wantColumns("dissolution_reason", "the mill has burnt down", "next_buyout_date", "")
 }
 
 func TestARejectionKeepsItsReason(t *testing.T) {
-	x := openContract(t, Partnership, Secular, shareBody())
-	x.do(Submit)
-	x.wantRefused("reason", Reject)
-	x.do(Reject, "reason", `"too risky"`)
-	x.wantColumns("rejection_reason", "too risky")
-	if c := x.column("rejection_reason"); c.Place != schema.Metadata {
+	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture.do(Submit)
+	fixture.wantRefused("reason", Reject)
+	fixture.do(Reject, "reason", `"too risky"`)
+	fixture.wantColumns("rejection_reason", "too risky")
+	if c := fixture.column("rejection_reason"); c.Place != schema.Metadata {
 		t.Errorf("it is shown at %v", c.Place)
 	}
 }
 
 func TestReviewNamesTheReviewer(t *testing.T) {
-	x := openContract(t, Partnership, Secular, shareBody())
-	x.do(Submit)
-	x.wantRefused("approved_by", Pass)
-	x.wantRefused("approved_by", Pass, "approved_by", `" "`)
-	x.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
-	x.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
-	if got := approvalText(Reviewed.Get(x.r.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
+	fixture := openContract(t, Partnership, Secular, shareBody())
+	fixture.do(Submit)
+	fixture.wantRefused("approved_by", Pass)
+	fixture.wantRefused("approved_by", Pass, "approved_by", `" "`)
+	fixture.wantRefused("note", Pass, "approved_by", `"a committee"`, "note", `7`)
+	fixture.do(Pass, "approved_by", `"a committee"`, "signed_at", `"2026-01-01"`, "document_ref", `"D-1"`, "note", `"fine"`)
+	if got := approvalText(Reviewed.Get(fixture.record.Values)); got != "approved_by=a committee signed_at=2026-01-01 document_ref=D-1 note=fine" {
 		t.Errorf("the review is %v", got)
 	}
 }
 
-func shareMoves() map[string]move {
-	return map[string]move{
+func shareMoves() map[string]gridMove {
+	return map[string]gridMove{
 		"submit": {name: Submit}, "reject": {name: Reject, input: input("reason", `"no"`)}, "review": {name: Pass, input: boardReview()},
 		"fund": {name: Fund}, "activate": {name: Activate},
 		"profit": {name: Profit, input: input("gross_profit", `"1"`, "period_end_date", `"2026-01-01"`)},
@@ -301,19 +301,19 @@ func TestActionsOfAPartnershipInEveryState(t *testing.T) {
 }
 
 func TestADiminishingPartnershipIsBoughtOut(t *testing.T) {
-	w := newOrgFixture(t, "2026-01-10")
-	r := w.open(Partnership, Secular, input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
+	org := newOrgFixture(t, "2026-01-10")
+	r := org.open(Partnership, Secular, input("customer_id", someone, "region", `"AE"`, "partnership_type", `"diminishing"`,
 		"total_value", `"1000"`, "bank_contribution", `"800"`, "customer_contribution", `"200"`,
 		"profit_sharing_ratio", `{"bank":60,"customer":40}`, "term_months", "3"))
-	r = w.act(r, Fund, nil)
-	r = w.act(r, Activate, nil)
-	r = w.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
-	r = w.act(r, Loss, input("amount", `"100"`))
+	r = org.act(r, Fund, nil)
+	r = org.act(r, Activate, nil)
+	r = org.act(r, Profit, input("gross_profit", `"101"`, "period_end_date", `"2026-01-10"`))
+	r = org.act(r, Loss, input("amount", `"100"`))
 	for range 3 {
-		r = w.act(r, Buyout, nil)
+		r = org.act(r, Buyout, nil)
 	}
-	if r.Status != Completed || pnTheirPercent.Get(r.Values) != 100 {
-		t.Errorf("%s with %d%%", r.Status, pnTheirPercent.Get(r.Values))
+	if r.Status != Completed || pnCustomerPercent.Get(r.Values) != 100 {
+		t.Errorf("%s with %d%%", r.Status, pnCustomerPercent.Get(r.Values))
 	}
 }
 
@@ -328,21 +328,21 @@ func TestAMusharakaIsOpenedWithItsReview(t *testing.T) {
 		{"total_value", `1000`, ""},
 		{"total_value", `1000.0`, "total_value"},
 	})
-	x := openContract(t, Partnership, Religious, body)
-	if x.r.Status != Active || approvalText(Reviewed.Get(x.r.Values)) != "approved_by=the board fatwa_reference=F-7" {
-		t.Errorf("it is %s, reviewed by %v", x.r.Status, Reviewed.Get(x.r.Values))
+	fixture := openContract(t, Partnership, Religious, body)
+	if fixture.record.Status != Active || approvalText(Reviewed.Get(fixture.record.Values)) != "approved_by=the board fatwa_reference=F-7" {
+		t.Errorf("it is %s, reviewed by %v", fixture.record.Status, Reviewed.Get(fixture.record.Values))
 	}
 	var events []string
-	for _, e := range x.d.Events {
+	for _, e := range fixture.decision.Events {
 		events = append(events, e.Name)
 	}
 	if got := strings.Join(events, " "); got != "create review fund activate" {
 		t.Errorf("its events are %s", got)
 	}
-	x.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
-	x.do(Buyout, "units", "10")
-	if x.r.Status != Completed {
-		t.Errorf("it is %s", x.r.Status)
+	fixture.wantPostings("Dr A:musharaka:{c} 800", "Cr A:cash:AE 800", "Dr M:venture_assets:{c} 200", "Cr M:partner_capital:{c} 200")
+	fixture.do(Buyout, "units", "10")
+	if fixture.record.Status != Completed {
+		t.Errorf("it is %s", fixture.record.Status)
 	}
 }
 
@@ -371,37 +371,37 @@ func TestAPartnershipsShortForm(t *testing.T) {
 }
 
 // checkShareColumns checks that a partnership's columns agree with each other.
-func checkShareColumns(x *contractFixture) {
-	v := x.r.Values
-	if pnBankPercent.Get(v)+pnTheirPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
-		x.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnTheirPercent.Get(v))
+func checkShareColumns(fixture *contractFixture) {
+	v := fixture.record.Values
+	if pnBankPercent.Get(v)+pnCustomerPercent.Get(v) != 100 || pnBankPercent.Get(v) < 0 {
+		fixture.t.Fatalf("%d%% and %d%%", pnBankPercent.Get(v), pnCustomerPercent.Get(v))
 	}
-	if plus(pnBankProfit.Get(v), pnTheirProfit.Get(v)) != pnProfit.Get(v) {
-		x.t.Fatalf("%v and %v are not the profit of %v", pnBankProfit.Get(v), pnTheirProfit.Get(v), pnProfit.Get(v))
+	if plus(pnBankProfit.Get(v), pnCustomerProfit.Get(v)) != pnProfit.Get(v) {
+		fixture.t.Fatalf("%v and %v are not the profit of %v", pnBankProfit.Get(v), pnCustomerProfit.Get(v), pnProfit.Get(v))
 	}
 	units := int64(0)
 	for _, row := range pnBuyouts.Get(v) {
 		units += pnBuyoutUnits.Get(row)
 	}
-	if units != pnBought.Get(v) || units > pnUnits.Get(v) || (x.r.Status == Completed) != (units > 0 && units == pnUnits.Get(v)) {
-		x.t.Fatalf("%d units are in the history and %d of %d bought; it is %s", units, pnBought.Get(v), pnUnits.Get(v), x.r.Status)
+	if units != pnUnitsBought.Get(v) || units > pnUnits.Get(v) || (fixture.record.Status == Completed) != (units > 0 && units == pnUnits.Get(v)) {
+		fixture.t.Fatalf("%d units are in the history and %d of %d bought; it is %s", units, pnUnitsBought.Get(v), pnUnits.Get(v), fixture.record.Status)
 	}
-	if x.r.Status != Active && x.r.Status != BuyingOut {
+	if fixture.record.Status != Active && fixture.record.Status != BuyingOut {
 		return
 	}
-	if left := plus(pnCarried.Get(v), pnCapital.Get(v)); plus(left, pnLoss.Get(v)) != pnTotal.Get(v) {
-		x.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Get(v), pnTotal.Get(v))
+	if left := plus(pnBankBalance.Get(v), pnCustomerBalance.Get(v)); plus(left, pnLoss.Get(v)) != pnTotalCapital.Get(v) {
+		fixture.t.Fatalf("%v are left and %v lost of %v", left, pnLoss.Get(v), pnTotalCapital.Get(v))
 	}
 }
 
 func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: Partnership, reading: reading, checkColumns: checkShareColumns, ends: []Status{Completed, Dissolved}, rare: []Action{Submit, Reject, Dissolve}}
+			lives := randomLives{product: Partnership, reading: reading, checkColumns: checkShareColumns, endStates: []Status{Completed, Dissolved}, rareActions: []Action{Submit, Reject, Dissolve}}
 			if reading.ReviewFirst {
-				l.never = []Action{Submit, Reject}
+				lives.impossibleTransitions = []Action{Submit, Reject}
 			}
-			l.body = func(d *dice) schema.Input {
+			lives.body = func(d *dice) schema.Input {
 				bank, customer := d.number(1, 5000), d.number(1, 5000)
 				g := withChanges(shareBody(), "bank_contribution", quote(bank), "customer_contribution", quote(customer), "total_value", quote(bank+customer),
 					"partnership_type", d.quotedWord("diminishing", "diminishing", "permanent"), "term_months", d.numberText(1, 40), "profit_sharing_ratio", d.ratio(),
@@ -410,8 +410,8 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 				d.setSometimes(g, "buyout_schedule", d.quotedWord(frequencies...))
 				return g
 			}
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
-				Reject: reasonBody, Dissolve: reasonBody, Loss: amountsOf("amount", pnTotal.Get),
+			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
+				Reject: reasonBody, Dissolve: reasonBody, Loss: amountsOf("amount", pnTotalCapital.Get),
 				Profit: func(d *dice, v schema.Row) schema.Input {
 					return input("gross_profit", d.amountText(money.FromUint64(500)), "period_end_date", d.dayFrom(pnStart.Get(v)))
 				},
@@ -421,7 +421,7 @@ func TestEveryLifeOfAPartnershipBalances(t *testing.T) {
 					return g
 				},
 			}
-			l.check(t)
+			lives.check(t)
 		})
 	}
 }

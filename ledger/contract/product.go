@@ -79,16 +79,16 @@ type ActionHandler struct {
 	Transitions []Action      // possible transitions; nil: the one with the action's name
 	ChecksState bool          // Do checks the state itself, at its place in the order of checks
 	Timer       bool          // run by a timer only
-	Moves       Movement      // of its event; if it is not Never, a required review must come first
+	Moves       Movement      // whether its event moves money; if it is not Never, a required review must come first
 	AfterReview bool          // a required review must come first, although the action moves no money
 	Do          func(c *Case)
 }
 
 // Variant is the API of a product in a reading.
 type Variant struct {
-	Name    string            // in URLs
-	Prefix  string            // of contract numbers
-	Actions map[string]Action // by their names in URLs; nil: the kernel's names
+	Name    string            // the product's name in URLs
+	Prefix  string            // the prefix of contract numbers
+	Actions map[string]Action // the actions by their names in URLs; nil: each Action is its own name
 
 	// Opening lists the actions that the creation of a contract performs too. If there are any, the
 	// body of the creation must have a compliance_review.
@@ -106,7 +106,7 @@ type ControlTotal struct {
 	By        Action         // only entries of this action count; empty: the entries of all actions
 	Side      ledger.Side    // lines on the other side are deducted
 	Column    *schema.Column // an amount, or a list of rows
-	RowColumn *schema.Column // of a list of rows: its column that is added up
+	RowColumn *schema.Column // if Column is a list of rows: the column of the rows that is added up
 }
 
 // Product is a kind of contract: its columns, machine, arithmetic and entries.
@@ -141,10 +141,10 @@ type Product struct {
 	// creation moves money only by the actions in Variant.Opening.
 	Open func(c *Case)
 	// Due returns the next timer and its day; day 0 if no timer is set.
-	Due func(r *Record) (on ledger.Date, what Action)
+	Due func(r *Record) (day ledger.Date, what Action)
 	// RegisterExtract returns the extract of the register of holders that an action needs; nil if the
 	// product has no register.
-	RegisterExtract func(r *Record, name Action, sent schema.Input) Extract
+	RegisterExtract func(r *Record, name Action, request schema.Input) Extract
 	// Holdings returns the balances of the contract's own accounts, computed from its columns.
 	// Own accounts that it does not list are zero.
 	Holdings func(r *Record) []Holding
@@ -169,12 +169,12 @@ type Product struct {
 func define(p *Product) *Product {
 	p.handlers = make(map[Action]*ActionHandler)
 	p.machines = make(map[*Reading]*Machine)
-	for _, d := range p.Handlers {
-		assert.That(p.handlers[d.Name] == nil, "contract: two handlers %s", d.Name)
-		if d.Transitions == nil {
-			d.Transitions = []Action{d.Name}
+	for _, handler := range p.Handlers {
+		assert.That(p.handlers[handler.Name] == nil, "contract: two handlers %s", handler.Name)
+		if handler.Transitions == nil {
+			handler.Transitions = []Action{handler.Name}
 		}
-		p.handlers[d.Name] = d
+		p.handlers[handler.Name] = handler
 	}
 	for _, t := range p.Totals {
 		assert.That(p.Columns.ByName(t.Column.Name) == t.Column, "contract: the control total %s is not a column", t.Column.Name)
@@ -192,14 +192,14 @@ func define(p *Product) *Product {
 func (p *Product) compile(reading *Reading) *Machine {
 	table := fsm.Table[Status, Action, Step]{Absent: {Create: {To: p.States[0], Why: "somebody asked for it; nothing has moved"}}}
 	states, actions := []Status{Absent}, []Action{Create}
-	overridable := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
+	applicable := slices.DeleteFunc(slices.Clone(p.Steps), func(s Step) bool { return s.Only != nil && s.Only != reading })
 	for _, s := range p.States {
-		if s == p.States[0] || slices.ContainsFunc(overridable, func(to Step) bool { return to.To == s }) {
+		if s == p.States[0] || slices.ContainsFunc(applicable, func(to Step) bool { return to.To == s }) {
 			table[s] = fsm.Row[Action, Step]{}
 			states = append(states, s)
 		}
 	}
-	for _, s := range overridable {
+	for _, s := range applicable {
 		_, twice := table[s.From][s.By]
 		assert.That(!twice, "contract: two steps %s from %s", s.By, s.From)
 		table[s.From][s.By] = s
@@ -212,8 +212,8 @@ func (p *Product) compile(reading *Reading) *Machine {
 
 // reviews returns the body of a review of the product's contracts in a reading.
 func (p *Product) reviews(reading *Reading) *schema.Table {
-	if overridable := p.Variants[reading].Reviews; overridable != nil {
-		return overridable
+	if variantReviews := p.Variants[reading].Reviews; variantReviews != nil {
+		return variantReviews
 	}
 	return reading.Reviews
 }
@@ -225,8 +225,8 @@ func (p *Product) Machine(reading *Reading) *Machine { return p.machines[reading
 // those in OpenAfterEnd. This holds if no step leads to another status.
 func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 	machine := p.Machine(reading)
-	for _, by := range machine.Events() {
-		if step, ok := machine.Next(status, by); ok && step.To != status {
+	for _, action := range machine.Events() {
+		if step, ok := machine.Next(status, action); ok && step.To != status {
 			return slices.Contains(p.EmptyIn, status)
 		}
 	}
@@ -237,20 +237,20 @@ func (p *Product) HoldsNothing(reading *Reading, status Status) bool {
 func (p *Product) Handler(name Action) *ActionHandler { return p.handlers[name] }
 
 // steps returns steps that differ only in From.
-func steps(by Action, to Status, why string, from ...Status) []Step {
-	all := make([]Step, len(from))
+func steps(action Action, to Status, why string, from ...Status) []Step {
+	list := make([]Step, len(from))
 	for i := range from {
-		all[i] = Step{From: from[i], By: by, To: to, Why: why}
+		list[i] = Step{From: from[i], By: action, To: to, Why: why}
 	}
-	return all
+	return list
 }
 
 // onlyIn restricts steps to one reading.
-func onlyIn(reading *Reading, all []Step) []Step {
-	for i := range all {
-		all[i].Only = reading
+func onlyIn(reading *Reading, list []Step) []Step {
+	for i := range list {
+		list[i].Only = reading
 	}
-	return all
+	return list
 }
 
 // reviewSteps returns the steps of the review that most products have, and of the first action that
@@ -281,13 +281,13 @@ var (
 	rejectHandler = &ActionHandler{Name: Reject, Body: reasons, Do: func(c *Case) { Why.Set(c.values(), reason.Get(c.input)) }}
 )
 
-// overridable returns a copy of a shared handler for one product, because define changes handlers.
-func overridable(shared *ActionHandler) *ActionHandler {
+// copyHandler returns a copy of a shared handler for one product, because define changes handlers.
+func copyHandler(shared *ActionHandler) *ActionHandler {
 	copied := *shared
 	return &copied
 }
 
 // withReview returns the handlers of a review, followed by a product's own handlers.
 func withReview(handlers ...*ActionHandler) []*ActionHandler {
-	return append([]*ActionHandler{overridable(submitHandler), overridable(passHandler), overridable(rejectHandler)}, handlers...)
+	return append([]*ActionHandler{copyHandler(submitHandler), copyHandler(passHandler), copyHandler(rejectHandler)}, handlers...)
 }

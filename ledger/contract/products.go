@@ -25,8 +25,8 @@ func (p *Product) Path(reading *Reading) string {
 
 // ActionName returns an action's name in the URLs of a reading.
 func (p *Product) ActionName(reading *Reading, action Action) string {
-	for name, known := range p.Variants[reading].Actions {
-		if known == action {
+	for name, candidate := range p.Variants[reading].Actions {
+		if candidate == action {
 			return name
 		}
 	}
@@ -36,9 +36,9 @@ func (p *Product) ActionName(reading *Reading, action Action) string {
 // Event returns the name of a transition's event in the journal, which is the action's name. The
 // event's from and to states tell which transition of the action it was.
 func (p *Product) Event(transition Action) Action {
-	for _, d := range p.Handlers {
-		if slices.Contains(d.Transitions, transition) {
-			return d.Name
+	for _, handler := range p.Handlers {
+		if slices.Contains(handler.Transitions, transition) {
+			return handler.Name
 		}
 	}
 	return transition
@@ -46,9 +46,9 @@ func (p *Product) Event(transition Action) Action {
 
 // Moves tells whether the event of a transition moves money. A creation and a review never do.
 func (p *Product) Moves(transition Action) Movement {
-	for _, d := range p.Handlers {
-		if slices.Contains(d.Transitions, transition) {
-			return d.Moves
+	for _, handler := range p.Handlers {
+		if slices.Contains(handler.Transitions, transition) {
+			return handler.Moves
 		}
 	}
 	return Never

@@ -15,38 +15,38 @@ type orgFixture struct {
 	now       ledger.Micros
 	debit     map[ledger.Path]money.Amount // the total booked on each account's debit side
 	credit    map[ledger.Path]money.Amount
-	registers map[ledger.ID]*registered
+	registers map[ledger.ID]*registerFixture
 
 	latest    map[ledger.ID]latest // by contract
 	decisions int
 }
 
-// registered is the register of an issue's holders, which in the service a caller of this package stores.
-type registered struct {
+// registerFixture is the register of an issue's holders, which in the service a caller of this package stores.
+type registerFixture struct {
 	subscriptions []Subscription
 	holders       []Holder
 }
 
 // registerOf returns a contract's register.
-func (w *orgFixture) registerOf(r *Record) *registered {
-	if w.registers == nil {
-		w.registers = make(map[ledger.ID]*registered)
+func (org *orgFixture) registerOf(r *Record) *registerFixture {
+	if org.registers == nil {
+		org.registers = make(map[ledger.ID]*registerFixture)
 	}
-	if w.registers[r.ID] == nil {
-		w.registers[r.ID] = new(registered)
+	if org.registers[r.ID] == nil {
+		org.registers[r.ID] = new(registerFixture)
 	}
-	return w.registers[r.ID]
+	return org.registers[r.ID]
 }
 
 // addToRegister adds to the register what a decision has changed in it.
-func (w *orgFixture) addToRegister(d *Decision) {
-	w.t.Helper()
-	register, s, h := w.registerOf(d.Record), d.Subscribed, d.Position
+func (org *orgFixture) addToRegister(d *Decision) {
+	org.t.Helper()
+	register, s, h := org.registerOf(d.Record), d.Subscribed, d.Position
 	if s.Number == 0 {
 		return
 	}
 	if s.Number != int64(len(register.subscriptions))+1 || h.Number > int64(len(register.holders))+1 || s.Holder != h.Number || s.Investor != h.Investor {
-		w.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(register.subscriptions), len(register.holders))
+		org.t.Fatalf("subscription %+v of holder %+v follows %d of %d", s, h, len(register.subscriptions), len(register.holders))
 	}
 	register.subscriptions = append(register.subscriptions, s)
 	if h.Number > int64(len(register.holders)) {
@@ -56,8 +56,8 @@ func (w *orgFixture) addToRegister(d *Decision) {
 }
 
 // extract returns the extract of a contract's register for an action.
-func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Register) {
-	e, register := r.RegisterExtract(name, sent), w.registerOf(r)
+func (org *orgFixture) extract(r *Record, name Action, request schema.Input) (part Register) {
+	e, register := r.RegisterExtract(name, request), org.registerOf(r)
 	for _, h := range register.holders {
 		if h.Investor == e.Investor {
 			part.Position = h
@@ -70,20 +70,20 @@ func (w *orgFixture) extract(r *Record, name Action, sent schema.Input) (part Re
 }
 
 // decide calls Act with the extract of the register that the action needs.
-func (w *orgFixture) decide(r *Record, name Action, sent schema.Input, now ledger.Micros) (Decision, error) {
-	r.Register = w.extract(r, name, sent)
-	return r.Act(name, sent, now)
+func (org *orgFixture) decide(r *Record, name Action, request schema.Input, now ledger.Micros) (Decision, error) {
+	r.Register = org.extract(r, name, request)
+	return r.Act(name, request, now)
 }
 
 // onDue calls OnDue with the extract of the register that the timer needs.
-func (w *orgFixture) onDue(r *Record, now ledger.Micros) (Decision, bool) {
-	r.Register = w.extract(r, Batch, nil)
+func (org *orgFixture) onDue(r *Record, now ledger.Micros) (Decision, bool) {
+	r.Register = org.extract(r, Batch, nil)
 	return r.OnDue(now)
 }
 
 // holdings returns the expected balances of a contract's own accounts.
-func (w *orgFixture) holdings(r *Record) []Holding {
-	r.Register = Register{Holders: w.registerOf(r).holders}
+func (org *orgFixture) holdings(r *Record) []Holding {
+	r.Register = Register{Holders: org.registerOf(r).holders}
 	return r.Product.Holdings(r)
 }
 
@@ -96,65 +96,65 @@ func newOrgFixture(t rapid.TB, today string) *orgFixture {
 }
 
 // book books a decision's entries.
-func (w *orgFixture) book(d *Decision) {
-	w.t.Helper()
-	w.addToRegister(d)
+func (org *orgFixture) book(d *Decision) {
+	org.t.Helper()
+	org.addToRegister(d)
 	for i := range d.Events {
 		e := d.Events[i].Entry
 		if e == nil {
 			continue
 		}
 		if err := e.Check(); err != nil {
-			w.t.Fatalf("%s: %v", d.Events[i].Name, err)
+			org.t.Fatalf("%s: %v", d.Events[i].Name, err)
 		}
 		for _, p := range e.Postings {
-			side := w.debit
+			side := org.debit
 			if p.Side == ledger.Credit {
-				side = w.credit
+				side = org.credit
 			}
 			side[p.Account] = must(side[p.Account].Add(p.Amount))
 		}
 	}
-	w.checkDeclarations(d)
+	org.checkDeclarations(d)
 }
 
 // balance returns an account's balance on its normal side.
-func (w *orgFixture) balance(path ledger.Path) money.Signed {
+func (org *orgFixture) balance(path ledger.Path) money.Signed {
 	if path.NormalSide() == ledger.Debit {
-		return money.Difference(w.debit[path], w.credit[path])
+		return money.Difference(org.debit[path], org.credit[path])
 	}
-	return money.Difference(w.credit[path], w.debit[path])
+	return money.Difference(org.credit[path], org.debit[path])
 }
 
 // checkColumns checks that a contract's columns agree with its accounts.
-func (w *orgFixture) checkColumns(r *Record) {
-	w.t.Helper()
-	for _, h := range w.holdings(r) {
-		if got := w.balance(h.Account); got != h.Balance() {
-			w.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Balance())
+func (org *orgFixture) checkColumns(r *Record) {
+	org.t.Helper()
+	for _, h := range org.holdings(r) {
+		if got := org.balance(h.Account); got != h.Balance() {
+			org.t.Fatalf("%s holds %v, and the %s contract says %v", h.Account, got, r.Status, h.Balance())
 		}
 	}
 }
 
-func (w *orgFixture) open(p *Product, reading *Reading, input schema.Input) *Record {
-	w.t.Helper()
-	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: input, Now: w.now})
+func (org *orgFixture) open(p *Product, reading *Reading, input schema.Input) *Record {
+	org.t.Helper()
+	d, err := Open(Proposal{ID: uuid.New(), Product: p, Reading: reading, Env: money.Prod, Input: input, Now: org.now})
 	if err != nil {
-		w.t.Fatal(err)
+		org.t.Fatal(err)
 	}
-	w.book(&d)
-	w.checkColumns(d.Record)
+	org.book(&d)
+	org.checkColumns(d.Record)
 	return d.Record
 }
 
-func (w *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
-	w.t.Helper()
-	d, err := w.decide(r, name, input, w.now)
+func (org *orgFixture) act(r *Record, name Action, input schema.Input) *Record {
+	org.t.Helper()
+	d, err := org.decide(r, name, input, org.now)
 	if err != nil {
-		w.t.Fatalf("%s: %v", name, err)
+		org.t.Fatalf("%s: %v", name, err)
 	}
-	w.book(&d)
-	w.checkColumns(d.Record)
+	org.book(&d)
+	org.checkColumns(d.Record)
 	return d.Record
 }
 

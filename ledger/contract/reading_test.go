@@ -28,9 +28,9 @@ var (
 
 // approvalText returns the texts of an approval with their names.
 func approvalText(a Approval) string {
-	var all []string
-	a.Texts(func(name, text string) { all = append(all, name+"="+text) })
-	return strings.Join(all, " ")
+	var texts []string
+	a.Texts(func(name, text string) { texts = append(texts, name+"="+text) })
+	return strings.Join(texts, " ")
 }
 
 // withEthicalVariants replaces products by ones with a variant in the third reading, until the test ends.
@@ -43,11 +43,11 @@ func withEthicalVariants(t *testing.T, variants map[*Product]*Variant) map[*Prod
 	Products = slices.Clone(products)
 	adopted := make(map[*Product]*Product)
 	for p, variant := range variants {
-		other := *p
-		other.Variants = maps.Clone(p.Variants)
-		other.Variants[ethical] = variant
-		other.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
-		adopted[p] = define(&other)
+		copied := *p
+		copied.Variants = maps.Clone(p.Variants)
+		copied.Variants[ethical] = variant
+		copied.Steps = append(slices.Clone(p.Steps), onlyIn(ethical, steps(Pass, ReviewPassed, "the committee has approved it", Draft))...)
+		adopted[p] = define(&copied)
 		Products[slices.Index(Products, p)] = adopted[p]
 	}
 	return adopted

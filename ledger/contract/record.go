@@ -16,7 +16,7 @@ type Record struct {
 	Reading *Reading
 	Status  Status
 	Asset   money.Asset
-	Values  schema.Row // of Product.Columns
+	Values  schema.Row // the values of Product.Columns
 
 	// Booked is the instant of the last event, if known. While the clock stands still, the
 	// writer books events some microseconds after it, so a decision uses the later of clock and
@@ -40,8 +40,8 @@ func (r *Record) next() *Record {
 func (r *Record) account(stem string) ledger.Path { return ledger.Path(stem + ":" + r.ID.String()) }
 
 // accountFor returns the path of the contract's account for one person.
-func (r *Record) accountFor(stem string, whose ledger.ID) ledger.Path {
-	return ledger.Path(stem + ":" + r.ID.String() + ":" + whose.String())
+func (r *Record) accountFor(stem string, person ledger.ID) ledger.Path {
+	return ledger.Path(stem + ":" + r.ID.String() + ":" + person.String())
 }
 
 // Cash is the stem of the institution's cash accounts, one for each region.
@@ -50,9 +50,9 @@ const Cash ledger.Path = "A:cash"
 // cash returns the institution's cash account in the contract's region.
 func (r *Record) cash() ledger.Path { return Cash + ":" + ledger.Path(Region.Get(r.Values)) }
 
-// current returns a person's current account.
-func current(whose ledger.ID) ledger.Path {
-	return ledger.Path("L:customer:" + whose.String() + ":current")
+// currentAccount returns a person's current account.
+func currentAccount(person ledger.ID) ledger.Path {
+	return ledger.Path("L:customer:" + person.String() + ":current")
 }
 
 // Holding is the balance of one of a contract's own accounts. The balance is on the account's
@@ -82,45 +82,45 @@ var (
 	// ScreeningID is the screening that a request for the contract names.
 	ScreeningID = schema.ID(7, "screening_id", schema.Settable)
 
-	// madeOn is the day of creation by the clock. Its year is in the contract's number.
-	madeOn = schema.Date(8, "made_on", schema.NotShown)
+	// creationDay is the day of creation by the clock. Its year is in the contract's number.
+	creationDay = schema.Date(8, "made_on", schema.NotShown)
 
-	// asOf is the day on which the record is read.
-	asOf = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
+	// readingDay is the day on which the record is read.
+	readingDay = schema.Date(9, "as_of", schema.NotShown, schema.Transient)
 
-	base = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, madeOn, asOf)
+	baseColumns = schema.NewTable(nil, Region, Currency, Sent, Reviewed, ReviewedAt, Why, ScreeningID, creationDay, readingDay)
 )
 
 // AsOf returns the record as it is shown on a day, for columns that depend on the day. A day
 // before the first event counts as the first event's day, because the clock may be some
 // microseconds behind the event's booked time.
 func (r *Record) AsOf(first ledger.Micros, day ledger.Date) *Record {
-	shown := r.next()
-	asOf.Set(shown.Values, day)
+	copied := r.next()
+	readingDay.Set(copied.Values, day)
 	for _, c := range r.Product.Columns.Columns {
-		if at, ok := c.Stored(shown.Values).(ledger.Micros); ok && at < first {
-			c.Put(shown.Values, first)
+		if instant, ok := c.Stored(copied.Values).(ledger.Micros); ok && instant < first {
+			c.Put(copied.Values, first)
 		}
 	}
-	return shown
+	return copied
 }
 
 // Number formats the contract's number: the prefix of the product's variant, the year of
 // creation, and the place n in their sequence.
 func (r *Record) Number(booked ledger.Micros, n uint64) string {
-	on := booked.Date()
-	if madeOn.Has(r.Values) {
-		on = madeOn.Get(r.Values)
+	day := booked.Date()
+	if creationDay.Has(r.Values) {
+		day = creationDay.Get(r.Values)
 	}
-	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, on.Time().Year(), n)
+	return fmt.Sprintf("%s-%d-%06d", r.Product.Variants[r.Reading].Prefix, day.Time().Year(), n)
 }
 
 // Customer returns the contract's customer; zero if the product has none.
-func (r *Record) Customer() (who ledger.ID) {
+func (r *Record) Customer() (customer ledger.ID) {
 	if c := r.Product.Columns.ByName(r.Product.Customer); c != nil {
-		who, _ = c.Stored(r.Values).(ledger.ID)
+		customer, _ = c.Stored(r.Values).(ledger.ID)
 	}
-	return who
+	return customer
 }
 
 // Types returns the values by which lists of the product can be filtered.

@@ -52,13 +52,13 @@ func init() {
 
 // Currencies returns the currencies in which contracts can be made in the region.
 func (r RegionRow) Currencies() []string {
-	all := []string{string(r.Currency)}
-	for _, other := range []string{"USD", "EUR"} {
-		if other != all[0] {
-			all = append(all, other)
+	currencies := []string{string(r.Currency)}
+	for _, common := range []string{"USD", "EUR"} {
+		if common != currencies[0] {
+			currencies = append(currencies, common)
 		}
 	}
-	return all
+	return currencies
 }
 
 // AllRegions returns the regions in the order in which they are shown.

@@ -15,14 +15,14 @@ import (
 
 // Holder is the whole position of one investor in an issue of certificates.
 type Holder struct {
-	Number       int64 // from 1 without gaps, in the order of first subscriptions
+	Number       int64 // counts the holders of the issue from 1, in the order of their first subscriptions
 	Investor     ledger.ID
 	Certificates int64
 }
 
 // Subscription is one application for certificates.
 type Subscription struct {
-	Number       int64 // from 1 without gaps, in their order
+	Number       int64 // counts the subscriptions of the issue from 1
 	Holder       int64 // the number of the holder whose position it increases
 	Investor     ledger.ID
 	Certificates int64
@@ -31,24 +31,24 @@ type Subscription struct {
 
 // Register is the extract of a register for a decision.
 type Register struct {
-	Position Holder   // of the investor who subscribes; Number 0: not a holder yet
-	Holders  []Holder // ordered by number, without gaps
+	Position Holder   // position of the investor who subscribes; its Number is 0 if the investor is not a holder yet
+	Holders  []Holder // a part of the holders, ordered by number and without gaps
 }
 
 // Extract says which part of a register a decision needs.
 type Extract struct {
-	Investor   ledger.ID // whose position is needed; zero: none
+	Investor   ledger.ID // the investor whose position is needed; zero: none
 	From       int64     // the number of the first holder
 	MaxHolders int       // how many holders at most; 0: none
 }
 
 // RegisterExtract returns the extract of the register that an action (Act) needs. For a due batch
 // (OnDue) the action is Batch.
-func (r *Record) RegisterExtract(name Action, sent schema.Input) Extract {
+func (r *Record) RegisterExtract(name Action, request schema.Input) Extract {
 	if r.Product.RegisterExtract == nil {
 		return Extract{}
 	}
-	return r.Product.RegisterExtract(r, name, sent)
+	return r.Product.RegisterExtract(r, name, request)
 }
 
 // Registered returns the numbers of subscriptions and holders in the contract's register; has is
@@ -64,7 +64,7 @@ func (r *Record) Registered() (subscriptions, holders int64, has bool) {
 // read the others page by page.
 const ShownSubscriptions = 200
 
-// Show puts subscriptions into the record, which does not store them. The record must not yet be
+// Show sets the subscriptions that the record shows; the record does not store them. The record must not yet be
 // visible to other goroutines.
 func (r *Record) Show(first []Subscription) {
 	rows := make([]schema.Row, len(first))
@@ -78,8 +78,8 @@ func (r *Record) Show(first []Subscription) {
 func (s *Subscription) Row() schema.Row {
 	row := ciSubscription.New()
 	ciInvestor.Set(row, s.Investor)
-	ciHeld.Set(row, s.Certificates)
-	ciOn.Set(row, s.On)
+	ciSubscribed.Set(row, s.Certificates)
+	ciSubscribedOn.Set(row, s.On)
 	return row
 }
 

@@ -17,12 +17,12 @@ var Safekeeping = define(&Product{
 		}},
 		Religious: {Name: "wadiah", Prefix: "WAD", Actions: map[string]Action{"grant_hibah": GrantHibah}, Opening: []Action{Pass, Activate}},
 	},
-	Columns: schema.NewTable(base,
+	Columns: schema.NewTable(baseColumns,
 		skCustomer, skCustody, skInitial, skAccount,
-		skBalance, skHibahTotal, skHibahs, skClosed, skClosedBy,
+		skBalance, skHibahTotal, skHibahRows, skClosedAt, skClosedBy,
 	),
 	States: []Status{Pending, ReviewPassed, Active, Closed},
-	Steps: concat(
+	Steps: joinSteps(
 		onlyIn(Religious, []Step{
 			{From: Pending, By: Pass, To: ReviewPassed, Why: "the board has approved it"},
 			{From: ReviewPassed, By: Activate, To: Active, Why: "the customer has brought the money"},
@@ -34,11 +34,11 @@ var Safekeeping = define(&Product{
 		steps(Close, Closed, "the customer has taken all back", Active),
 	),
 	Handlers: []*ActionHandler{
-		overridable(passHandler),
+		copyHandler(passHandler),
 		{Name: Activate, Moves: Always, Body: schema.NewTable(nil, skInReview), Do: skActivate},
 		{Name: PutIn, Moves: Always, Body: schema.NewTable(nil, skInAmount), Do: func(c *Case) { skDeposit(c, skInAmount.Get(c.input), skInAmount.Name) }},
-		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInTaken), Do: skWithdraw},
-		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGranted, skInNote), Do: skGrant},
+		{Name: Withdraw, Moves: Always, Body: schema.NewTable(nil, skInWithdrawal), Do: skWithdraw},
+		{Name: GrantHibah, Moves: Always, Body: schema.NewTable(nil, skInGift, skInGrantedBy, skInNote), Do: skGrant},
 		{Name: Close, Moves: Possibly, Body: schema.NewTable(nil, skInClosedBy), Do: skClose},
 	},
 	Type: "custody_type", Customer: "customer_id",
@@ -66,8 +66,8 @@ var (
 
 	skBalance    = schema.Amount(50, "balance", schema.InShort)
 	skHibahTotal = schema.Amount(51, "hibah_total")
-	skHibahs     = schema.Rows(52, "hibah_history", skHibah)
-	skClosed     = schema.Instant(53, "closed_at")
+	skHibahRows  = schema.Rows(52, "hibah_history", skHibah)
+	skClosedAt   = schema.Instant(53, "closed_at")
 	skClosedBy   = schema.Text(54, "closed_by")
 
 	skHibahOn     = schema.Date(1, "date")
@@ -76,13 +76,13 @@ var (
 	skHibahBy     = schema.Text(4, "granted_by")
 	skHibah       = schema.NewTable(nil, skHibahOn, skHibahAmount, skHibahNote, skHibahBy)
 
-	skInReview   = approval(1, "compliance_review", schema.Settable)
-	skInAmount   = schema.Amount(1, "amount", schema.Required)
-	skInTaken    = schema.Amount(1, "amount", schema.Required)
-	skInGift     = schema.Amount(1, "amount", schema.Required)
-	skInGranted  = schema.Text(2, "granted_by", schema.Required)
-	skInNote     = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote))
-	skInClosedBy = schema.Text(1, "closed_by", schema.Required)
+	skInReview     = approval(1, "compliance_review", schema.Settable)
+	skInAmount     = schema.Amount(1, "amount", schema.Required)
+	skInWithdrawal = schema.Amount(1, "amount", schema.Required)
+	skInGift       = schema.Amount(1, "amount", schema.Required)
+	skInGrantedBy  = schema.Text(2, "granted_by", schema.Required)
+	skInNote       = schema.Text(3, "note", schema.Settable, schema.AtMost(maxNote))
+	skInClosedBy   = schema.Text(1, "closed_by", schema.Required)
 )
 
 func skOpen(c *Case) {
@@ -91,7 +91,7 @@ func skOpen(c *Case) {
 }
 
 // skPaths returns the asset account with the money and the liability account that shows it as owed.
-func skPaths(r *Record) (kept, owed ledger.Path) {
+func skPaths(r *Record) (asset, liability ledger.Path) {
 	if skCustody.Get(r.Values) == inTrust {
 		return r.account("A:segregated_cash"), r.account("L:trust")
 	}
@@ -107,27 +107,27 @@ func skActivate(c *Case) {
 	skDeposit(c, skInitial.Get(v), skInitial.Name)
 }
 
-func skDeposit(c *Case, brought money.Amount, field string) {
-	if !c.addToTotal(skBalance, brought, field) {
+func skDeposit(c *Case, amount money.Amount, field string) {
+	if !c.addToTotal(skBalance, amount, field) {
 		return
 	}
-	kept, owed := skPaths(c.record)
-	c.move(kept, owed, brought)
+	asset, liability := skPaths(c.record)
+	c.move(asset, liability, amount)
 }
 
 func skWithdraw(c *Case) {
-	taken, balance := skInTaken.Get(c.input), skBalance.Get(c.values())
-	if balance.Less(taken) {
-		c.refuse(skInTaken.Name, "is more than the balance of %v", balance)
+	amount, balance := skInWithdrawal.Get(c.input), skBalance.Get(c.values())
+	if balance.Less(amount) {
+		c.refuse(skInWithdrawal.Name, "is more than the balance of %v", balance)
 		return
 	}
-	skReturn(c, taken)
+	skReturn(c, amount)
 }
 
-func skReturn(c *Case, taken money.Amount) {
-	skBalance.Set(c.values(), minus(skBalance.Get(c.values()), taken))
-	kept, owed := skPaths(c.record)
-	c.move(owed, kept, taken)
+func skReturn(c *Case, amount money.Amount) {
+	skBalance.Set(c.values(), minus(skBalance.Get(c.values()), amount))
+	asset, liability := skPaths(c.record)
+	c.move(liability, asset, amount)
 }
 
 // skGrant gives a gift. A deposit in trust gets none, because the institution may not use that
@@ -142,20 +142,20 @@ func skGrant(c *Case) {
 	row := skHibah.New()
 	skHibahOn.Set(row, c.Today)
 	skHibahAmount.Set(row, gift)
-	skHibahBy.Set(row, skInGranted.Get(c.input))
+	skHibahBy.Set(row, skInGrantedBy.Get(c.input))
 	if skInNote.Has(c.input) {
 		skHibahNote.Set(row, skInNote.Get(c.input))
 	}
-	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) || !c.addRow(skHibahs, row, skInGift.Name) {
+	if !c.addToTotal(skBalance, gift, skInGift.Name) || !c.addToTotal(skHibahTotal, gift, skInGift.Name) || !c.addRow(skHibahRows, row, skInGift.Name) {
 		return
 	}
-	_, owed := skPaths(c.record)
-	c.move("E:hibah", owed, gift)
+	_, liability := skPaths(c.record)
+	c.move("E:hibah", liability, gift)
 }
 
 func skClose(c *Case) {
 	v := c.values()
-	skClosed.Set(v, c.Now)
+	skClosedAt.Set(v, c.Now)
 	skClosedBy.Set(v, skInClosedBy.Get(c.input))
 	skReturn(c, skBalance.Get(v))
 }

@@ -20,15 +20,15 @@ import (
 // randomLives says how a test draws random lives of a product. A life is a new contract and the actions
 // that are tried on it.
 type randomLives struct {
-	product      *Product
-	reading      *Reading
-	body         func(*dice) schema.Input
-	bodies       map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
-	checkColumns func(*contractFixture)                          // checks that the columns agree with each other
-	open         []string                                        // stems of the contract's accounts that may hold money at its end
-	ends         []Status                                        // states in each of which some life must end
-	rare         []Action                                        // actions that are tried seldom, because they end a life early
-	never        []Action                                        // transitions that no life can have
+	product               *Product
+	reading               *Reading
+	body                  func(*dice) schema.Input
+	bodies                map[Action]func(*dice, schema.Row) schema.Input // an action that is missing here has no body
+	checkColumns          func(*contractFixture)                          // checks that the columns agree with each other
+	openStems             []string                                        // stems of the contract's accounts that may hold money at its end
+	endStates             []Status                                        // states in each of which some life must end
+	rareActions           []Action                                        // actions that are tried seldom, because they end a life early
+	impossibleTransitions []Action                                        // transitions that no life can have
 }
 
 // dice draws random values, such as those of bodies.
@@ -81,9 +81,9 @@ func (d *dice) ratio() string {
 }
 
 // setSometimes sets a member of a body in half of all cases.
-func (d *dice) setSometimes(g schema.Input, name, value string) {
+func (d *dice) setSometimes(body schema.Input, name, value string) {
 	if d.chance(50) {
-		g[name] = []byte(value)
+		body[name] = []byte(value)
 	}
 }
 
@@ -99,7 +99,7 @@ func livesPerCheck() int {
 // check runs random lives of a product. Whatever is requested in whatever order, entries balance, the
 // accounts agree with the columns, a refused action changes nothing, an action is refused as a conflict
 // exactly if the state does not allow it, and an ended contract holds nothing.
-func (l randomLives) check(t *testing.T) {
+func (lives randomLives) check(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
 			t.Fatal(err)
@@ -108,28 +108,28 @@ func (l randomLives) check(t *testing.T) {
 	seen, done := make(map[Status]int), make(map[Action]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		for range livesPerCheck() {
-			l.runLife(&dice{T: rt, loose: l.reading.Requests.LooseAmounts}, seen, done)
+			lives.runLife(&dice{T: rt, loose: lives.reading.Requests.LooseAmounts}, seen, done)
 		}
 	})
-	for _, status := range l.ends {
+	for _, status := range lives.endStates {
 		if seen[status] == 0 {
 			t.Errorf("no life ended as %s: %v", status, seen)
 		}
 	}
-	for _, d := range l.product.Handlers {
-		for _, by := range d.Transitions {
-			if slices.Contains(l.product.Machine(l.reading).Events(), by) && (done[by] == 0) != slices.Contains(l.never, by) {
-				t.Errorf("%d lives have seen %s", done[by], by)
+	for _, handler := range lives.product.Handlers {
+		for _, action := range handler.Transitions {
+			if slices.Contains(lives.product.Machine(lives.reading).Events(), action) && (done[action] == 0) != slices.Contains(lives.impossibleTransitions, action) {
+				t.Errorf("%d lives have seen %s", done[action], action)
 			}
 		}
 	}
 	t.Logf("lives ended as %v", seen)
 }
 
-func (l randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) {
+func (lives randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) {
 	opened, err := Open(Proposal{
-		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: l.product, Reading: l.reading, Env: money.Prod,
-		Input: l.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
+		ID: uuid.UUID{4, byte(d.number(0, 255))}, Product: lives.product, Reading: lives.reading, Env: money.Prod,
+		Input: lives.body(d), Now: newOrgFixture(d.T, "2026-01-01").now,
 	})
 	if err != nil {
 		if fieldsOf(d.T, err); opened.Record != nil {
@@ -137,68 +137,68 @@ func (l randomLives) runLife(d *dice, seen map[Status]int, done map[Action]int) 
 		}
 		return
 	}
-	x := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), placeholders: strings.NewReplacer()}
+	fixture := &contractFixture{orgFixture: newOrgFixture(d.T, "2026-01-01"), placeholders: strings.NewReplacer()}
 	reviewed := false
 	for _, e := range opened.Events {
 		done[Action(e.Name)]++
 		reviewed = reviewed || e.Name == string(Pass)
-		if e.Entry != nil && l.reading.ReviewFirst && !reviewed {
+		if e.Entry != nil && lives.reading.ReviewFirst && !reviewed {
 			d.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
-	x.apply(opened)
+	fixture.apply(opened)
 	for range d.number(0, 40) {
 		if d.chance(30) {
-			l.wait(x, d.number(1, 60), done)
+			lives.wait(fixture, d.number(1, 60), done)
 		}
-		l.step(x, d, done)
-		if l.checkColumns != nil {
-			l.checkColumns(x)
+		lives.step(fixture, d, done)
+		if lives.checkColumns != nil {
+			lives.checkColumns(fixture)
 		}
 	}
-	seen[x.r.Status]++
+	seen[fixture.record.Status]++
 }
 
 // wait moves the clock by days, and checks that each timer runs once and its entry is dated on its due day.
-func (l randomLives) wait(x *contractFixture, days int, done map[Action]int) {
-	x.now += ledger.Micros(days) * oneDay
+func (lives randomLives) wait(fixture *contractFixture, days int, done map[Action]int) {
+	fixture.now += ledger.Micros(days) * oneDay
 	for {
-		expected := x.d.Due
-		d, due := x.onDue(x.r, x.now)
-		if due != (expected != 0 && expected <= x.now) {
-			x.t.Fatalf("what was due at %v has happened: %v", expected, due)
+		expected := fixture.decision.Due
+		d, due := fixture.onDue(fixture.record, fixture.now)
+		if due != (expected != 0 && expected <= fixture.now) {
+			fixture.t.Fatalf("what was due at %v has happened: %v", expected, due)
 		}
 		if !due {
 			return
 		}
-		l.applyAndCheck(x, d, done)
+		lives.applyAndCheck(fixture, d, done)
 		for _, e := range d.Events {
 			if e.Entry != nil && e.Entry.Effective != expected.Date() {
-				x.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
+				fixture.t.Fatalf("what was due on %v is dated %v", expected.Date(), e.Entry.Effective)
 			}
 		}
 	}
 }
 
-func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
-	handler := rapid.SampledFrom(l.product.Handlers).Draw(d.T, "handler")
+func (lives randomLives) step(fixture *contractFixture, d *dice, done map[Action]int) {
+	handler := rapid.SampledFrom(lives.product.Handlers).Draw(d.T, "handler")
 	if !d.chance(10) { // try an action that the state allows
-		handler = l.allowedHandler(x, d, handler)
+		handler = lives.allowedHandler(fixture, d, handler)
 	}
 	body := schema.Input{}
 	if handler.Name == Pass {
 		body = boardReview()
 	}
-	if make := l.bodies[handler.Name]; make != nil {
-		body = make(d, x.r.Values)
+	if makeBody := lives.bodies[handler.Name]; makeBody != nil {
+		body = makeBody(d, fixture.record.Values)
 	}
-	before := AppendRecord(nil, x.r)
-	decision, err := x.decide(x.r, handler.Name, body, x.now)
-	if string(before) != string(AppendRecord(nil, x.r)) {
+	before := AppendRecord(nil, fixture.record)
+	decision, err := fixture.decide(fixture.record, handler.Name, body, fixture.now)
+	if string(before) != string(AppendRecord(nil, fixture.record)) {
 		d.Fatalf("%s has changed the record that it was decided on", handler.Name)
 	}
 	if err == nil {
-		l.applyAndCheck(x, decision, done)
+		lives.applyAndCheck(fixture, decision, done)
 		return
 	}
 	if decision.Record != nil || decision.Events != nil {
@@ -207,23 +207,23 @@ func (l randomLives) step(x *contractFixture, d *dice, done map[Action]int) {
 	var faults *schema.Faults
 	switch {
 	case errors.As(err, &faults):
-		if !handler.ChecksState && !handler.Timer && !x.r.allows(handler) {
-			d.Fatalf("%s in state %s is refused for %v, before its state", handler.Name, x.r.Status, err)
+		if !handler.ChecksState && !handler.Timer && !fixture.record.allows(handler) {
+			d.Fatalf("%s in state %s is refused for %v, before its state", handler.Name, fixture.record.Status, err)
 		}
-	case !ledger.IsRefusal(err, ledger.Conflict) || x.r.allows(handler):
-		d.Fatalf("%s in state %s: %v", handler.Name, x.r.Status, err)
+	case !ledger.IsRefusal(err, ledger.Conflict) || fixture.record.allows(handler):
+		d.Fatalf("%s in state %s: %v", handler.Name, fixture.record.Status, err)
 	}
 }
 
 // allowedHandler returns a handler that the state allows, or the one that was drawn if it allows none.
-func (l randomLives) allowedHandler(x *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
+func (lives randomLives) allowedHandler(fixture *contractFixture, d *dice, drawn *ActionHandler) *ActionHandler {
 	var legal []*ActionHandler
-	for _, handler := range l.product.Handlers {
-		if !handler.Timer && x.r.allows(handler) {
+	for _, handler := range lives.product.Handlers {
+		if !handler.Timer && fixture.record.allows(handler) {
 			legal = append(legal, handler)
 		}
 	}
-	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(l.rare, handler.Name) })
+	common := slices.DeleteFunc(slices.Clone(legal), func(handler *ActionHandler) bool { return slices.Contains(lives.rareActions, handler.Name) })
 	switch {
 	case len(legal) == 0:
 		return drawn
@@ -236,12 +236,12 @@ func (l randomLives) allowedHandler(x *contractFixture, d *dice, drawn *ActionHa
 // transition returns the action's transition from one state to another; empty if there is none.
 func transition(p *Product, machine *Machine, name Action, from, to Status) Action {
 	transitions := []Action{name}
-	if d := p.Handler(name); d != nil {
-		transitions = d.Transitions
+	if handler := p.Handler(name); handler != nil {
+		transitions = handler.Transitions
 	}
-	for _, by := range transitions {
-		if step, ok := machine.Next(from, by); ok && step.To == to {
-			return by
+	for _, action := range transitions {
+		if step, ok := machine.Next(from, action); ok && step.To == to {
+			return action
 		}
 	}
 	return ""
@@ -249,49 +249,49 @@ func transition(p *Product, machine *Machine, name Action, from, to Status) Acti
 
 // applyAndCheck applies a decision. It checks the decision's events, and that a contract which it ends holds
 // nothing.
-func (l randomLives) applyAndCheck(x *contractFixture, d Decision, done map[Action]int) {
-	from := x.r.Status
-	machine := l.product.Machine(l.reading)
+func (lives randomLives) applyAndCheck(fixture *contractFixture, d Decision, done map[Action]int) {
+	from := fixture.record.Status
+	machine := lives.product.Machine(lives.reading)
 	for i, e := range d.Events {
 		if i == 0 {
-			by := transition(l.product, machine, Action(e.Name), from, Status(e.To))
-			if by == "" || e.From != string(from) {
-				x.t.Fatalf("%s leads from %s to %s", e.Name, e.From, e.To)
+			action := transition(lives.product, machine, Action(e.Name), from, Status(e.To))
+			if action == "" || e.From != string(from) {
+				fixture.t.Fatalf("%s leads from %s to %s", e.Name, e.From, e.To)
 			}
-			done[by]++
+			done[action]++
 		} else if e.Name != string(Continue) || e.Entry == nil || e.From != e.To {
-			x.t.Fatalf("%s follows in the same decision", e.Name)
+			fixture.t.Fatalf("%s follows in the same decision", e.Name)
 		}
-		if e.Entry != nil && l.reading.ReviewFirst && !Reviewed.Get(d.Record.Values).Concluded() {
-			x.t.Fatalf("%s moves money without a review", e.Name)
+		if e.Entry != nil && lives.reading.ReviewFirst && !Reviewed.Get(d.Record.Values).Concluded() {
+			fixture.t.Fatalf("%s moves money without a review", e.Name)
 		}
 	}
-	x.apply(d)
-	if d.Finish != machine.Final(x.r.Status) {
-		x.t.Fatalf("%s: finished: %v", x.r.Status, d.Finish)
+	fixture.apply(d)
+	if d.Finish != machine.Final(fixture.record.Status) {
+		fixture.t.Fatalf("%s: finished: %v", fixture.record.Status, d.Finish)
 	}
 	if d.Finish {
-		l.holdsNothing(x)
+		lives.checkHoldsNothing(fixture)
 	}
 }
 
-// holdsNothing checks that the accounts of an ended contract are empty, except those in l.open.
-func (l randomLives) holdsNothing(x *contractFixture) {
-	for _, side := range []map[ledger.Path]money.Amount{x.debit, x.credit} {
+// checkHoldsNothing checks that the accounts of an ended contract are empty, except those in openStems.
+func (lives randomLives) checkHoldsNothing(fixture *contractFixture) {
+	for _, side := range []map[ledger.Path]money.Amount{fixture.debit, fixture.credit} {
 		for path := range side {
-			ofContract := strings.Contains(string(path), x.r.ID.String())
-			stays := slices.ContainsFunc(l.open, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
-			if ofContract && !stays && !x.balance(path).IsZero() {
-				x.t.Fatalf("%s holds %v, and the contract is %s", path, x.balance(path), x.r.Status)
+			ofContract := strings.Contains(string(path), fixture.record.ID.String())
+			mayStayOpen := slices.ContainsFunc(lives.openStems, func(stem string) bool { return strings.HasPrefix(string(path), stem+":") })
+			if ofContract && !mayStayOpen && !fixture.balance(path).IsZero() {
+				fixture.t.Fatalf("%s holds %v, and the contract is %s", path, fixture.balance(path), fixture.record.Status)
 			}
 		}
 	}
 }
 
 // needsReview tells whether a required review must come before a transition.
-func needsReview(p *Product, by Action) bool {
-	return p.Moves(by) != Never || slices.ContainsFunc(p.Handlers, func(d *ActionHandler) bool {
-		return d.AfterReview && slices.Contains(d.Transitions, by)
+func needsReview(p *Product, action Action) bool {
+	return p.Moves(action) != Never || slices.ContainsFunc(p.Handlers, func(handler *ActionHandler) bool {
+		return handler.AfterReview && slices.Contains(handler.Transitions, action)
 	})
 }
 
@@ -309,11 +309,11 @@ func reasonBody(*dice, schema.Row) schema.Input { return input("reason", `"enoug
 func TestEveryLifeOfASaleBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: InstalmentSale, reading: reading, checkColumns: checkSaleColumns, ends: []Status{Completed, Cancelled, Refused}}
+			lives := randomLives{product: InstalmentSale, reading: reading, checkColumns: checkSaleColumns, endStates: []Status{Completed, Cancelled, Refused}}
 			if reading.ReviewFirst {
-				l.ends = []Status{Completed, Refused}
+				lives.endStates = []Status{Completed, Refused}
 			}
-			l.body = func(d *dice) schema.Input {
+			lives.body = func(d *dice) schema.Input {
 				g := withChanges(saleBody(), "asset_cost", d.amountText(money.FromUint64(5000)), "markup_rate", d.numberText(0, 100), "instalments", d.numberText(1, 40))
 				for _, name := range []string{"down_payment", "earnest_deposit"} {
 					if delete(g, name); d.chance(60) {
@@ -322,7 +322,7 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 				}
 				return g
 			}
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
+			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				Reject: reasonBody,
 				OrderAsset: func(d *dice, _ schema.Row) schema.Input {
 					g := schema.Input{}
@@ -335,11 +335,11 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 					return g
 				},
 				RecordPayment:     amountsOf("amount", slOutstanding.Get),
-				RecordDelinquency: amountsOf("amount", slEach.Get),
+				RecordDelinquency: amountsOf("amount", slInstalmentAmount.Get),
 				SettleEarly:       amountsOf("rebate", slDeferred.Get),
 			}
-			l.rare = []Action{Submit, Reject, Cancel, SettleEarly}
-			l.check(t)
+			lives.rareActions = []Action{Submit, Reject, Cancel, SettleEarly}
+			lives.check(t)
 		})
 	}
 }
@@ -347,12 +347,12 @@ func TestEveryLifeOfASaleBalances(t *testing.T) {
 func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 	for _, reading := range Readings {
 		t.Run(reading.Name, func(t *testing.T) {
-			l := randomLives{product: Safekeeping, reading: reading, checkColumns: checkSafekeepingColumns, ends: []Status{Active, Closed}}
-			l.body = func(d *dice) schema.Input {
+			lives := randomLives{product: Safekeeping, reading: reading, checkColumns: checkSafekeepingColumns, endStates: []Status{Active, Closed}}
+			lives.body = func(d *dice) schema.Input {
 				return withChanges(keepingBody(), "custody_type", d.quotedWord("guaranteed", "trust"), "initial_amount", d.amountText(money.FromUint64(2000)),
 					"compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`)
 			}
-			l.bodies = map[Action]func(*dice, schema.Row) schema.Input{
+			lives.bodies = map[Action]func(*dice, schema.Row) schema.Input{
 				PutIn:    amountsOf("amount", defaultBound),
 				Withdraw: amountsOf("amount", skBalance.Get),
 				GrantHibah: func(d *dice, _ schema.Row) schema.Input {
@@ -360,8 +360,8 @@ func TestEveryLifeOfSafekeepingBalances(t *testing.T) {
 				},
 				Close: func(d *dice, _ schema.Row) schema.Input { return input("closed_by", d.quotedWord("teller 7", "")) },
 			}
-			l.rare = []Action{Close}
-			l.check(t)
+			lives.rareActions = []Action{Close}
+			lives.check(t)
 		})
 	}
 }

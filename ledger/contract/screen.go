@@ -31,9 +31,9 @@ const (
 	ruleComplete = "complete"
 )
 
-// excluded lists the sectors that are not financed. Each is named by a word, or by consecutive
+// excludedSectors lists the sectors that are not financed. Each is named by a word, or by consecutive
 // words that are joined with an underscore here.
-var excluded = []string{
+var excludedSectors = []string{
 	"alcohol", "tobacco", "pork", "gambling", "conventional_finance", "conventional_insurance", "weapons", "adult_entertainment",
 }
 
@@ -76,15 +76,15 @@ type Screening struct {
 }
 
 // NewScreening screens an input at an instant.
-func NewScreening(id ledger.ID, input ScreeningInput, at ledger.Micros) Screening {
-	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: at}
+func NewScreening(id ledger.ID, input ScreeningInput, instant ledger.Micros) Screening {
+	s := Screening{ID: id, Input: input, Ruleset: RulesetVersion, At: instant}
 	s.Decision, s.Findings = Screen(&input)
 	return s
 }
 
 // Screen applies the rules. A screening never replaces a board's approval.
 func Screen(s *ScreeningInput) (decision Outcome, findings []Finding) {
-	findings = []Finding{s.sector(), ratio(ruleDebt, s.Debt, maxDebt), ratio(ruleImpure, s.Impure, maxImpure), s.isComplete()}
+	findings = []Finding{s.checkSector(), checkRatio(ruleDebt, s.Debt, maxDebt), checkRatio(ruleImpure, s.Impure, maxImpure), s.checkComplete()}
 	decision = Passed
 	for _, f := range findings {
 		switch {
@@ -97,13 +97,13 @@ func Screen(s *ScreeningInput) (decision Outcome, findings []Finding) {
 	return decision, findings
 }
 
-// sector searches the texts for the names of excluded sectors as whole words. It ignores case
+// checkSector searches the texts for the names of excluded sectors as whole words. It ignores case
 // and the characters between words: "non-alcoholic" names no sector, "alcohol-based" does. An
-// invisible character may be within a word or between two words, so sector tries both.
-func (s *ScreeningInput) sector() Finding {
+// invisible character may be within a word or between two words, so checkSector tries both.
+func (s *ScreeningInput) checkSector() Finding {
 	for _, text := range []string{s.AssetType, s.Activity, s.Description} {
 		joined, parted := wordsOf(text, -1), wordsOf(text, ' ')
-		for _, sector := range excluded {
+		for _, sector := range excludedSectors {
 			if name := strings.Split(sector, "_"); containsWords(joined, name) || containsWords(parted, name) {
 				return Finding{ruleSector, Failed, "the sector " + sector + " is excluded"}
 			}
@@ -120,13 +120,13 @@ const (
 	fullWidth      = fullWidthFirst - '!'
 )
 
-// wordsOf returns the words of a text in lower case. It replaces invisible characters by unseen,
-// or removes them if unseen is -1.
-func wordsOf(text string, unseen rune) []string {
+// wordsOf returns the words of a text in lower case. It replaces invisible characters by the
+// replacement, or removes them if the replacement is -1.
+func wordsOf(text string, replacement rune) []string {
 	folded := strings.Map(func(r rune) rune {
 		switch {
 		case schema.IsIgnorable(r):
-			return unseen
+			return replacement
 		case r >= fullWidthFirst && r <= fullWidthLast:
 			r -= fullWidth
 		}
@@ -135,37 +135,37 @@ func wordsOf(text string, unseen rune) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// containsWords tells whether words contains the sought words consecutively.
-func containsWords(words, sought []string) bool {
-	for i := 0; i+len(sought) <= len(words); i++ {
-		same := true
-		for k := range sought {
-			same = same && words[i+k] == sought[k]
+// containsWords tells whether the words of a phrase follow each other in words.
+func containsWords(words, phrase []string) bool {
+	for i := 0; i+len(phrase) <= len(words); i++ {
+		matches := true
+		for k := range phrase {
+			matches = matches && words[i+k] == phrase[k]
 		}
-		if same {
+		if matches {
 			return true
 		}
 	}
 	return false
 }
 
-// ratio compares a percentage with a bound. An unknown percentage passes.
-func ratio(code, text string, most int64) Finding {
+// checkRatio compares a percentage with a bound. An unknown percentage passes.
+func checkRatio(code, text string, maxPercent int64) Finding {
 	if text == "" {
 		return Finding{code, Passed, "not given"}
 	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	n, err := money.Parse(whole)
-	bound := amountOf(most)
+	integer, fraction, _ := strings.Cut(text, ".")
+	n, err := money.Parse(integer)
+	bound := amountOf(maxPercent)
 	if err != nil || bound.Less(n) || n == bound && strings.Trim(fraction, "0") != "" {
 		return Finding{code, Failed, "is more than " + bound.String() + " percent"}
 	}
 	return Finding{code, Passed, "is at most " + bound.String() + " percent"}
 }
 
-// isComplete checks that the request gives the region and, for an asset, what the asset is, or,
+// checkComplete checks that the request gives the region and, for an asset, what the asset is, or,
 // for a transaction, its purpose and amount.
-func (s *ScreeningInput) isComplete() Finding {
+func (s *ScreeningInput) checkComplete() Finding {
 	var missing []string
 	if schema.IsBlank(s.Region) {
 		missing = append(missing, "region")

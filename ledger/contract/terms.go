@@ -23,14 +23,14 @@ func periodMonths(frequency string) int64 {
 }
 
 // addMonths returns the day that is a number of months of 30 days later.
-func addMonths(on ledger.Date, months int64) ledger.Date {
-	return on + ledger.Date(months*daysPerMonth)
+func addMonths(day ledger.Date, months int64) ledger.Date {
+	return day + ledger.Date(months*daysPerMonth)
 }
 
 // addToTotal adds an amount to a total. If the sum is out of range, it refuses the field that the
 // amount came from and returns false.
-func (c *Case) addToTotal(total schema.Cell[money.Amount], by money.Amount, field string) bool {
-	sum, err := total.Get(c.values()).Add(by)
+func (c *Case) addToTotal(total schema.Cell[money.Amount], amount money.Amount, field string) bool {
+	sum, err := total.Get(c.values()).Add(amount)
 	if err != nil || ledger.MaxAmount.Less(sum) {
 		c.refuse(field, "takes %s out of range", total.Name)
 		return false
@@ -46,15 +46,15 @@ const maxRows = 3_000
 // addRow adds a row to a list of reports. If the list is full, it refuses the field that the row
 // came from and returns false.
 func (c *Case) addRow(list schema.Cell[[]schema.Row], row schema.Row, field string) bool {
-	before, most := list.Get(c.values()), list.MaxLength
-	if most == 0 {
-		most = maxRows
+	rows, maxLength := list.Get(c.values()), list.MaxLength
+	if maxLength == 0 {
+		maxLength = maxRows
 	}
-	if len(before) >= most {
-		c.refuse(field, "%s has %d rows: no more are taken", list.Name, most)
+	if len(rows) >= maxLength {
+		c.refuse(field, "%s has %d rows: no more are taken", list.Name, maxLength)
 		return false
 	}
-	list.Set(c.values(), added(before, row))
+	list.Set(c.values(), withRow(rows, row))
 	c.extendedColumn = list.Column
 	return true
 }
@@ -83,48 +83,48 @@ func (c *Case) checkRoom() error {
 
 // advance moves a date one period forward, unless the result is after schema.MaxYear.
 func (c *Case) advance(next schema.Cell[ledger.Date], months int64) {
-	if on := addMonths(next.Get(c.values()), months); on.Time().Year() <= schema.MaxYear {
-		next.Set(c.values(), on)
+	if day := addMonths(next.Get(c.values()), months); day.Time().Year() <= schema.MaxYear {
+		next.Set(c.values(), day)
 	}
 }
 
-// added returns the list with one more row. It does not change the old list, which other records
+// withRow returns the list with one more row. It does not change the old list, which other records
 // share.
-func added(before []schema.Row, row schema.Row) []schema.Row {
-	return append(before[:len(before):len(before)], row)
+func withRow(rows []schema.Row, row schema.Row) []schema.Row {
+	return append(rows[:len(rows):len(rows)], row)
 }
 
-// concat joins lists of steps.
-func concat(lists ...[]Step) (all []Step) {
+// joinSteps joins lists of steps.
+func joinSteps(lists ...[]Step) (joined []Step) {
 	for _, l := range lists {
-		all = append(all, l...)
+		joined = append(joined, l...)
 	}
-	return all
+	return joined
 }
 
-// orToday returns the date in the request, or else today. It records a date from the request in
+// dateOrToday returns the date in the request, or else today. It records a date from the request in
 // Case.dated, because the date's month may be closed.
-func orToday(c *Case, sent schema.Cell[ledger.Date]) ledger.Date {
-	if !sent.Has(c.input) {
+func dateOrToday(c *Case, column schema.Cell[ledger.Date]) ledger.Date {
+	if !column.Has(c.input) {
 		return c.Today
 	}
-	on := sent.Get(c.input)
-	c.dated = append(c.dated, Dated{sent.Name, on})
-	return on
+	day := column.Get(c.input)
+	c.dated = append(c.dated, Dated{column.Name, day})
+	return day
 }
 
 // periodEnd returns the day on which the reported period ends: the date in the request, or else
-// today. It refuses a day in the future, and a day before the money was paid in (putIn); fine is then
+// today. It refuses a day in the future, and a day before the money was paid in; accepted is then
 // false.
-func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.Date]) (on ledger.Date, fine bool) {
-	on = orToday(c, sent)
-	switch from := putIn.Get(c.values()); {
-	case on < from:
-		c.refuse(sent.Name, "is %v, and the money was put in on %v", on, from)
-	case on > c.Today:
-		c.refuse(sent.Name, "is %v, which is still to come: today is %v", on, c.Today)
+func periodEnd(c *Case, column schema.Cell[ledger.Date], paidIn schema.Cell[ledger.Date]) (day ledger.Date, accepted bool) {
+	day = dateOrToday(c, column)
+	switch from := paidIn.Get(c.values()); {
+	case day < from:
+		c.refuse(column.Name, "is %v, and the money was put in on %v", day, from)
+	case day > c.Today:
+		c.refuse(column.Name, "is %v, which is still to come: today is %v", day, c.Today)
 	default:
-		return on, true
+		return day, true
 	}
 	return 0, false
 }
@@ -132,8 +132,8 @@ func periodEnd(c *Case, sent schema.Cell[ledger.Date], putIn schema.Cell[ledger.
 // wholePercent returns floor(part × 100 ÷ whole). exact is false if the result exceeds maxExact,
 // so that a reader of JSON might round it.
 func wholePercent(part, whole money.Amount) (percent int64, exact bool) {
-	n, small := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
-	return int64(n), small && n <= maxExact
+	n, fits := must(part.MulDivFloor(amountOf(100), whole)).Uint64()
+	return int64(n), fits && n <= maxExact
 }
 
 // maxExact is the largest integer up to which a double represents every integer (RFC 8259,

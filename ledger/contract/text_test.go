@@ -12,22 +12,22 @@ import (
 
 // A text that has only invisible characters is blank.
 func TestTextWithoutVisibleCharactersIsBlank(t *testing.T) {
-	x := activeSafekeeping(t)
-	for _, unseen := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
-		x.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
-		x.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(unseen)+`"`)
+	fixture := activeSafekeeping(t)
+	for _, invisible := range []string{"", " ", "\t\n", "\u00a0", "\u200b", "\ufeff", "\u2060", "\u00ad", "\u180e", "\u202e", "\u3164", "\u115f", "\u1160", "\uffa0", "\u2800", "\u034f", "\ufe0f", " \u200b\u2800 "} {
+		fixture.wantRefused("granted_by", GrantHibah, "amount", `"1"`, "granted_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(invisible)+`"`)
+		fixture.wantRefused("closed_by", Close, "closed_by", `"`+strings.NewReplacer("\t", `\t`, "\n", `\n`).Replace(invisible)+`"`)
 	}
-	for _, seen := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
-		x.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+seen+`"`)
+	for _, visible := range []string{"a", ".", "é", "ا", "漢", "🙂", "\u200ba"} {
+		fixture.do(GrantHibah, "amount", `"1"`, "granted_by", `"`+visible+`"`)
 	}
 }
 
 func TestATextHasNoControlCharacters(t *testing.T) {
-	x := activeSafekeeping(t)
+	fixture := activeSafekeeping(t)
 	for _, wrong := range []string{`"a\u0000"`, `"\u0001a"`, `"a\u001bb"`, `"a\u001f"`, "\"a\xff\""} {
-		x.wantRefused("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
+		fixture.wantRefused("note", GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", wrong)
 	}
-	x.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
+	fixture.do(GrantHibah, "amount", `"1"`, "granted_by", `"a"`, "note", `"one\ttwo\r\nthree"`)
 }
 
 // A description has more than ten characters, not counting the blanks around it.
@@ -53,24 +53,24 @@ func TestDatesAreFromYear1970To9000(t *testing.T) {
 		`"0000-01-01"`: "must be a date from 1970-01-01 to 9000-12-31", `"9999-12-31"`: "must be a date from 1970-01-01 to 9000-12-31",
 		`"2026-02-30"`: "must be a date, YYYY-MM-DD", `"2026-9-3"`: "must be a date, YYYY-MM-DD", `"10000-01-01"`: "must be a date, YYYY-MM-DD",
 	} {
-		x := openContract(t, Certificate, Secular, issueBody())
-		if got := x.message(Offer, "subscription_start", text, "subscription_end", `"9000-12-31"`); got != want {
+		fixture := openContract(t, Certificate, Secular, issueBody())
+		if got := fixture.message(Offer, "subscription_start", text, "subscription_end", `"9000-12-31"`); got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
 		}
 	}
-	x := openContract(t, Certificate, Secular, issueBody())
-	x.do(Offer, "subscription_start", `"1970-01-01"`, "subscription_end", `"9000-12-31"`)
+	fixture := openContract(t, Certificate, Secular, issueBody())
+	fixture.do(Offer, "subscription_start", `"1970-01-01"`, "subscription_end", `"9000-12-31"`)
 }
 
 func TestAReviewIsSignedOnADateOrAtATime(t *testing.T) {
 	for _, text := range []string{`"2026-01-01"`, `"2026-01-01T10:15:30Z"`, `"2026-01-01T10:15:30.5+04:00"`} {
-		x := openContract(t, Lease, Religious, leaseBody())
-		x.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
+		fixture := openContract(t, Lease, Religious, leaseBody())
+		fixture.do(Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
-	x := openContract(t, Lease, Religious, leaseBody())
+	fixture := openContract(t, Lease, Religious, leaseBody())
 	for _, text := range []string{`""`, `" "`, `"yesterday"`, `"2026-02-30"`, `"2026-02-30T10:15:30Z"`, `"2026-01-01 10:15:30"`, `"2026-01-01T25:00:00Z"`, `"2026-01-01T10:15:30"`,
 		`"9999-01-01"`, `"9999-01-01T00:00:00Z"`, `"2026-01-01T10:15:30.` + strings.Repeat("0", schema.MaxText) + `Z"`} {
-		x.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
+		fixture.wantRefused("signed_at", Pass, "approved_by", `"a"`, "fatwa_reference", `"F-7"`, "signed_at", text)
 	}
 }
 
@@ -102,12 +102,12 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 		Secular:   "review is not possible in status review_passed",
 		Religious: "approve is not possible in status review_passed",
 	} {
-		x := openContract(t, Lease, reading, leaseBody())
+		fixture := openContract(t, Lease, reading, leaseBody())
 		if reading == Secular {
-			x.do(Submit)
+			fixture.do(Submit)
 		}
-		x.do(Pass, pairsOf(boardReview())...)
-		if _, err := x.r.Act(Pass, boardReview(), x.now); err == nil || !strings.Contains(err.Error(), want) {
+		fixture.do(Pass, pairsOf(boardReview())...)
+		if _, err := fixture.record.Act(Pass, boardReview(), fixture.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", reading.Name, err, want)
 		}
 	}
@@ -115,28 +115,28 @@ func TestRefusalUsesTheReadingsActionName(t *testing.T) {
 
 // An event has its action's name, for every transition of the action.
 func TestAnEventHasItsActionsName(t *testing.T) {
-	named := func(x *contractFixture, status Status, want string) {
+	named := func(fixture *contractFixture, status Status, want string) {
 		t.Helper()
-		if got := x.d.Events[0].Name; got != want || x.r.Status != status {
-			t.Errorf("%s is booked as %s", x.r.Status, got)
+		if got := fixture.decision.Events[0].Name; got != want || fixture.record.Status != status {
+			t.Errorf("%s is booked as %s", fixture.record.Status, got)
 		}
 	}
-	x := activePartnership(t)
-	x.do(Buyout, "units", "10")
-	named(x, Completed, "buyout")
-	x = activeSale(t)
-	x.do(RecordPayment, "amount", `"1100"`)
-	named(x, Completed, "record_payment")
-	x = openContract(t, Managed, Secular, managedBody)
-	x.do(Fund)
-	x.do(Activate)
-	x.do(Loss, "amount", largest)
-	named(x, Liquidated, "loss")
+	fixture := activePartnership(t)
+	fixture.do(Buyout, "units", "10")
+	named(fixture, Completed, "buyout")
+	fixture = activeSale(t)
+	fixture.do(RecordPayment, "amount", `"1100"`)
+	named(fixture, Completed, "record_payment")
+	fixture = openContract(t, Managed, Secular, managedBody)
+	fixture.do(Fund)
+	fixture.do(Activate)
+	fixture.do(Loss, "amount", largest)
+	named(fixture, Liquidated, "loss")
 	for _, p := range Products {
-		for _, d := range p.Handlers {
-			for _, by := range d.Transitions {
-				if p.Event(by) != d.Name {
-					t.Errorf("%s is booked as %s", by, p.Event(by))
+		for _, handler := range p.Handlers {
+			for _, action := range handler.Transitions {
+				if p.Event(action) != handler.Name {
+					t.Errorf("%s is booked as %s", action, p.Event(action))
 				}
 			}
 		}
@@ -166,11 +166,11 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 		t.Errorf("there are none of %v", places)
 	}
 	for _, p := range []*Product{Partnership, Lease} {
-		x := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
-		x.do(Submit)
-		x.do(Reject, "reason", `"no"`)
-		x.wantColumns("rejection_reason", "no")
-		if Why.Get(x.r.Values) != "no" {
+		fixture := openContract(t, p, Secular, map[*Product]schema.Input{Partnership: shareBody(), Lease: leaseBody()}[p])
+		fixture.do(Submit)
+		fixture.do(Reject, "reason", `"no"`)
+		fixture.wantColumns("rejection_reason", "no")
+		if Why.Get(fixture.record.Values) != "no" {
 			t.Error("the reason is not where it is read")
 		}
 	}
@@ -178,20 +178,20 @@ func TestReasonsAreShownWhereTheSpecificationPutsThem(t *testing.T) {
 
 // Rent begins with activation, and its last period ends on or before the expected end.
 func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
-	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3", "rental_amount", `"7"`))
-	x.do(Fund)
-	x.passDays(10)
-	x.do(Activate)
-	x.wantColumns("expected_end_date", "2026-04-01", "rental_paid_total", "0") // two periods of 30 days from 2026-01-11 on
-	x.passDays(30)
-	x.wantColumns("rental_paid_total", "7")
-	x.passDays(30)
-	x.wantColumns("rental_paid_total", "14")
-	if x.d.Due != 0 {
+	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "3", "rental_amount", `"7"`))
+	fixture.do(Fund)
+	fixture.passDays(10)
+	fixture.do(Activate)
+	fixture.wantColumns("expected_end_date", "2026-04-01", "rental_paid_total", "0") // two periods of 30 days from 2026-01-11 on
+	fixture.passDays(30)
+	fixture.wantColumns("rental_paid_total", "7")
+	fixture.passDays(30)
+	fixture.wantColumns("rental_paid_total", "14")
+	if fixture.decision.Due != 0 {
 		t.Error("there is more to come")
 	}
-	x.passDays(4_000)
-	x.wantColumns("rental_paid_total", "14")
+	fixture.passDays(4_000)
+	fixture.wantColumns("rental_paid_total", "14")
 	late := openContract(t, Partnership, Secular, withChanges(shareBody(), "term_months", "1", "rental_amount", `"7"`))
 	late.do(Fund)
 	late.passDays(31)
@@ -202,26 +202,26 @@ func TestAPartnershipsRentEndsWithItsTerm(t *testing.T) {
 
 // The current rent of a period is shown.
 func TestThePresentRentIsShown(t *testing.T) {
-	x := openContract(t, Partnership, Secular, withChanges(shareBody(), "rental_amount", `"100"`))
-	x.wantColumns("current_rental_amount", "100")
-	x.do(Fund)
-	x.do(Activate)
-	x.wantColumns("current_rental_amount", "100")
-	x.do(Buyout, "units", "5")
-	x.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // at the start it was 80 percent
-	x.do(Buyout, "units", "5")
-	x.wantColumns("current_rental_amount", "0", "rental_amount", "100")
+	fixture := openContract(t, Partnership, Secular, withChanges(shareBody(), "rental_amount", `"100"`))
+	fixture.wantColumns("current_rental_amount", "100")
+	fixture.do(Fund)
+	fixture.do(Activate)
+	fixture.wantColumns("current_rental_amount", "100")
+	fixture.do(Buyout, "units", "5")
+	fixture.wantColumns("bank_ownership_percent", "40", "current_rental_amount", "50") // at the start it was 80 percent
+	fixture.do(Buyout, "units", "5")
+	fixture.wantColumns("current_rental_amount", "0", "rental_amount", "100")
 	activePartnership(t).wantColumns("current_rental_amount", "")
 }
 
 // A contract's number has the year in which it was opened, even if the time of its booking is in the next.
 func TestYearInAContractNumberIsTheClocks(t *testing.T) {
-	w := newOrgFixture(t, "2026-12-31")
-	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: w.now})
+	org := newOrgFixture(t, "2026-12-31")
+	d, err := Open(Proposal{ID: uuid.New(), Product: Lease, Reading: Secular, Env: money.Prod, Input: leaseBody(), Now: org.now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Record.Number(w.now+oneDay, 7); got != "LS-2026-000007" {
+	if got := d.Record.Number(org.now+oneDay, 7); got != "LS-2026-000007" {
 		t.Error(got)
 	}
 }

@@ -8,28 +8,28 @@ import (
 // A timer's entry is never refused. Therefore the action that starts the timer, and no other action,
 // reserves room for the largest amount that the timer may book.
 func TestActionReservesWhatItsTimersMayBook(t *testing.T) {
-	reserved := func(x *contractFixture, want string) {
+	wantReserve := func(fixture *contractFixture, want string) {
 		t.Helper()
-		if got := x.d.Reserve.String(); got != want {
-			t.Errorf("the %s contract reserves %s, want %s", x.r.Status, got, want)
+		if got := fixture.decision.Reserve.String(); got != want {
+			t.Errorf("the %s contract reserves %s, want %s", fixture.record.Status, got, want)
 		}
 	}
 	// For a lease that is the rent of its term, the advance rental and the cost of its asset.
 	lease := openContract(t, Lease, Secular, leaseBody())
-	reserved(lease, "0")
+	wantReserve(lease, "0")
 	lease.do(Acquire, "ownership_documents", `["deed"]`)
-	reserved(lease, "0")
+	wantReserve(lease, "0")
 	lease.do(Activate)
-	reserved(lease, "1230")
+	wantReserve(lease, "1230")
 	lease.passDays(31)
-	reserved(lease, "0")
+	wantReserve(lease, "0")
 	// For a partnership it is the rent of the ten periods of its term.
 	partnership := activePartnership(t, "rental_amount", `"7"`)
-	reserved(partnership, "70")
+	wantReserve(partnership, "70")
 	partnership.do(Buyout)
-	reserved(partnership, "0")
-	reserved(activePartnership(t), "0")
+	wantReserve(partnership, "0")
+	wantReserve(activePartnership(t), "0")
 	religious := openContract(t, Partnership, Religious, withChanges(shareBody(), "rental_amount", `"7"`, "compliance_review", `{"approved_by":"the board","fatwa_reference":"F-7"}`))
-	reserved(religious, "70")
-	reserved(activePartnership(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
+	wantReserve(religious, "70")
+	wantReserve(activePartnership(t, "rental_amount", largest), strings.Trim(largest, `"`)+"0")
 }

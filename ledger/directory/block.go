@@ -54,7 +54,7 @@ type Block struct {
 	Org     ledger.ID
 	Kind    BlockKind
 	Value   string // normalised; for a card the keyed fingerprint
-	Masked  string // for a card the first six and last four digits; else empty
+	Masked  string // first six and last four digits of a card; empty for other kinds
 	Active  bool   // the value is blocked
 	Created ledger.Micros
 	Updated ledger.Micros // booked time of the last event: the listing or the removal
@@ -103,8 +103,8 @@ var Blocks = schema.NewType[Block]("blocklist entry",
 		return "lies in another value's place"
 	}
 	return ""
-}).WithEnvelope(func(b *Block, at schema.Envelope) {
-	b.Org, b.ID, b.Created, b.Updated = at.Org, at.ID, at.Created, at.Updated
+}).WithEnvelope(func(b *Block, envelope schema.Envelope) {
+	b.Org, b.ID, b.Created, b.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
 })
 
 func blockKindNames() (names []string) {
@@ -133,77 +133,77 @@ type BlockDraft struct {
 }
 
 // NewBlock decides the first listing of a value. The error is a *ledger.Refusal.
-func NewBlock(org ledger.ID, d BlockDraft) (*Block, ledger.Event, error) {
+func NewBlock(org ledger.ID, draft BlockDraft) (*Block, ledger.Event, error) {
 	const op = "directory.CreateBlock"
-	value, err := d.normalized(op)
+	value, err := draft.normalized(op)
 	if err != nil {
 		return nil, ledger.Event{}, err
 	}
-	b := &Block{ID: BlockID(org, d.Kind, value), Org: org, Kind: d.Kind, Value: value, Masked: d.Masked, Active: true}
+	b := &Block{ID: BlockID(org, draft.Kind, value), Org: org, Kind: draft.Kind, Value: value, Masked: draft.Masked, Active: true}
 	return b, createdEvent(ledger.Block, b.ID, StateActive), nil
 }
 
 // SetActive decides whether the entry is active. If it already is in that state, nothing changes.
-func (b *Block) SetActive(on bool) (*Block, ledger.Event) {
-	if b.Active == on {
+func (b *Block) SetActive(isActive bool) (*Block, ledger.Event) {
+	if b.Active == isActive {
 		return b, ledger.Event{}
 	}
 	next := *b
-	next.Active = on
-	return &next, movedEvent(ledger.Block, b.ID, switchAction(b.Active, on), activeOrInactive(b.Active), activeOrInactive(on))
+	next.Active = isActive
+	return &next, movedEvent(ledger.Block, b.ID, switchAction(b.Active, isActive), stateOf(b.Active), stateOf(isActive))
 }
 
 // normalized returns the form of a value that is compared and stored.
-func (d *BlockDraft) normalized(op string) (string, error) {
+func (draft *BlockDraft) normalized(op string) (string, error) {
 	const field = "value"
-	bad := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
-	switch d.Kind {
+	refuse := func(detail string) (string, error) { return "", ledger.RefuseField(op, field, "%s", detail) }
+	switch draft.Kind {
 	case BlockBIN:
-		if len(d.Value) < MinBIN || len(d.Value) > MaxBIN || !allDigits(d.Value) || d.Value[0] == '0' {
-			return bad("must be the first 6 to 8 digits of card numbers, which don't begin with 0")
+		if len(draft.Value) < MinBIN || len(draft.Value) > MaxBIN || !isDigits(draft.Value) || draft.Value[0] == '0' {
+			return refuse("must be the first 6 to 8 digits of card numbers, which don't begin with 0")
 		}
-		return d.Value, nil
+		return draft.Value, nil
 	case BlockCard:
-		if len(d.Value) != CardFingerprintLength || strings.ContainsFunc(d.Value, notHex) || d.Masked == "" {
-			return bad("invalid cardnumber")
+		if len(draft.Value) != CardFingerprintLength || strings.ContainsFunc(draft.Value, isNotHex) || draft.Masked == "" {
+			return refuse("invalid cardnumber")
 		}
-		return d.Value, nil
+		return draft.Value, nil
 	case BlockEmail:
-		address := NormalEmail(d.Value)
+		address := NormalEmail(draft.Value)
 		if address == "" || checkEmail(op, field, address) != nil {
-			return bad("must be an e-mail address")
+			return refuse("must be an e-mail address")
 		}
 		return address, nil
 	case BlockPhone:
-		number := NormalPhone(d.Value)
-		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(d.Value, notInPhoneNumber) {
-			return bad("must be a telephone number of 5 to 15 digits")
+		number := NormalPhone(draft.Value)
+		if len(number) < MinPhone || len(number) > MaxPhone || strings.ContainsFunc(draft.Value, notInPhoneNumber) {
+			return refuse("must be a telephone number of 5 to 15 digits")
 		}
 		return number, nil
 	case BlockIP:
-		prefix, err := ParseSource(d.Value)
+		prefix, err := ParseSource(draft.Value)
 		if err != nil {
-			return bad("must be an IP address or a CIDR prefix")
+			return refuse("must be an IP address or a CIDR prefix")
 		}
 		if prefix.IsSingleIP() {
 			return prefix.Addr().String(), nil
 		}
 		return prefix.String(), nil
 	case BlockCountry:
-		country := NormalCountry(d.Value)
+		country := NormalCountry(draft.Value)
 		if !countries[country] {
-			return bad("must be the two letters of a country (ISO 3166-1)")
+			return refuse("must be the two letters of a country (ISO 3166-1)")
 		}
 		return country, nil
 	}
 	return "", ledger.RefuseField(op, "kind", "must be bin, card, email, phone, ip or country")
 }
 
-func allDigits(s string) bool { return !strings.ContainsFunc(s, notDigit) }
+func isDigits(s string) bool { return !strings.ContainsFunc(s, isNotDigit) }
 
-func notDigit(r rune) bool { return r < '0' || r > '9' }
+func isNotDigit(r rune) bool { return r < '0' || r > '9' }
 
-func notHex(r rune) bool { return notDigit(r) && (r < 'a' || r > 'f') }
+func isNotHex(r rune) bool { return isNotDigit(r) && (r < 'a' || r > 'f') }
 
 // notInPhoneNumber tells whether people never write the character in telephone numbers.
-func notInPhoneNumber(r rune) bool { return notDigit(r) && !strings.ContainsRune("+-.() /", r) }
+func notInPhoneNumber(r rune) bool { return isNotDigit(r) && !strings.ContainsRune("+-.() /", r) }

@@ -61,19 +61,19 @@ func TestBlocklistEntryIsRemovedAndListedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, event := b.SetActive(true); same != b || event.Name != "" {
+	if unchanged, event := b.SetActive(true); unchanged != b || event.Name != "" {
 		t.Errorf("listed twice: %+v", event)
 	}
-	off, event := b.SetActive(false)
-	if off.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
-		t.Errorf("%+v %+v", off, event)
+	removed, event := b.SetActive(false)
+	if removed.Active || !b.Active || event.Name != "deactivate" || event.To != "inactive" || event.Source != (ledger.Source{Kind: ledger.Block, ID: b.ID}) {
+		t.Errorf("%+v %+v", removed, event)
 	}
-	if same, event := off.SetActive(false); same != off || event.Name != "" {
+	if unchanged, event := removed.SetActive(false); unchanged != removed || event.Name != "" {
 		t.Errorf("taken off twice: %+v", event)
 	}
-	on, event := off.SetActive(true)
-	if !on.Active || on.ID != b.ID || event.Name != "activate" {
-		t.Errorf("%+v %+v", on, event)
+	listedAgain, event := removed.SetActive(true)
+	if !listedAgain.Active || listedAgain.ID != b.ID || event.Name != "activate" {
+		t.Errorf("%+v %+v", listedAgain, event)
 	}
 }
 

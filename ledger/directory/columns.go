@@ -17,11 +17,12 @@ import (
 // ledger.Refusal.
 
 // idColumn is the record's id, which is part of its key in the store.
-func idColumn[R any](fieldOf func(*R) *ledger.ID, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.ID(0, "id", append(o, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), fieldOf)
+func idColumn[R any](fieldOf func(*R) *ledger.ID, options ...schema.Option) *schema.Column {
+	return schema.Field(schema.ID(0, "id", append(options, schema.NotNull, schema.Transient, schema.Constant, schema.Help("id of the record"))...), fieldOf)
 }
 
-// createdColumn is the booked time of the record's first event, which is in the store's envelope.
+// createdColumn is the booked time of the record's first event. It is in the store's row around the record (its
+// schema.Envelope).
 func createdColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 	return schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("when it was created")), fieldOf)
 }
@@ -32,8 +33,8 @@ func updatedColumn[R any](fieldOf func(*R) *ledger.Micros) *schema.Column {
 }
 
 // partnerColumn is the number of the partner that owns the record.
-func partnerColumn[R any](key uint8, fieldOf func(*R) *int64, o ...schema.Option) *schema.Column {
-	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(o, schema.Flag("partner"), schema.Help("number of the partner"))...), fieldOf)
+func partnerColumn[R any](key uint8, fieldOf func(*R) *int64, options ...schema.Option) *schema.Column {
+	return schema.Field(schema.Integer(key, "partner_id", 1, math.MaxInt64, append(options, schema.Flag("partner"), schema.Help("number of the partner"))...), fieldOf)
 }
 
 // passColumn is the password of a partner or a user.
@@ -49,14 +50,14 @@ func durationColumn[R any](key uint8, name string, fieldOf func(*R) *time.Durati
 }
 
 // currencyColumn is the currency of an asset.
-func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return schema.TextField(schema.NewCell[string](key, "currency", currencyKind{schema.KindText}, append(o, schema.Settable, schema.Help("currency code"))),
+func currencyColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+	return schema.TextField(schema.NewCell[string](key, "currency", currencyKind{schema.KindText}, append(options, schema.Settable, schema.Help("currency code"))),
 		func(r *R) *money.Currency { return &fieldOf(r).Currency })
 }
 
 // networkColumn is the network of an asset. It is empty if the network of the money is not known.
-func networkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return schema.TextField(schema.Text(key, "network", append(o, schema.Settable, schema.NotNull,
+func networkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+	return schema.TextField(schema.Text(key, "network", append(options, schema.Settable, schema.NotNull,
 		schema.Help("network of the currency; required if it is on several, empty if the network is not known"))...),
 		func(r *R) *money.Network { return &fieldOf(r).Network })
 }
@@ -64,13 +65,13 @@ func networkColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.
 const envRule = "must be prod or test"
 
 // envColumn is the environment of an asset.
-func envColumn[R any](key uint8, fieldOf func(*R) *money.Asset, o ...schema.Option) *schema.Column {
-	return envFieldColumn(key, func(r *R) *money.Env { return &fieldOf(r).Env }, o...)
+func envColumn[R any](key uint8, fieldOf func(*R) *money.Asset, options ...schema.Option) *schema.Column {
+	return envFieldColumn(key, func(r *R) *money.Env { return &fieldOf(r).Env }, options...)
 }
 
-func envFieldColumn[R any](key uint8, fieldOf func(*R) *money.Env, o ...schema.Option) *schema.Column {
+func envFieldColumn[R any](key uint8, fieldOf func(*R) *money.Env, options ...schema.Option) *schema.Column {
 	words := []string{money.Prod.String(), money.Test.String()}
-	return schema.Bound(schema.Word(key, "env", words, append(o, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
+	return schema.Bound(schema.Word(key, "env", words, append(options, schema.Required, schema.DefaultTo(words[0]), schema.Help("environment"))...),
 		func(r *R) string {
 			if env := *fieldOf(r); env.Valid() {
 				return env.String()
@@ -89,17 +90,17 @@ func withAsset[R any](t *schema.Type[R], fieldOf func(*R) *money.Asset) *schema.
 
 // requireNetwork refuses a request without a network if the currency is on several networks.
 func requireNetwork(input schema.Input, a *money.Asset, f *schema.Faults) {
-	raw, sent := input["network"]
-	if sent = sent && string(raw) != "null"; !sent && onSeveralNetworks(a.Currency) && !f.Has("network") {
+	raw, isSent := input["network"]
+	if isSent = isSent && string(raw) != "null"; !isSent && onSeveralNetworks(a.Currency) && !f.Has("network") {
 		f.Add("network", "network is required: %s is on several networks", a.Currency)
 	}
 }
 
 // onSeveralNetworks tells whether a currency is on several networks.
 func onSeveralNetworks(c money.Currency) bool {
-	bare := resolveNetwork(money.Asset{Currency: c, Env: money.Prod})
-	_, alone := bare.Scale()
-	return c != "" && !alone
+	asset := resolveNetwork(money.Asset{Currency: c, Env: money.Prod})
+	_, resolved := asset.Scale()
+	return c != "" && !resolved
 }
 
 // resolveNetwork returns the asset with the network of a currency that has only one.

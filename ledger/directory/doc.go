@@ -10,8 +10,8 @@
 //  3. A record has only hashes of callers' passwords, keys and tokens, and prints as its identity
 //     only. Credentials for providers and signing secrets are in a terminal's parameters or the
 //     partner's secret; a stored mask is never used as a credential.
-//  4. Created is the booked time of the record's first event. The store's envelope has it, and
-//     decisions do not write it.
+//  4. Created is the booked time of the record's first event. It is in the store's row around the record
+//     (schema.Envelope), and decisions do not write it.
 //  5. ParseSettings and ParseNotification accept forever what they once accepted: stored
 //     terminals are parsed again at every start.
 //  6. An organization has at most one rate for an ordered pair of currencies, and its journal

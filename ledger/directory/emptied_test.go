@@ -9,7 +9,7 @@ import (
 
 func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 	base := Terminal{Org: testID(2), Partner: 3, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Prod, Active: true}
-	plain, _, err := NewTerminal(base, false)
+	stored, _, err := NewTerminal(base, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestAnEmptyAddressOrSecretOfATerminalIsRefused(t *testing.T) {
 		draft.MerchantParams = params
 		_, _, err := NewTerminal(draft, false)
 		wantField(t, "create with "+text, err, field)
-		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
+		_, _, err = stored.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = params }, false)
 		wantField(t, "patch to "+text, err, field)
 	}
 }

@@ -28,21 +28,21 @@ func createByRequest[R any](t *testing.T, columns *schema.Type[R], body string, 
 	return r, Join(refusals("test", faults), err)
 }
 
-// changing returns the change that the body of a request asks for.
-func changing[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
+// changeOf returns the change that the body of a request asks for.
+func changeOf[R any](t *testing.T, columns *schema.Type[R], body string) schema.Change[R] {
 	t.Helper()
 	input := parseRequest(t, body)
 	return func(r *R, f *schema.Faults) { columns.Patch(input, r, f) }
 }
 
-// merged returns an object with the members of changes added or replaced. A member that is null counts as absent.
-func merged(t *testing.T, object, changes string) string {
+// mergeObjects returns an object in which the members of changes are added or replaced. A member that is null counts as absent.
+func mergeObjects(t *testing.T, object, changes string) string {
 	t.Helper()
-	all := parseRequest(t, object)
+	members := parseRequest(t, object)
 	for name, value := range parseRequest(t, changes) {
-		all[name] = value
+		members[name] = value
 	}
-	body, err := json.Marshal(all)
+	body, err := json.Marshal(members)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type APIKey struct {
 	Name    string
 	Prefix  string // the value's first characters, to tell keys apart
 	Hash    [32]byte
-	Value   string // only in the response to its creation, and never stored
+	Value   string // set only for the response to the creation, and never stored
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Revoked ledger.Micros // 0: not revoked
@@ -56,7 +56,9 @@ var APIKeys = schema.NewType[APIKey]("key",
 ).Invariant(func(k *APIKey) string {
 	return cmp.Or(partnerNumberProblem(k.Partner), timesProblem(k.Expires, k.Revoked, k.Used))
 }).
-	WithEnvelope(func(k *APIKey, at schema.Envelope) { k.Org, k.ID, k.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(k *APIKey, envelope schema.Envelope) {
+		k.Org, k.ID, k.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Check checks a new key. The error is Join's.
 func (k *APIKey) Check(now ledger.Micros) error {

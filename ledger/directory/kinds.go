@@ -12,40 +12,40 @@ import (
 )
 
 // rolesColumn makes a column whose values are sets of roles.
-func rolesColumn(key uint8, name string, o ...schema.Option) schema.Cell[Roles] {
-	return schema.NewCell[Roles](key, name, rolesKind{}, o)
+func rolesColumn(key uint8, name string, options ...schema.Option) schema.Cell[Roles] {
+	return schema.NewCell[Roles](key, name, rolesKind{}, options)
 }
 
 // hashColumn makes a column whose values are SHA-256 hashes. No response shows them.
-func hashColumn(key uint8, name string, o ...schema.Option) schema.Cell[[32]byte] {
-	return schema.NewCell[[32]byte](key, name, hashKind{}, append(o, schema.NotShown))
+func hashColumn(key uint8, name string, options ...schema.Option) schema.Cell[[32]byte] {
+	return schema.NewCell[[32]byte](key, name, hashKind{}, append(options, schema.NotShown))
 }
 
 // hashesColumn makes a column whose values are lists of SHA-256 hashes. No response shows them.
-func hashesColumn(key uint8, name string, o ...schema.Option) schema.Cell[[][32]byte] {
-	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(o, schema.NotShown))
+func hashesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[][32]byte] {
+	return schema.NewCell[[][32]byte](key, name, hashesKind{}, append(options, schema.NotShown))
 }
 
 // parseStrings reads a JSON list of strings.
 func parseStrings(raw []byte) (texts []string, ok bool) {
-	var sent []*string // pointers, to detect null
-	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) || !utf8.Valid(raw) {
+	var entries []*string // pointers, to detect null
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || slices.Contains(entries, nil) || !utf8.Valid(raw) {
 		return nil, false
 	}
-	for _, text := range sent {
+	for _, text := range entries {
 		texts = append(texts, *text)
 	}
 	return texts, true
 }
 
 // appendTexts appends a JSON list of texts.
-func appendTexts[T any](dst []byte, list []T, text func(T) string) []byte {
+func appendTexts[T any](dst []byte, list []T, toText func(T) string) []byte {
 	dst = append(dst, '[')
 	for i := range list {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = schema.AppendText(dst, text(list[i]))
+		dst = schema.AppendText(dst, toText(list[i]))
 	}
 	return append(dst, ']')
 }
@@ -152,8 +152,8 @@ func (hashesKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
 }
 
 // sourcesColumn makes a column whose values are lists of addresses and CIDR prefixes.
-func sourcesColumn(key uint8, name string, o ...schema.Option) schema.Cell[[]netip.Prefix] {
-	return schema.NewCell[[]netip.Prefix](key, name, sourcesKind{}, o)
+func sourcesColumn(key uint8, name string, options ...schema.Option) schema.Cell[[]netip.Prefix] {
+	return schema.NewCell[[]netip.Prefix](key, name, sourcesKind{}, options)
 }
 
 // sourcesKind is the kind of columns whose values are address ranges of type []netip.Prefix.
@@ -237,12 +237,12 @@ func ParseSource(text string) (netip.Prefix, error) {
 	if err != nil {
 		return netip.Prefix{}, err
 	}
-	const mapped = 96 // bits of ::ffff:0:0/96
+	const mappedBits = 96 // bits of ::ffff:0:0/96
 	if address := prefix.Addr(); address.Is4In6() {
-		if prefix.Bits() < mapped {
+		if prefix.Bits() < mappedBits {
 			return netip.Prefix{}, errInvalidSource
 		}
-		prefix = netip.PrefixFrom(address.Unmap(), prefix.Bits()-mapped)
+		prefix = netip.PrefixFrom(address.Unmap(), prefix.Bits()-mappedBits)
 	}
 	return prefix.Masked(), nil
 }

@@ -94,7 +94,7 @@ type Scope string
 
 // The scopes.
 const (
-	ScopePartner Scope = "partner" // all of the partner's
+	ScopePartner Scope = "partner" // all transactions of the partner
 	ScopeCard    Scope = "card"    // those of one card number, by its keyed fingerprint
 	ScopeEmail   Scope = "email"   // those of one customer's e-mail
 	ScopeIP      Scope = "ip"      // those of one payer's address
@@ -106,7 +106,7 @@ type Limit struct {
 	ID        ledger.ID
 	Org       ledger.ID
 	Partner   int64
-	Terminal  ledger.ID // zero: all of the partner's
+	Terminal  ledger.ID // zero: all terminals of the partner
 	Kind      LimitKind
 	Type      TerminalType  // PaymentTerminal or PayoutTerminal; empty: both
 	Asset     money.Asset   // for Velocity the currency may be empty: all assets of the environment
@@ -162,11 +162,11 @@ func (l *Limit) CounterWindow(day string) string { return day[:len(l.Kind.Period
 // Bounds of limits.
 const (
 	MaxLimits = 100       // active limits of one partner: each creation of a transaction checks all of them
-	MaxCount  = 1_000_000 // of a velocity limit
+	MaxCount  = 1_000_000 // attempts of a velocity limit
 )
 
-// windows has the windows of velocity limits by name.
-var windows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
+// velocityWindows has the windows of velocity limits by name.
+var velocityWindows = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour}
 
 // Valid tells whether s is one of the scopes.
 func (s Scope) Valid() bool {
@@ -179,7 +179,7 @@ func (s Scope) Valid() bool {
 
 // WindowName returns "minute" or "hour" for a velocity limit, and an empty text for other kinds.
 func (l *Limit) WindowName() string {
-	for name, window := range windows {
+	for name, window := range velocityWindows {
 		if window == l.Window {
 			return name
 		}
@@ -208,7 +208,7 @@ var Limits = schema.NewType[Limit]("limit",
 	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Settable,
 		schema.Help("largest number of attempts in a window, for velocity")), func(l *Limit) *int64 { return &l.MaxCount }),
 	schema.Bound(schema.Word(10, "window", []string{"minute", "hour"}, schema.Fixed,
-		schema.Help("length of the sliding window, for velocity")), (*Limit).WindowName, func(l *Limit, name string) { l.Window = windows[name] }),
+		schema.Help("length of the sliding window, for velocity")), (*Limit).WindowName, func(l *Limit, name string) { l.Window = velocityWindows[name] }),
 	schema.TextField(schema.Word(11, "scope", []string{string(ScopePartner), string(ScopeCard), string(ScopeEmail), string(ScopeIP)},
 		schema.Required, schema.Fixed, schema.DefaultTo(string(ScopePartner)),
 		schema.Help("transactions that are counted together")), func(l *Limit) *Scope { return &l.Scope }),
@@ -216,7 +216,9 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
 	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
 ).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
-	WithEnvelope(func(l *Limit, at schema.Envelope) { l.Org, l.ID, l.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(l *Limit, envelope schema.Envelope) {
+		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // limitProblem returns why NewLimit can't have made a stored limit. It does not check the currency, because the accepted
 // currencies may have been different then.
@@ -237,8 +239,8 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 	if l.Asset.Currency == "" {
 		return
 	}
-	raw, sent := input["network"]
-	if sent = sent && string(raw) != "null"; !sent && onSeveralNetworks(l.Asset.Currency) {
+	raw, isSent := input["network"]
+	if isSent = isSent && string(raw) != "null"; !isSent && onSeveralNetworks(l.Asset.Currency) {
 		f.Add("network", `is required: %s is on several networks ("" is for transactions whose network is unresolved)`, l.Asset.Currency)
 	}
 }
@@ -259,17 +261,17 @@ func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 // crossCheckBound requires the field with the bound of the limit's kind, and refuses the bounds of other kinds.
 func crossCheckBound(l *Limit, f *schema.Faults) {
 	attempts := l.Kind.Measure() == Attempts
-	note := func(field string, wrong bool, problem string) {
+	addIf := func(field string, wrong bool, problem string) {
 		if wrong && !f.Has(field) {
 			f.Add(field, "%s", problem)
 		}
 	}
-	note("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
-	note("max_amount", !attempts && l.MaxAmount.IsZero(), "is required")
-	note("max_count", !attempts && l.MaxCount != 0, "is for velocity only")
-	note("max_count", attempts && l.MaxCount == 0, "is required")
-	note("window", !attempts && l.Window != 0, "is for velocity only")
-	note("window", attempts && l.Window == 0, "must be minute or hour")
+	addIf("max_amount", attempts && !l.MaxAmount.IsZero(), "is for the other kinds: velocity takes max_count")
+	addIf("max_amount", !attempts && l.MaxAmount.IsZero(), "is required")
+	addIf("max_count", !attempts && l.MaxCount != 0, "is for velocity only")
+	addIf("max_count", attempts && l.MaxCount == 0, "is required")
+	addIf("window", !attempts && l.Window != 0, "is for velocity only")
+	addIf("window", attempts && l.Window == 0, "must be minute or hour")
 }
 
 func crossCheckScope(l *Limit, f *schema.Faults) {
@@ -295,7 +297,7 @@ func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	if err := refusals("directory.CreateLimit", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return l, createdEvent(ledger.Limit, l.ID, activeOrInactive(l.Active)), nil
+	return l, createdEvent(ledger.Limit, l.ID, stateOf(l.Active)), nil
 }
 
 // checkTerminal checks the terminal that the limit names. It does not compare the terminal with fields that have a fault.
@@ -324,15 +326,15 @@ func (l *Limit) Patch(change schema.Change[Limit]) (*Limit, ledger.Event, error)
 		return l, ledger.Event{}, nil
 	}
 	action := switchAction(l.Active, next.Active)
-	return &next, movedEvent(ledger.Limit, l.ID, action, activeOrInactive(l.Active), activeOrInactive(next.Active)), nil
+	return &next, movedEvent(ledger.Limit, l.ID, action, stateOf(l.Active), stateOf(next.Active)), nil
 }
 
 // Usage is how much of a limit is used in its window, by the partner or by one payer in the
 // limit's scope.
 type Usage struct {
-	Used     money.Amount // settled in the window, in minor units
-	Reserved money.Amount // pending or held in the window, in minor units; counts as well
-	Count    int64        // of a velocity limit: attempts in the window
+	Used     money.Amount // amounts settled in the window, in minor units
+	Reserved money.Amount // amounts pending or held in the window, in minor units; they count as well
+	Count    int64        // attempts in the window, for a velocity limit
 	Resets   ledger.Micros
 }
 
@@ -342,13 +344,13 @@ func (u *Usage) Remaining(l *Limit) money.Amount {
 	if l.Kind.Measure() == Attempts {
 		return money.FromUint64(uint64(max(0, l.MaxCount-u.Count)))
 	}
-	left := l.MaxAmount
-	for _, taken := range []money.Amount{u.Used, u.Reserved} {
-		rest, err := left.Sub(taken)
+	remaining := l.MaxAmount
+	for _, used := range []money.Amount{u.Used, u.Reserved} {
+		rest, err := remaining.Sub(used)
 		if err != nil {
 			return money.Amount{}
 		}
-		left = rest
+		remaining = rest
 	}
-	return left
+	return remaining
 }

@@ -16,12 +16,12 @@ var limitTerminal = &Terminal{ID: testID(3), Org: testID(2), Partner: 7, Type: P
 // volumeBody and velocityBody return the bodies of valid requests for limits, with some members changed.
 func volumeBody(t *testing.T, changes string) string {
 	t.Helper()
-	return merged(t, `{"partner_id":7,"kind":"daily_volume","max_amount":"1000","currency":"USD"}`, changes)
+	return mergeObjects(t, `{"partner_id":7,"kind":"daily_volume","max_amount":"1000","currency":"USD"}`, changes)
 }
 
 func velocityBody(t *testing.T, changes string) string {
 	t.Helper()
-	return merged(t, `{"partner_id":7,"kind":"velocity","max_count":5,"window":"minute"}`, changes)
+	return mergeObjects(t, `{"partner_id":7,"kind":"velocity","max_count":5,"window":"minute"}`, changes)
 }
 
 // newLimit decides the limit that a request asks for. terminal is the terminal that the request names.
@@ -36,7 +36,7 @@ func newLimit(t *testing.T, terminal *Terminal, body string) (l *Limit, event le
 }
 
 func TestBoundsOfLimitFields(t *testing.T) {
-	of := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
+	naming := func(more string) string { return `{"terminal_id":"` + limitTerminal.ID.String() + `"` + more + `}` }
 	for name, c := range map[string]struct {
 		body  string
 		field string
@@ -95,10 +95,10 @@ func TestBoundsOfLimitFields(t *testing.T) {
 		"empty window":                    {velocityBody(t, `{"window":""}`), "window"},
 		"an hour":                         {velocityBody(t, `{"window":"hour"}`), ""},
 		"a day":                           {velocityBody(t, `{"window":"day"}`), "window"},
-		"terminal":                        {volumeBody(t, of(``)), ""},
-		"terminal of the type":            {volumeBody(t, of(`,"type":"payment"`)), ""},
-		"terminal of the other type":      {volumeBody(t, of(`,"type":"payout"`)), "terminal_id"},
-		"terminal of the other env":       {volumeBody(t, of(`,"env":"test"`)), "terminal_id"},
+		"terminal":                        {volumeBody(t, naming(``)), ""},
+		"terminal of the type":            {volumeBody(t, naming(`,"type":"payment"`)), ""},
+		"terminal of the other type":      {volumeBody(t, naming(`,"type":"payout"`)), "terminal_id"},
+		"terminal of the other env":       {volumeBody(t, naming(`,"env":"test"`)), "terminal_id"},
 	} {
 		_, _, err := newLimit(t, limitTerminal, c.body)
 		wantField(t, name, err, c.field)
@@ -108,7 +108,7 @@ func TestBoundsOfLimitFields(t *testing.T) {
 		"another partner's":  {ID: testID(3), Partner: 8, Type: PaymentTerminal, Env: money.Prod},
 		"notifications only": {ID: testID(3), Partner: 7, Type: MerchantTerminal, Env: money.Prod},
 	} {
-		_, _, err := newLimit(t, terminal, volumeBody(t, of("")))
+		_, _, err := newLimit(t, terminal, volumeBody(t, naming("")))
 		wantField(t, name, err, "terminal_id")
 	}
 }
@@ -206,7 +206,7 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 		"null for an amount": {velocity, `{"max_amount":null}`, "", ""},
 	} {
 		before := *c.limit
-		next, event, err := c.limit.Patch(changing(t, Limits, c.body))
+		next, event, err := c.limit.Patch(changeOf(t, Limits, c.body))
 		wantField(t, name, err, c.field)
 		if err == nil && (event.Name != c.event || (next == c.limit) != (c.event == "")) {
 			t.Errorf("%s: event %q, want %q", name, event.Name, c.event)
@@ -215,10 +215,10 @@ func TestOnlyTheBoundAndTheSwitchOfALimitChange(t *testing.T) {
 			t.Errorf("%s: the old record has changed", name)
 		}
 	}
-	off, _, _ := volume.Patch(func(l *Limit, _ *schema.Faults) { l.Active, l.MaxAmount = false, money.FromUint64(5) })
-	on, event, err := off.Patch(func(l *Limit, _ *schema.Faults) { l.Active = true })
-	if err != nil || event.Name != "activate" || event.From != "inactive" || event.To != "active" || !on.Active || on.MaxAmount != money.FromUint64(5) {
-		t.Errorf("%+v %+v %v", on, event, err)
+	inactive, _, _ := volume.Patch(func(l *Limit, _ *schema.Faults) { l.Active, l.MaxAmount = false, money.FromUint64(5) })
+	reactivated, event, err := inactive.Patch(func(l *Limit, _ *schema.Faults) { l.Active = true })
+	if err != nil || event.Name != "activate" || event.From != "inactive" || event.To != "active" || !reactivated.Active || reactivated.MaxAmount != money.FromUint64(5) {
+		t.Errorf("%+v %+v %v", reactivated, event, err)
 	}
 }
 
@@ -235,8 +235,8 @@ func TestAStoredLimitOfANetworkThatIsGoneCanBeSwitchedOff(t *testing.T) {
 	if err != nil || *read != *stored {
 		t.Fatalf("%+v, %v", read, err)
 	}
-	if off, event, err := read.Patch(changing(t, Limits, `{"active":false,"network":"gone"}`)); err != nil || off.Active || event.Name != "deactivate" {
-		t.Errorf("%+v, %v", off, err)
+	if inactive, event, err := read.Patch(changeOf(t, Limits, `{"active":false,"network":"gone"}`)); err != nil || inactive.Active || event.Name != "deactivate" {
+		t.Errorf("%+v, %v", inactive, err)
 	}
 }
 

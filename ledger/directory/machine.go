@@ -64,20 +64,20 @@ const (
 
 // Steps that several rows share.
 var (
-	amend     = Step{StateActive, "its fields changed"}
-	takeBack  = Step{provisioning, "it is being set up again: nobody gets in"}
-	goLive    = Step{active, "its keys and sessions are taken"}
-	closeDoor = Step{maintenance, "nobody gets in until it is active again"}
-	end       = Step{archived, "it is over and never comes back"}
+	updateActive = Step{StateActive, "its fields changed"}
+	withdraw     = Step{provisioning, "it is being set up again: nobody gets in"}
+	activate     = Step{active, "its keys and sessions are taken"}
+	suspend      = Step{maintenance, "nobody gets in until it is active again"}
+	archive      = Step{archived, "it is over and never comes back"}
 )
 
 var organizationMachine = fsm.MustCompile(
 	[]State{provisioning, active, maintenance, archived},
 	[]Action{Update, Withdraw, Activate, Suspend, Archive},
 	table{
-		provisioning: {Update: {provisioning, "its fields changed"}, Activate: goLive, Suspend: closeDoor, Archive: end},
-		active:       {Update: {active, "its fields changed"}, Withdraw: takeBack, Suspend: closeDoor, Archive: end},
-		maintenance:  {Update: {maintenance, "its fields changed"}, Withdraw: takeBack, Activate: goLive, Archive: end},
+		provisioning: {Update: {provisioning, "its fields changed"}, Activate: activate, Suspend: suspend, Archive: archive},
+		active:       {Update: {active, "its fields changed"}, Withdraw: withdraw, Suspend: suspend, Archive: archive},
+		maintenance:  {Update: {maintenance, "its fields changed"}, Withdraw: withdraw, Activate: activate, Archive: archive},
 		archived:     {Update: {archived, "what is written about it may be corrected"}},
 	})
 
@@ -85,7 +85,7 @@ var switchMachine = fsm.MustCompile(
 	[]State{StateActive, StateInactive},
 	[]Action{Update, Activate, Deactivate},
 	table{
-		StateActive:   {Update: amend, Deactivate: {StateInactive, "switched off; its history stays"}},
+		StateActive:   {Update: updateActive, Deactivate: {StateInactive, "switched off; its history stays"}},
 		StateInactive: {Update: {StateInactive, "its fields changed"}, Activate: {StateActive, "switched on again"}},
 	})
 
@@ -179,8 +179,8 @@ func switchAction(from, to bool) Action {
 	return Deactivate
 }
 
-func activeOrInactive(on bool) State {
-	if on {
+func stateOf(isActive bool) State {
+	if isActive {
 		return StateActive
 	}
 	return StateInactive

@@ -63,7 +63,7 @@ func TestOrganizationStatusGrid(t *testing.T) {
 			got := event.Name
 			switch {
 			case err != nil:
-				got = string(refusal(t, err).Code)
+				got = string(wantRefusal(t, err).Code)
 			case got == "":
 				got = "unchanged"
 				if next != o {

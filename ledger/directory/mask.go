@@ -55,20 +55,20 @@ func masked(value json.RawMessage) json.RawMessage {
 	})
 }
 
-// unmasked returns the sent object with stored secrets in place of their masks. If no secret is
+// restoreMasked returns the sent object with stored secrets in place of their masks. If no secret is
 // stored the mask stays, and checkMasks refuses it.
-func unmasked(sent, stored json.RawMessage) json.RawMessage {
-	var kept struct {
+func restoreMasked(request, stored json.RawMessage) json.RawMessage {
+	var storedValues struct {
 		members  map[string]json.RawMessage
 		elements []json.RawMessage
 	}
-	if json.Unmarshal(stored, &kept.members) != nil && json.Unmarshal(stored, &kept.elements) != nil {
-		return sent
+	if json.Unmarshal(stored, &storedValues.members) != nil && json.Unmarshal(stored, &storedValues.elements) != nil {
+		return request
 	}
-	return rewrite(sent, func(name string, i int, value json.RawMessage) json.RawMessage {
-		old := kept.members[name]
-		if name == "" && i < len(kept.elements) {
-			old = kept.elements[i]
+	return rewrite(request, func(name string, i int, value json.RawMessage) json.RawMessage {
+		old := storedValues.members[name]
+		if name == "" && i < len(storedValues.elements) {
+			old = storedValues.elements[i]
 		}
 		switch {
 		case old == nil:
@@ -76,7 +76,7 @@ func unmasked(sent, stored json.RawMessage) json.RawMessage {
 		case SecretParam(name) && isMask(value):
 			return old
 		}
-		return unmasked(value, old)
+		return restoreMasked(value, old)
 	})
 }
 
@@ -87,39 +87,39 @@ func isMask(value json.RawMessage) bool {
 
 // checkMasks refuses an object of parameters with a mask in place of a secret that is not
 // stored. It skips the top-level keys in checked, which have their own check.
-func checkMasks(op, at string, value json.RawMessage, checked ...string) (wrong error) {
+func checkMasks(op, path string, value json.RawMessage, checked ...string) (refusal error) {
 	rewrite(value, func(name string, i int, value json.RawMessage) json.RawMessage {
-		field := at + "." + name
+		field := path + "." + name
 		if name == "" {
-			field = at + "." + strconv.Itoa(i)
+			field = path + "." + strconv.Itoa(i)
 		}
 		if SecretParam(name) && !slices.Contains(checked, name) {
-			wrong = Join(wrong, check(!isMask(value), op, field, "%s", schema.UnknownSecret))
+			refusal = Join(refusal, check(!isMask(value), op, field, "%s", schema.UnknownSecret))
 		}
-		wrong = Join(wrong, checkMasks(op, field, value))
+		refusal = Join(refusal, checkMasks(op, field, value))
 		return value
 	})
-	return wrong
+	return refusal
 }
 
 // rewrite returns an object or a list with its values replaced, and keeps names and order. Each value
 // becomes what replace returns for its name (empty for an element of a list), its index and the
 // value. It returns text unchanged if it is neither object nor list, or if no value changes.
 func rewrite(text json.RawMessage, replace func(name string, i int, value json.RawMessage) json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(bytes.NewReader(text))
-	opening, err := d.Token()
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	opening, err := decoder.Token()
 	if err != nil || opening != json.Delim('{') && opening != json.Delim('[') {
 		return text
 	}
-	named := opening == json.Delim('{')
+	isObject := opening == json.Delim('{')
 	out, changed := []byte{text[bytes.IndexAny(text, "{[")]}, false
-	for i := 0; d.More(); i++ {
+	for i := 0; decoder.More(); i++ {
 		var name string
 		if i > 0 {
 			out = append(out, ',')
 		}
-		if named {
-			key, err := d.Token()
+		if isObject {
+			key, err := decoder.Token()
 			if err != nil {
 				return text
 			}
@@ -128,17 +128,17 @@ func rewrite(text json.RawMessage, replace func(name string, i int, value json.R
 			out = append(append(out, quoted...), ':')
 		}
 		var value json.RawMessage
-		if d.Decode(&value) != nil {
+		if decoder.Decode(&value) != nil {
 			return text
 		}
-		put := replace(name, i, value)
-		changed = changed || !bytes.Equal(put, value)
-		out = append(out, put...)
+		replacement := replace(name, i, value)
+		changed = changed || !bytes.Equal(replacement, value)
+		out = append(out, replacement...)
 	}
 	if !changed {
 		return text
 	}
-	if named {
+	if isObject {
 		return append(out, '}')
 	}
 	return append(out, ']')
@@ -149,12 +149,12 @@ func checkUnmasked(op, field, secret string) error {
 	return check(secret != Mask, op, field, "%s", schema.UnknownSecret)
 }
 
-// checkEmptied refuses an empty address or secret in a request. The sender may have meant
+// refuseEmptyMembers refuses an empty address or secret in a request. The sender may have meant
 // another value, and would get no notifications, or unsigned ones.
-func (t *Terminal) checkEmptied(op string) error {
-	sent, _ := members(t.MerchantParams)
+func (t *Terminal) refuseEmptyMembers(op string) error {
+	params, _ := members(t.MerchantParams)
 	refuseEmpty := func(key, message string) error {
-		return check(string(sent[key]) != `""`, op, merchantParams+"."+key, "%s", message)
+		return check(string(params[key]) != `""`, op, merchantParams+"."+key, "%s", message)
 	}
 	return Join(refuseEmpty(keyNotifyURL, EmptyNotifyURL), refuseEmpty(keySecret, EmptySecret), refuseEmpty(keySecretPrevious, EmptySecret))
 }

@@ -18,11 +18,11 @@ func TestOnlyMasksAreReplacedByStoredSecrets(t *testing.T) {
 		`{"api_key":"••••"}`:                                                       `{"api_key":"••••"}`,
 		`["•••"]`:                                                                  `["•••"]`,
 	} {
-		if got := string(unmasked([]byte(sent), []byte(stored))); got != want {
+		if got := string(restoreMasked([]byte(sent), []byte(stored))); got != want {
 			t.Errorf("%s becomes %s, want %s", sent, got, want)
 		}
 	}
-	if got := string(unmasked([]byte(`{"api_key":"•••"}`), nil)); got != `{"api_key":"•••"}` {
+	if got := string(restoreMasked([]byte(`{"api_key":"•••"}`), nil)); got != `{"api_key":"•••"}` {
 		t.Errorf("with nothing stored a mask becomes %s", got)
 	}
 }
@@ -35,10 +35,10 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	if got := string(Masked([]byte(stored))); got != shown {
 		t.Errorf("shown as %s", got)
 	}
-	if got := string(unmasked([]byte(shown), []byte(stored))); got != stored {
+	if got := string(restoreMasked([]byte(shown), []byte(stored))); got != stored {
 		t.Errorf("put back as %s", got)
 	}
-	if err := checkMasks("op", providerParams, unmasked([]byte(shown), []byte(stored))); err != nil {
+	if err := checkMasks("op", providerParams, restoreMasked([]byte(shown), []byte(stored))); err != nil {
 		t.Errorf("put back: %v", err)
 	}
 	for sent, want := range map[string]string{

@@ -59,20 +59,20 @@ func checkHost(op, field string, u *url.URL, private bool) error {
 	}
 	labels := strings.Split(strings.ToLower(strings.TrimSuffix(host, ".")), ".")
 	last := labels[len(labels)-1]
-	named := u.Host[0] != '[' && len(host) <= maxHost && !slices.ContainsFunc(labels, notLabel) && !numeric(last)
+	isName := u.Host[0] != '[' && len(host) <= maxHost && !slices.ContainsFunc(labels, isNotLabel) && !isNumeric(last)
 	return Join(
-		check(named, op, field, "has a host that is neither a name nor an address in its plain form"),
+		check(isName, op, field, "has a host that is neither a name nor an address in its plain form"),
 		check(private || last != "localhost", op, field, "is this machine's"),
 	)
 }
 
-func notLabel(label string) bool {
-	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return notAlphanumeric(c) && c != '-' && c != '_' })
+func isNotLabel(label string) bool {
+	return label == "" || len(label) > maxLabel || strings.ContainsFunc(label, func(c rune) bool { return isNotAlphanumeric(c) && c != '-' && c != '_' })
 }
 
-// numeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The
+// isNumeric tells whether a label is a number, in decimal or as 0x with hexadecimal digits. The
 // last label of a name is never a number.
-func numeric(label string) bool {
+func isNumeric(label string) bool {
 	digits, hexadecimal := strings.CutPrefix(label, "0x")
 	return !strings.ContainsFunc(digits, func(c rune) bool { return (c < '0' || c > '9') && (!hexadecimal || c < 'a' || c > 'f') })
 }
@@ -80,8 +80,8 @@ func numeric(label string) bool {
 // Addresses on the internet: all of IPv4 and the allocated part of IPv6, except the entries of
 // the special-purpose address registries (IANA, RFC 6890).
 var (
-	unicast6 = netip.MustParsePrefix("2000::/3")
-	special  = []netip.Prefix{
+	unicast6       = netip.MustParsePrefix("2000::/3")
+	specialPurpose = []netip.Prefix{
 		netip.MustParsePrefix("0.0.0.0/8"),        // this network, and all addresses of this machine
 		netip.MustParsePrefix("10.0.0.0/8"),       // private
 		netip.MustParsePrefix("100.64.0.0/10"),    // shared by customers of one provider
@@ -115,14 +115,14 @@ func onInternet(ip netip.Addr) bool {
 	if ip.Is6() && !unicast6.Contains(ip) {
 		return false
 	}
-	return !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(ip) })
+	return !slices.ContainsFunc(specialPurpose, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
 // checkNotifyURL checks the notify_url in a request's parameters (invariant 5). An unchanged
 // stored address is accepted, whatever rule applied when it was stored.
 func (t *Terminal) checkNotifyURL(op, stored string, private bool) error {
-	sent, _ := members(t.MerchantParams)
-	address := textMember(sent, keyNotifyURL)
+	params, _ := members(t.MerchantParams)
+	address := textMember(params, keyNotifyURL)
 	if address == stored {
 		return nil
 	}

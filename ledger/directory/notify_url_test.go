@@ -54,7 +54,7 @@ func TestWhereNotificationsMayGo(t *testing.T) {
 		if !taken {
 			field = "f"
 		}
-		wantField(t, beginningOf(address), checkNotifyURL("op", "f", address, private), field)
+		wantField(t, firstCharacters(address), checkNotifyURL("op", "f", address, private), field)
 	}
 	for _, private := range []bool{false, true} {
 		for _, address := range notAddresses {
@@ -86,20 +86,20 @@ func TestAPartnersNotificationAddressIsChecked(t *testing.T) {
 	draft := Partner{Number: 3, Name: "n", Login: "l", NotifyURL: "http://10.0.0.1/", Active: true}
 	_, _, err := NewPartner(draft, false)
 	wantField(t, "private", err, "notify_url")
-	inside, _, err := NewPartner(draft, true)
+	partner, _, err := NewPartner(draft, true)
 	wantField(t, "private, allowed", err, "")
 
-	other, same, none, name := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
-	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, false)
+	another, unchanged, none, name := "http://10.0.0.2/", "http://10.0.0.1/", "", "other"
+	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = another }, false)
 	wantField(t, "another private one", err, "notify_url")
-	_, _, err = inside.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = other }, true)
+	_, _, err = partner.Patch(func(r *Partner, _ *schema.Faults) { r.NotifyURL = another }, true)
 	wantField(t, "another private one, allowed", err, "")
 	for label, patch := range map[string]schema.Change[Partner]{
-		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = same },
+		"what is stored": func(r *Partner, _ *schema.Faults) { r.NotifyURL = unchanged },
 		"none":           func(r *Partner, _ *schema.Faults) { r.NotifyURL = none },
 		"another field":  func(r *Partner, _ *schema.Faults) { r.Name = name },
 	} {
-		_, _, err := inside.Patch(patch, false)
+		_, _, err := partner.Patch(patch, false)
 		wantField(t, label, err, "")
 	}
 }
@@ -110,20 +110,20 @@ func TestATerminalsNotificationAddressIsChecked(t *testing.T) {
 	draft := Terminal{Partner: 3, Name: "T", Provider: Simulator, Type: PaymentTerminal, MerchantParams: params("http://10.0.0.1/"), Env: money.Prod, Active: true}
 	_, _, err := NewTerminal(draft, false)
 	wantField(t, "private", err, "merchant_params.notify_url")
-	inside, _, err := NewTerminal(draft, true)
+	terminal, _, err := NewTerminal(draft, true)
 	wantField(t, "private, allowed", err, "")
 
-	other, same, none, name := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
-	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, false)
+	another, unchanged, none, name := params("http://10.0.0.2/"), params("http://10.0.0.1/"), []byte(`{}`), "other"
+	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = another }, false)
 	wantField(t, "another private one", err, "merchant_params.notify_url")
-	_, _, err = inside.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = other }, true)
+	_, _, err = terminal.Patch(func(r *Terminal, _ *schema.Faults) { r.MerchantParams = another }, true)
 	wantField(t, "another private one, allowed", err, "")
 	for label, patch := range map[string]schema.Change[Terminal]{
-		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = same },
+		"what is stored": func(r *Terminal, _ *schema.Faults) { r.MerchantParams = unchanged },
 		"none":           func(r *Terminal, _ *schema.Faults) { r.MerchantParams = none },
 		"another field":  func(r *Terminal, _ *schema.Faults) { r.Name = name },
 	} {
-		_, _, err := inside.Patch(patch, false)
+		_, _, err := terminal.Patch(patch, false)
 		wantField(t, label, err, "")
 	}
 }

@@ -93,7 +93,7 @@ var Organizations = schema.NewType[Organization]("organization",
 	schema.Field(schema.Texts(5, "allowed_regions", schema.Flag("region"), schema.Settable, schema.NotNull, schema.AtMost(MaxRegions), schema.Rule(regionCodes),
 		schema.Help("two-letter codes of the regions in which the organization works; an empty list means all")), func(o *Organization) *[]string { return &o.Regions }),
 	createdColumn(func(o *Organization) *ledger.Micros { return &o.Created }),
-).WithEnvelope(func(o *Organization, at schema.Envelope) { o.ID, o.Created = at.ID, at.Created })
+).WithEnvelope(func(o *Organization, envelope schema.Envelope) { o.ID, o.Created = envelope.ID, envelope.Created })
 
 func knownModules(value any) string {
 	if slices.ContainsFunc(value.([]string), func(module string) bool { return !slices.Contains(modules, module) }) {
@@ -103,7 +103,7 @@ func knownModules(value any) string {
 }
 
 func regionCodes(value any) string {
-	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !allUpper(region) }) {
+	if slices.ContainsFunc(value.([]string), func(region string) bool { return len(region) != 2 || !isUpper(region) }) {
 		return "must hold two-letter region codes in upper case"
 	}
 	return ""

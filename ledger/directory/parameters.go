@@ -15,8 +15,8 @@ import (
 // are stored as one object.
 
 // parameter returns the options of a column of parameters.
-func parameter(help string, more ...schema.Option) []schema.Option {
-	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, more...)
+func parameter(help string, options ...schema.Option) []schema.Option {
+	return append([]schema.Option{schema.Transient, schema.Settable, schema.Help(help)}, options...)
 }
 
 // members returns the members of an object of parameters; ok is false if the text is no object.
@@ -45,36 +45,36 @@ func readParameters[P any](columns *schema.Type[P], name string, text []byte, f 
 }
 
 // amountParameter makes a column whose values are amounts. The field is nil if the parameters have no amount.
-func amountParameter[P any](name, help string, at func(*P) **money.Amount) *schema.Column {
+func amountParameter[P any](name, help string, fieldOf func(*P) **money.Amount) *schema.Column {
 	return schema.Bound(schema.Amount(0, name, parameter(help, schema.OrZero)...),
 		func(p *P) (a money.Amount) {
-			if set := *at(p); set != nil {
-				a = *set
+			if amount := *fieldOf(p); amount != nil {
+				a = *amount
 			}
 			return a
 		},
-		func(p *P, a money.Amount) { *at(p) = &a })
+		func(p *P, a money.Amount) { *fieldOf(p) = &a })
 }
 
 // listParameter makes a column whose values are lists of T, which are lists of texts in JSON.
-func listParameter[P, T any](name, help string, kind *listKind[T], at func(*P) *[]T) *schema.Column {
-	return schema.Field(schema.NewCell[[]T](0, name, kind, parameter(help)), at)
+func listParameter[P, T any](name, help string, kind *listKind[T], fieldOf func(*P) *[]T) *schema.Column {
+	return schema.Field(schema.NewCell[[]T](0, name, kind, parameter(help)), fieldOf)
 }
 
 // listKind is the kind of columns whose values are of type []T. In JSON they are lists of at most MaxListed texts.
 type listKind[T any] struct {
 	schema.Kind
-	parse   func(text string) (T, bool)
-	refusal string
-	numbers bool          // an entry may also be an integer
-	dedupe  func([]T) []T // removes repeated entries; nil if they stay
+	parse          func(text string) (T, bool)
+	refusal        string
+	acceptsNumbers bool          // an entry may also be an integer
+	dedupe         func([]T) []T // removes repeated entries; nil if they stay
 }
 
 var (
 	currencyList = &listKind[money.Currency]{Kind: schema.KindTexts, parse: money.Accepted, refusal: "names an unsupported currency"}
 	networkList  = &listKind[money.Network]{Kind: schema.KindTexts, parse: money.ParseNetwork, refusal: "holds what is not a network's name"}
 	methodList   = &listKind[string]{Kind: schema.KindTexts, parse: parseMethod, refusal: "holds what is not a money_storage type"}
-	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", numbers: true, dedupe: distinct}
+	chatList     = &listKind[string]{Kind: schema.KindTexts, parse: parseChat, refusal: "must be a list of chat ids", acceptsNumbers: true, dedupe: distinct}
 	emailList    = &listKind[string]{Kind: schema.KindTexts, parse: parseEmail, refusal: "holds what is not an e-mail address", dedupe: distinct}
 )
 
@@ -104,7 +104,7 @@ func (k *listKind[T]) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any,
 
 // text returns an entry as a text.
 func (k *listKind[T]) text(entry json.RawMessage) (text string, ok bool) {
-	if entry = bytes.TrimSpace(entry); k.numbers {
+	if entry = bytes.TrimSpace(entry); k.acceptsNumbers {
 		if _, err := strconv.ParseInt(string(entry), 10, 64); err == nil {
 			return string(entry), true
 		}
@@ -174,11 +174,11 @@ type statusSelection struct {
 type statusesKind struct{ schema.Kind }
 
 // Parse implements schema.Kind. An empty list selects no status.
-func (statusesKind) Parse(c *schema.Column, raw []byte, how schema.Reader) (any, string) {
+func (statusesKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
 	if string(raw) == `"`+allStatuses+`"` {
 		return statusSelection{all: true}, ""
 	}
-	value, problem := statusList.Parse(c, raw, how)
+	value, problem := statusList.Parse(c, raw, reader)
 	if problem != "" {
 		return nil, StatusesRule
 	}

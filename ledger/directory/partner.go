@@ -67,7 +67,9 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.NumberField(schema.Derived(12, "epoch", schema.NotShown), func(p *Partner) *uint32 { return &p.Epoch }),
 ).CrossCheck(crossCheckPartner).
 	Invariant(func(p *Partner) string { return partnerNumberProblem(p.Number) }).
-	WithEnvelope(func(p *Partner, at schema.Envelope) { p.Org, p.ID, p.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(p *Partner, envelope schema.Envelope) {
+		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Overdraft is how far below zero a partner's available balance may go.
 type Overdraft struct {
@@ -133,7 +135,7 @@ func NewPartner(draft Partner, privateHooks bool) (*Partner, ledger.Event, error
 	if err := p.check("directory.CreatePartner", nil, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return p, createdEvent(ledger.Partner, p.ID, activeOrInactive(p.Active)), nil
+	return p, createdEvent(ledger.Partner, p.ID, stateOf(p.Active)), nil
 }
 
 // Patch decides a change. Number and login never change. privateHooks is as in NewPartner; a stored address may stay.
@@ -150,7 +152,7 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 	if Partners.Equal(&next, p) {
 		return p, ledger.Event{}, nil
 	}
-	return &next, movedEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), activeOrInactive(p.Active), activeOrInactive(next.Active)), nil
+	return &next, movedEvent(ledger.Partner, p.ID, switchAction(p.Active, next.Active), stateOf(p.Active), stateOf(next.Active)), nil
 }
 
 // check completes and checks a partner's fields. old is the partner before the change; nil: it is new.

@@ -26,15 +26,15 @@ func (p *Payer) Subject(s Scope) (string, bool) {
 	case ScopeCard:
 		return p.Card, p.Card != ""
 	case ScopeEmail:
-		return hashed(p.Email), p.Email != ""
+		return hashText(p.Email), p.Email != ""
 	case ScopeIP:
-		return hashed(p.IP.String()), p.IP.IsValid()
+		return hashText(p.IP.String()), p.IP.IsValid()
 	}
 	return "", false
 }
 
-// hashed returns the first half of the text's SHA-256, in hex.
-func hashed(text string) string {
+// hashText returns the first half of the text's SHA-256, in hex.
+func hashText(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:16])
 }
@@ -49,7 +49,7 @@ func NormalEmail(text string) string { return strings.ToLower(strings.TrimSpace(
 // plus sign. It drops all other characters.
 func NormalPhone(text string) string {
 	digits := strings.Map(func(r rune) rune {
-		if notDigit(r) {
+		if isNotDigit(r) {
 			return -1
 		}
 		return r

@@ -26,8 +26,8 @@ const (
 // Platform is the state that all organizations share.
 type Platform struct {
 	NextPartner int64        // the number of the next partner
-	AdminTokens [][32]byte   // SHA-256, oldest first
-	Retired     [][32]byte   // once accepted, oldest first: never accepted again
+	AdminTokens [][32]byte   // SHA-256 of the accepted tokens, oldest first
+	Retired     [][32]byte   // hashes of tokens that were accepted once and never will be again, oldest first
 	Sandbox     []SandboxOrg // what the first start of the sandbox created
 }
 
@@ -83,12 +83,12 @@ func (p *Platform) AcceptAdminToken(hash [32]byte) (*Platform, error) {
 // RotateAdminToken replaces an administration token by another and retires it. The error is a
 // *ledger.Refusal: Unauthorized if the old token is not accepted.
 func (p *Platform) RotateAdminToken(hash, successor [32]byte) (*Platform, error) {
-	at := slices.Index(p.AdminTokens, hash)
-	if at < 0 {
+	index := slices.Index(p.AdminTokens, hash)
+	if index < 0 {
 		return nil, ledger.Refuse("directory.RotateAdminToken", ledger.Unauthorized, "unauthorized")
 	}
 	next := p.clone()
-	next.AdminTokens = append(slices.Delete(next.AdminTokens, at, at+1), successor)
+	next.AdminTokens = append(slices.Delete(next.AdminTokens, index, index+1), successor)
 	next.retire(hash)
 	return next, nil
 }

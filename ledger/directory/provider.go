@@ -61,12 +61,12 @@ func (p *Provider) columns() []*schema.Column {
 }
 
 func (p *Provider) column(name string) *schema.Column {
-	all := p.columns()
-	i := slices.IndexFunc(all, func(c *schema.Column) bool { return c.Name == name })
+	columns := p.columns()
+	i := slices.IndexFunc(columns, func(c *schema.Column) bool { return c.Name == name })
 	if i < 0 {
 		return nil
 	}
-	return all[i]
+	return columns[i]
 }
 
 // secrets returns the names of the provider's secret parameters.
@@ -108,13 +108,13 @@ func (t *Terminal) readProvider(f *schema.Faults) {
 	if len(p.columns()) == 0 {
 		return
 	}
-	sent, ok := members(t.ProviderParams)
+	params, ok := members(t.ProviderParams)
 	if !ok {
 		f.Add(providerParams, "must be an object")
 	}
-	t.Parameters = p.Parameters.ReadMembers(sent, providerParams+".", f)
-	t.Server.Address = textMember(sent, p.Address)
-	if secret := textMember(sent, p.SigningSecret); secret != Mask { // the mask is public
+	t.Parameters = p.Parameters.ReadMembers(params, providerParams+".", f)
+	t.Server.Address = textMember(params, p.Address)
+	if secret := textMember(params, p.SigningSecret); secret != Mask { // the mask is public
 		t.Server.SigningSecret = secret
 	}
 }
@@ -129,14 +129,14 @@ func (t *Terminal) checkProvider(op string) error {
 // checkCredential refuses a mask for the credential if the address names another server than the stored one. Otherwise a
 // user who may write parameters but not read secrets could have the credential sent to a foreign server. A different
 // path is on the same server.
-func (t *Terminal) checkCredential(op string, sent []byte) error {
+func (t *Terminal) checkCredential(op string, request []byte) error {
 	p := t.provider()
 	if p == nil || p.Credential == "" {
 		return nil
 	}
-	m, _ := members(sent)
-	moved := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
-	return check(!moved || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
+	m, _ := members(request)
+	changesServer := originOf(textMember(m, p.Address)) != originOf(t.Server.Address)
+	return check(!changesServer || !isMask(m[p.Credential]), op, providerParams+"."+p.Credential,
 		"must be sent again, as %s names another server than the stored key is for", p.Address)
 }
 

@@ -24,13 +24,13 @@ func init() {
 	RegisterProvider(Provider{Name: remoteProvider, Parameters: remoteColumns(), Address: "server", Credential: "api_key", SigningSecret: "webhook_secret"})
 }
 
-func remoteColumns(more ...*schema.Column) *schema.Type[remoteParams] {
+func remoteColumns(columns ...*schema.Column) *schema.Type[remoteParams] {
 	return schema.NewType[remoteParams]("parameters", append([]*schema.Column{
 		schema.Field(schema.Text(0, "server", schema.Transient, schema.Required, schema.Help("server")), func(p *remoteParams) *string { return &p.Server }),
 		schema.Field(schema.Text(0, "api_key", schema.Transient, schema.Secret, schema.Help("key")), func(p *remoteParams) *string { return &p.APIKey }),
 		schema.Field(schema.Text(0, "webhook_secret", schema.Transient, schema.Secret, schema.Help("secret")), func(p *remoteParams) *string { return &p.WebhookSecret }),
 		schema.NumberField(schema.Integer(0, "retries", 1, 5, schema.Transient, schema.DefaultTo(int64(3)), schema.Help("attempts")), func(p *remoteParams) *int { return &p.Retries }),
-	}, more...)...)
+	}, columns...)...)
 }
 
 func remoteTerminal(params string) Terminal {
@@ -51,19 +51,19 @@ func TestAProviderReadsItsOwnParameters(t *testing.T) {
 		_, _, err := NewTerminal(remoteTerminal(params), false)
 		wantField(t, params, err, field)
 	}
-	made, _, err := NewTerminal(remoteTerminal(`{"server":"https://a.example","api_key":"k","webhook_secret":"s","priority":7}`), false)
+	created, _, err := NewTerminal(remoteTerminal(`{"server":"https://a.example","api_key":"k","webhook_secret":"s","priority":7}`), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := *made.Parameters.(*remoteParams); p != (remoteParams{"https://a.example", "k", "s", 3}) || made.Settings.Priority != 7 || !made.IsRemote() {
+	if p := *created.Parameters.(*remoteParams); p != (remoteParams{"https://a.example", "k", "s", 3}) || created.Settings.Priority != 7 || !created.IsRemote() {
 		t.Errorf("read %+v", p)
 	}
-	if made.Server != (Server{"https://a.example", "s"}) {
+	if created.Server != (Server{"https://a.example", "s"}) {
 		t.Error("its server is another one")
 	}
 	draft := remoteTerminal(`{"server":"https://a.example","retries":9}`)
 	draft.Provider = Simulator
-	if plain, _, err := NewTerminal(draft, false); err != nil || plain.Parameters != nil || plain.Server != (Server{}) || plain.IsRemote() {
+	if simulated, _, err := NewTerminal(draft, false); err != nil || simulated.Parameters != nil || simulated.Server != (Server{}) || simulated.IsRemote() {
 		t.Errorf("a terminal of a provider without parameters has some: %v", err)
 	}
 }
@@ -126,15 +126,15 @@ func TestServerIsRedactedWhenPrinted(t *testing.T) {
 }
 
 func TestADeclarationThatContradictsItselfPanics(t *testing.T) {
-	open := schema.Field(schema.Text(0, "api_token", schema.Transient, schema.Settable, schema.Help("shown, against its name")), func(p *remoteParams) *string { return &p.Server })
-	hidden := schema.Field(schema.Text(0, "phrase", schema.Transient, schema.Secret, schema.Help("secret, against its name")), func(p *remoteParams) *string { return &p.Server })
+	openToken := schema.Field(schema.Text(0, "api_token", schema.Transient, schema.Settable, schema.Help("shown, against its name")), func(p *remoteParams) *string { return &p.Server })
+	secretPhrase := schema.Field(schema.Text(0, "phrase", schema.Transient, schema.Secret, schema.Help("secret, against its name")), func(p *remoteParams) *string { return &p.Server })
 	priority := schema.Field(schema.Text(0, "priority", schema.Transient, schema.Settable, schema.Help("a setting")), func(p *remoteParams) *string { return &p.Server })
 	for name, p := range map[string]Provider{
 		"no name":                  {},
 		"registered before":        {Name: remoteProvider},
 		"a setting":                {Name: "a", Parameters: remoteColumns(priority)},
-		"a secret that is shown":   {Name: "b", Parameters: remoteColumns(open)},
-		"a name that is no secret": {Name: "c", Parameters: remoteColumns(hidden)},
+		"a secret that is shown":   {Name: "b", Parameters: remoteColumns(openToken)},
+		"a name that is no secret": {Name: "c", Parameters: remoteColumns(secretPhrase)},
 		"no such address":          {Name: "d", Parameters: remoteColumns(), Address: "address"},
 		"no such credential":       {Name: "e", Parameters: remoteColumns(), Credential: "key"},
 		"no such signing secret":   {Name: "f", SigningSecret: "webhook_secret"},

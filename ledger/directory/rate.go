@@ -11,7 +11,7 @@ import (
 )
 
 // Rate is the value of one major unit of From in major units of To, in one organization. A pair
-// is ordered: the opposite direction has its own rate, or none.
+// of currencies is ordered: the opposite direction has its own rate, or none.
 //
 // A rate's state in the journal is its value, so the events keep every past value and its time;
 // the record has only the current one.
@@ -22,7 +22,7 @@ type Rate struct {
 	To      money.Currency
 	Value   money.Rate
 	Created ledger.Micros
-	Updated ledger.Micros // booked time of the last event; like Created from the envelope
+	Updated ledger.Micros // booked time of the last event; like Created, not in the stored form
 }
 
 // LogValue implements slog.LogValuer.
@@ -55,8 +55,8 @@ var Rates = schema.NewType[Rate]("rate",
 		}
 		return ""
 	}).
-	WithEnvelope(func(r *Rate, at schema.Envelope) {
-		r.Org, r.ID, r.Created, r.Updated = at.Org, at.ID, at.Created, at.Updated
+	WithEnvelope(func(r *Rate, envelope schema.Envelope) {
+		r.Org, r.ID, r.Created, r.Updated = envelope.Org, envelope.ID, envelope.Created, envelope.Updated
 	})
 
 // currencyCode makes a column whose values are currencies that transactions accept.

@@ -81,7 +81,7 @@ func TestRateEventsHaveTheValues(t *testing.T) {
 	if event.Source.ID != r.ID || event.Name != "update" || event.From != "92.5" || event.To != "93" || event.Entry != nil {
 		t.Errorf("change: %+v", event)
 	}
-	if same, event, err := next.Revalue(parseRate(t, "93.0")); err != nil || same != next || event.Name != "" {
+	if unchanged, event, err := next.Revalue(parseRate(t, "93.0")); err != nil || unchanged != next || event.Name != "" {
 		t.Errorf("the value that it has: %+v, %v", event, err)
 	}
 	_, _, err = next.Revalue(money.Rate{})

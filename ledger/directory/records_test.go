@@ -15,7 +15,7 @@ import (
 
 func testID(n byte) ledger.ID { return ledger.ID{15: n} }
 
-func refusal(t *testing.T, err error) *ledger.Refusal {
+func wantRefusal(t *testing.T, err error) *ledger.Refusal {
 	t.Helper()
 	var r *ledger.Refusal
 	if !errors.As(err, &r) {
@@ -37,7 +37,7 @@ func wantField(t *testing.T, what string, err error, field string) {
 		t.Errorf("%s: taken, want a refusal of %s", what, field)
 		return
 	}
-	if r := refusal(t, err); r.Code != ledger.Invalid || r.Field != field {
+	if r := wantRefusal(t, err); r.Code != ledger.Invalid || r.Field != field {
 		t.Errorf("%s: refused %s for %q, want %s", what, r.Field, r.Code, field)
 	}
 }
@@ -91,7 +91,7 @@ func TestOrganizationDefaultsAndLists(t *testing.T) {
 	if !o.Has(IslamicFinance) || o.Has("lending") || !o.Allows("AE") || o.Allows("SA") {
 		t.Error("modules or regions are not as drafted")
 	}
-	if none := (&Organization{}); !none.Allows("SA") {
+	if withoutRegions := (&Organization{}); !withoutRegions.Allows("SA") {
 		t.Error("no regions must mean all")
 	}
 }
@@ -125,7 +125,7 @@ func TestTheRequestForAnOrganization(t *testing.T) {
 		t.Errorf("the defaults are %+v, %v", o, err)
 	}
 	for body, field := range map[string]string{`{"type":null}`: "type", `{"status":null}`: "status", `{"name":null}`: "name", `{"modules":null}`: "", `{"type":"bank"}`: ""} {
-		_, _, err := o.Patch(changing(t, Organizations, body))
+		_, _, err := o.Patch(changeOf(t, Organizations, body))
 		wantField(t, body, err, field)
 	}
 }
@@ -216,7 +216,7 @@ func newPartner(draft Partner) (*Partner, error) {
 }
 
 func TestTheRequestForAPartner(t *testing.T) {
-	const plain = `{"name":"Shop","login":"shop"}`
+	const minimal = `{"name":"Shop","login":"shop"}`
 	entries := func(n int, entry string) string { return "[" + strings.Repeat(entry+",", n-1) + entry + "]" }
 	for changes, field := range map[string]string{
 		`{}`:                "",
@@ -264,10 +264,10 @@ func TestTheRequestForAPartner(t *testing.T) {
 		`{"overdraft_limit":[{"currency":"ETH","amount":"5"},{"currency":"ETH","network":"ethereum","amount":"6"}]}`: "overdraft_limit.1",
 		`{"overdraft_limit":` + entries(MaxOverdraft+1, `{"currency":"USD","amount":"5"}`) + `}`:                     "overdraft_limit",
 	} {
-		_, err := createByRequest(t, Partners, merged(t, plain, changes), newPartner)
-		wantField(t, beginningOf(changes), err, field)
+		_, err := createByRequest(t, Partners, mergeObjects(t, minimal, changes), newPartner)
+		wantField(t, firstCharacters(changes), err, field)
 	}
-	if p, err := createByRequest(t, Partners, plain, newPartner); err != nil || !p.Active {
+	if p, err := createByRequest(t, Partners, minimal, newPartner); err != nil || !p.Active {
 		t.Errorf("the defaults are %+v, %v", p, err)
 	}
 }
@@ -283,11 +283,11 @@ func TestWhatNeverChangesOfAPartner(t *testing.T) {
 		`{"active":null}`:         "active",
 		`{"name":null}`:           "name",
 	} {
-		_, _, err := stored.Patch(changing(t, Partners, body), false)
+		_, _, err := stored.Patch(changeOf(t, Partners, body), false)
 		wantField(t, body, err, field)
 	}
 	for body, secret := range map[string]string{`{"secret":"•••"}`: "s", `{"secret":"z"}`: "z", `{"secret":null}`: "", `{}`: "s"} {
-		if next, _, err := stored.Patch(changing(t, Partners, body), false); err != nil || next.Secret != secret {
+		if next, _, err := stored.Patch(changeOf(t, Partners, body), false); err != nil || next.Secret != secret {
 			t.Errorf("%s: the secret is %q, want %q (%v)", body, next.Secret, secret, err)
 		}
 	}
@@ -301,17 +301,17 @@ func TestPartnerPatch(t *testing.T) {
 	if p.Sources[0].String() != "10.0.0.0/8" {
 		t.Errorf("source kept as %v", p.Sources)
 	}
-	off, on, name := false, true, "Other"
+	notActive, activeAgain, name := false, true, "Other"
 	for _, c := range []struct {
 		from  *Partner
 		patch schema.Change[Partner]
 		event string
 	}{
 		{p, func(_ *Partner, _ *schema.Faults) {}, ""},
-		{p, func(r *Partner, _ *schema.Faults) { r.Active = on }, ""},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = activeAgain }, ""},
 		{p, func(r *Partner, _ *schema.Faults) { r.Name = name }, "update"},
-		{p, func(r *Partner, _ *schema.Faults) { r.Active = off }, "deactivate"},
-		{&Partner{Number: 7, Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = on }, "activate"},
+		{p, func(r *Partner, _ *schema.Faults) { r.Active = notActive }, "deactivate"},
+		{&Partner{Number: 7, Name: "Shop", Login: "shop"}, func(r *Partner, _ *schema.Faults) { r.Active = activeAgain }, "activate"},
 		{p, func(r *Partner, _ *schema.Faults) { r.Sources = nil }, "update"},
 	} {
 		before := *c.from
@@ -351,7 +351,7 @@ func TestPartnerAdmits(t *testing.T) {
 	if p.Admits(netip.Addr{}) {
 		t.Error("an unknown address came through a list")
 	}
-	if open := (&Partner{}); !open.Admits(netip.Addr{}) {
+	if withoutSources := (&Partner{}); !withoutSources.Admits(netip.Addr{}) {
 		t.Error("no list must admit everybody")
 	}
 }
@@ -374,7 +374,7 @@ func TestOverdraftResolvesNetwork(t *testing.T) {
 	}
 }
 
-func TestKeys(t *testing.T) {
+func TestFieldsAndValidityOfKeysAndSessions(t *testing.T) {
 	const now = ledger.Micros(1000)
 	draft := APIKey{ID: testID(1), Org: testID(2), Partner: 3, Prefix: "mzk_abc", Hash: [32]byte{1}, Name: "k", Expires: now + 1}
 	for name, c := range map[string]struct {
@@ -387,9 +387,9 @@ func TestKeys(t *testing.T) {
 		"no partner":        {func(k *APIKey) { k.Partner = 0 }, "partner_id"},
 		"name of two lines": {func(k *APIKey) { k.Name = "a\nb" }, "name"},
 	} {
-		asked := draft
-		c.change(&asked)
-		wantField(t, name, asked.Check(now), c.field)
+		requested := draft
+		c.change(&requested)
+		wantField(t, name, requested.Check(now), c.field)
 	}
 	k, event, err := NewAPIKey(draft, now)
 	if err != nil || event.Name != "create" || k.Partner != 3 || k.Org != testID(2) {
@@ -402,7 +402,7 @@ func TestKeys(t *testing.T) {
 	if revoked.Valid(now) || event.Name != "revoke" || event.To != "revoked" || k.Revoked != 0 {
 		t.Error("not revoked", event)
 	}
-	if again, event := revoked.Revoke(now + 5); again != revoked || event.Name != "" {
+	if unchanged, event := revoked.Revoke(now + 5); unchanged != revoked || event.Name != "" {
 		t.Error("revoked twice")
 	}
 	s, event := NewSession(testID(4), testID(2), [32]byte{2}, Auditor)
@@ -414,7 +414,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func TestPlatform(t *testing.T) {
+func TestPlatformReservesNumbersAndAcceptsTokens(t *testing.T) {
 	p := NewPlatform()
 	next, number := p.ReservePartnerNumber()
 	if number != 1 || next.NextPartner != 2 || p.NextPartner != 1 {
@@ -427,10 +427,10 @@ func TestPlatform(t *testing.T) {
 		}
 		next = admitted
 	}
-	if same, err := next.AcceptAdminToken([32]byte{1}); err != nil || same != next {
+	if unchanged, err := next.AcceptAdminToken([32]byte{1}); err != nil || unchanged != next {
 		t.Error("a token in force was admitted again")
 	}
-	if _, err := next.AcceptAdminToken([32]byte{0xff}); err == nil || refusal(t, err).Code != ledger.Conflict {
+	if _, err := next.AcceptAdminToken([32]byte{0xff}); err == nil || wantRefusal(t, err).Code != ledger.Conflict {
 		t.Error("more tokens than the bound")
 	}
 }

@@ -17,11 +17,11 @@ func (r Refusals) Error() string { return r[0].Error() + " (of " + strconv.Itoa(
 
 // Unwrap returns the refusals, so that errors.As and errors.Is examine each of them.
 func (r Refusals) Unwrap() []error {
-	all := make([]error, len(r))
+	errs := make([]error, len(r))
 	for i, refusal := range r {
-		all[i] = refusal
+		errs[i] = refusal
 	}
-	return all
+	return errs
 }
 
 // Join makes one error of the results of several checks: nil if none refused, the refusal itself
@@ -30,31 +30,31 @@ func (r Refusals) Unwrap() []error {
 func Join(errs ...error) error {
 	var all Refusals
 	for _, err := range errs {
-		var several Refusals
-		var one *ledger.Refusal
+		var list Refusals
+		var single *ledger.Refusal
 		switch {
 		case err == nil:
-		case errors.As(err, &several):
-			all = append(all, several...)
-		case errors.As(err, &one) && one.Code == ledger.Invalid && one.Field != "":
-			all = append(all, one)
+		case errors.As(err, &list):
+			all = append(all, list...)
+		case errors.As(err, &single) && single.Code == ledger.Invalid && single.Field != "":
+			all = append(all, single)
 		default:
 			return err
 		}
 	}
-	var kept Refusals
+	var unique Refusals
 	for _, refusal := range all {
-		if !kept.hasField(refusal.Field) {
-			kept = append(kept, refusal)
+		if !unique.hasField(refusal.Field) {
+			unique = append(unique, refusal)
 		}
 	}
-	switch len(kept) {
+	switch len(unique) {
 	case 0:
 		return nil
 	case 1:
-		return kept[0]
+		return unique[0]
 	}
-	return kept
+	return unique
 }
 
 // hasField tells whether there is already a refusal of the field.

@@ -10,8 +10,8 @@ import (
 func TestJoinNamesEachFieldOnceInOrder(t *testing.T) {
 	field := func(name string) error { return ledger.RefuseField("t", name, "is wrong") }
 	err := Join(nil, field("b"), Join(field("a"), field("b"), nil), ledger.RefuseField("t", "a", "again"))
-	var all Refusals
-	if !errors.As(err, &all) || len(all) != 2 || all[0].Field != "b" || all[1].Field != "a" || all[1].Detail != "is wrong" {
+	var refused Refusals
+	if !errors.As(err, &refused) || len(refused) != 2 || refused[0].Field != "b" || refused[1].Field != "a" || refused[1].Detail != "is wrong" {
 		t.Errorf("%v", err)
 	}
 	var first *ledger.Refusal
@@ -21,8 +21,8 @@ func TestJoinNamesEachFieldOnceInOrder(t *testing.T) {
 }
 
 func TestJoinOfOneOrNoRefusal(t *testing.T) {
-	one := ledger.RefuseField("t", "a", "is wrong")
-	if err := Join(nil, one, nil); err != error(one) {
+	single := ledger.RefuseField("t", "a", "is wrong")
+	if err := Join(nil, single, nil); err != error(single) {
 		t.Errorf("%v", err)
 	}
 	if err := Join(nil, nil); err != nil {
@@ -31,12 +31,12 @@ func TestJoinOfOneOrNoRefusal(t *testing.T) {
 }
 
 func TestErrorWithoutAFieldIsReturnedAlone(t *testing.T) {
-	gone := ledger.Refuse("t", ledger.NotFound, "no such thing")
-	if err := Join(ledger.RefuseField("t", "a", "is wrong"), gone); err != error(gone) {
+	notFound := ledger.Refuse("t", ledger.NotFound, "no such thing")
+	if err := Join(ledger.RefuseField("t", "a", "is wrong"), notFound); err != error(notFound) {
 		t.Errorf("%v", err)
 	}
-	broken := errors.New("the store is broken")
-	if err := Join(ledger.RefuseField("t", "a", "is wrong"), broken); err != broken {
+	storeErr := errors.New("the store is broken")
+	if err := Join(ledger.RefuseField("t", "a", "is wrong"), storeErr); err != storeErr {
 		t.Errorf("%v", err)
 	}
 }

@@ -47,7 +47,7 @@ func (s *Settings) acceptsNetwork(asset money.Asset) bool {
 	if asset.Network != "" {
 		return slices.Contains(s.Networks, asset.Network)
 	}
-	if _, everywhere := asset.Scale(); everywhere {
+	if _, withoutNetworks := asset.Scale(); withoutNetworks {
 		return true
 	}
 	return slices.ContainsFunc(s.Networks, func(n money.Network) bool {

@@ -21,14 +21,14 @@ type Session struct {
 	Org     ledger.ID
 	Hash    [32]byte
 	Roles   Roles
-	User    ledger.ID // who logged in; zero: a partner, or a session of the sandbox
+	User    ledger.ID // the user who logged in; zero: a partner did, or the session is the sandbox's
 	Partner int64     // the partner that PartnerRole acts as; else 0
-	Epoch   uint32    // of the user or partner who logged in; 0: no login
+	Epoch   uint32    // the epoch of the user or partner who logged in; 0: no login
 	Created ledger.Micros
 	Expires ledger.Micros // 0: never
 	Idle    time.Duration // the longest time between two uses; 0: unlimited
 	Revoked ledger.Micros // 0: not revoked
-	Used    ledger.Micros // the last recorded use; the login is one
+	Used    ledger.Micros // the last recorded use; the login counts as a use
 }
 
 // Sessions are the columns of sessions, which no response shows.
@@ -48,7 +48,9 @@ var Sessions = schema.NewType[Session]("session",
 	}
 	return cmp.Or(partnerRoleProblem(s.Roles, s.Partner), timesProblem(s.Expires, s.Revoked, s.Used))
 }).
-	WithEnvelope(func(s *Session, at schema.Envelope) { s.Org, s.ID, s.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(s *Session, envelope schema.Envelope) {
+		s.Org, s.ID, s.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Valid tells whether the record allows the session at the instant. The record does not know
 // later uses or the owner's state: the caller checks them with IdleTooLong and AllowsSession.

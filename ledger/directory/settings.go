@@ -44,9 +44,9 @@ type Settings struct {
 	FeeOnTop      bool // the payer pays the fee; else it is deducted from what the merchant receives
 	FeeRefundable bool
 
-	SettlementCurrency money.Currency // empty: the transaction's own
-	SettlementNetwork  money.Network  // of SettlementCurrency; empty: its only one
-	Description        string         // replaces the description that the payer sees; empty: does not
+	SettlementCurrency money.Currency // currency in which the terminal settles; empty: the transaction's own
+	SettlementNetwork  money.Network  // network of SettlementCurrency; empty: the only one that it has
+	Description        string         // replaces the description that the payer sees; empty: the payer sees the transaction's
 }
 
 // SettingsColumns are the columns of Settings.
@@ -113,11 +113,11 @@ func ParseSettings(object []byte) (Settings, error) {
 // nor the provider's adapter reads. They may be typing errors or keys of the provider, so they
 // are kept.
 func (t *Terminal) Unknown() []string {
-	sent, _ := members(t.ProviderParams)
+	params, _ := members(t.ProviderParams)
 	for _, c := range slices.Concat(SettingsColumns.Columns, t.provider().columns()) {
-		delete(sent, c.Name)
+		delete(params, c.Name)
 	}
-	return slices.Sorted(maps.Keys(sent))
+	return slices.Sorted(maps.Keys(params))
 }
 
 // Notification holds the keys of a terminal's merchant_params.
@@ -170,7 +170,7 @@ func ParseNotification(object []byte) (Notification, error) {
 func (t *Terminal) checkSettings(op string) error {
 	s := readParameters(SettingsColumns, providerParams, t.ProviderParams, new(schema.Faults)) // t.Settings is empty if any of them is malformed
 	return Join(
-		check(!slices.ContainsFunc(s.Networks, unknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
+		check(!slices.ContainsFunc(s.Networks, isUnknownNetwork), op, providerParams+".networks", "names a network that no currency is on"),
 		check(s.MaxAmount == nil || !s.MaxAmount.IsZero(), op, providerParams+".max_amount", "must be greater than zero"),
 		t.checkSettlement(op),
 	)
@@ -187,18 +187,18 @@ func (t *Terminal) checkSettlement(op string) error {
 	if asset.Currency == "" {
 		return check(asset.Network == "", op, field, "is of no use without settlement_currency")
 	}
-	named := asset.Network != ""
+	hasNetwork := asset.Network != ""
 	asset.Network = money.ResolveNetwork(asset.Currency, asset.Network)
 	if _, known := asset.Scale(); known {
 		return nil
 	}
-	if named {
+	if hasNetwork {
 		return ledger.RefuseField(op, field, "is no network of %s", asset.Currency)
 	}
 	return ledger.RefuseField(op, field, "is required: %s is on several networks", asset.Currency)
 }
 
-// unknownNetwork tells whether the network has none of the assets that transactions can name.
-func unknownNetwork(n money.Network) bool {
+// isUnknownNetwork tells whether the network has none of the assets that transactions can name.
+func isUnknownNetwork(n money.Network) bool {
 	return !slices.ContainsFunc(money.AcceptedAssets(money.Prod), func(a money.Asset) bool { return a.Network == n })
 }

@@ -19,11 +19,11 @@ type Settlement struct {
 	Partner   int64     // the settled partner, or the owner of Terminal
 	Terminal  ledger.ID // the terminal whose provider settled; zero: the settlement is with the partner's bank
 	Reference string    // the bank's reference; unique per partner, or per terminal
-	Outgoing  bool      // to the partner's bank; else from that bank, or from the provider
+	Outgoing  bool      // the money goes to the partner's bank; else it comes from that bank or from the provider
 	Lines     []SettlementLine
-	Fee       money.Amount // kept by the provider, out of the one line's amount
+	Fee       money.Amount // what the provider kept of the amount of the only line
 	Created   ledger.Micros
-	Seq       uint64 // of the first entry; like Created from the envelope
+	Seq       uint64 // number of the first entry in the journal; like Created, not in the stored form
 }
 
 // SettlementLine is the amount moved in one asset; with a provider, the gross amount.
@@ -61,15 +61,15 @@ var Settlements = schema.NewType[Settlement]("settlement",
 	schema.Field(schema.Entries(5, "stored_lines", settlementLines, schema.NotShown, schema.Needed), func(s *Settlement) *[]SettlementLine { return &s.Lines }),
 	schema.Field(schema.Amount(6, "stored_fee", schema.NotShown, schema.OrZero), func(s *Settlement) *money.Amount { return &s.Fee }),
 ).Invariant(func(s *Settlement) string {
-	switch of := s.WithProvider(); {
-	case of && (len(s.Lines) != 1 || s.Outgoing), !of && !s.Fee.IsZero():
+	switch withProvider := s.WithProvider(); {
+	case withProvider && (len(s.Lines) != 1 || s.Outgoing), !withProvider && !s.Fee.IsZero():
 		return "is neither with a bank nor with a provider"
-	case of && s.Lines[0].Amount.Less(s.Fee):
+	case withProvider && s.Lines[0].Amount.Less(s.Fee):
 		return "has a fee above what it says"
 	}
 	return partnerNumberProblem(s.Partner)
-}).WithEnvelope(func(s *Settlement, at schema.Envelope) {
-	s.Org, s.ID, s.Created, s.Seq = at.Org, at.ID, at.Created, at.Seq
+}).WithEnvelope(func(s *Settlement, envelope schema.Envelope) {
+	s.Org, s.ID, s.Created, s.Seq = envelope.Org, envelope.ID, envelope.Created, envelope.Seq
 })
 
 var settlementLines = schema.NewType[SettlementLine]("line",
@@ -85,9 +85,9 @@ func settlementAmount(name, help string, amount func(*Settlement) (money.Amount,
 }
 
 // settlementText is a part of a settlement's asset. A settlement in several assets does not show it.
-func settlementText(name, help string, of func(money.Asset) string) *schema.Column {
+func settlementText(name, help string, partOf func(money.Asset) string) *schema.Column {
 	return schema.Shown(schema.Text(0, name, schema.Sparse, schema.Constant, schema.Help(help)),
-		func(s *Settlement) (string, bool) { return of(s.Lines[0].Asset), len(s.Lines) == 1 })
+		func(s *Settlement) (string, bool) { return partOf(s.Lines[0].Asset), len(s.Lines) == 1 })
 }
 
 // Directions of a settlement with a partner's bank.
@@ -129,9 +129,9 @@ func (s *Settlement) WithProvider() bool { return s.Terminal != ledger.ID{} }
 
 // Same tells whether the other settlement moved the same money for the same reference, so that it
 // comes from a repeated request.
-func (s *Settlement) Same(o *Settlement) bool {
-	return s.Org == o.Org && s.Partner == o.Partner && s.Terminal == o.Terminal && s.Reference == o.Reference &&
-		s.Outgoing == o.Outgoing && s.Fee == o.Fee && slices.Equal(s.Lines, o.Lines)
+func (s *Settlement) Same(other *Settlement) bool {
+	return s.Org == other.Org && s.Partner == other.Partner && s.Terminal == other.Terminal && s.Reference == other.Reference &&
+		s.Outgoing == other.Outgoing && s.Fee == other.Fee && slices.Equal(s.Lines, other.Lines)
 }
 
 // Key returns the claim that the settlement takes on its reference.
@@ -156,49 +156,49 @@ type SettlementDraft struct {
 	Network *money.Network
 
 	Env       money.Env
-	Amount    money.Amount // in minor units; gross for a provider
+	Amount    money.Amount // amount in minor units; with a provider, the gross amount
 	Reference string       // 1 to MaxText characters
 }
 
 // check checks the draft and returns its asset. amount is the name of the field with the amount.
-func (d *SettlementDraft) check(op, amount string) (money.Asset, error) {
-	asset, err := d.asset(op)
+func (draft *SettlementDraft) check(op, amountField string) (money.Asset, error) {
+	asset, err := draft.asset(op)
 	return asset, Join(
-		check(!d.Amount.IsZero(), op, amount, "must be above zero"),
-		check(!ledger.MaxAmount.Less(d.Amount), op, amount, "is out of range"),
+		check(!draft.Amount.IsZero(), op, amountField, "must be above zero"),
+		check(!ledger.MaxAmount.Less(draft.Amount), op, amountField, "is out of range"),
 		err,
-		checkText(op, "reference", d.Reference),
+		checkText(op, "reference", draft.Reference),
 	)
 }
 
 // asset returns the asset of the amount, found as for a transaction. A currency with the same
 // scale everywhere has no network.
-func (d *SettlementDraft) asset(op string) (money.Asset, error) {
-	asset := money.Asset{Currency: d.Currency, Env: d.Env}
-	_, claimed := money.Accepted(string(d.Currency))
-	var named money.Network
-	if d.Network != nil {
-		named = *d.Network
+func (draft *SettlementDraft) asset(op string) (money.Asset, error) {
+	asset := money.Asset{Currency: draft.Currency, Env: draft.Env}
+	_, accepted := money.Accepted(string(draft.Currency))
+	var network money.Network
+	if draft.Network != nil {
+		network = *draft.Network
 	}
-	_, validName := money.ParseNetwork(string(named))
-	wrong := Join(
-		check(claimed, op, "currency", "unsupported currency"),
-		check(validName || named == "", op, "network", "is not a network's name"),
-		check(d.Env.Valid(), op, "env", "must be prod or test"),
+	_, validName := money.ParseNetwork(string(network))
+	err := Join(
+		check(accepted, op, "currency", "unsupported currency"),
+		check(validName || network == "", op, "network", "is not a network's name"),
+		check(draft.Env.Valid(), op, "env", "must be prod or test"),
 	)
-	if wrong != nil {
-		return asset, wrong
+	if err != nil {
+		return asset, err
 	}
 	if _, withoutNetworks := asset.Scale(); withoutNetworks {
 		return asset, nil
 	}
-	if asset.Network = money.ResolveNetwork(d.Currency, ""); asset.Network == "" && d.Network == nil {
-		return asset, ledger.RefuseField(op, "network", "is required: %s is on several networks", d.Currency)
+	if asset.Network = money.ResolveNetwork(draft.Currency, ""); asset.Network == "" && draft.Network == nil {
+		return asset, ledger.RefuseField(op, "network", "is required: %s is on several networks", draft.Currency)
 	}
-	if named != "" {
-		asset.Network = named
+	if network != "" {
+		asset.Network = network
 		if _, known := asset.Scale(); !known {
-			return asset, ledger.RefuseField(op, "network", "is no network of %s", d.Currency)
+			return asset, ledger.RefuseField(op, "network", "is no network of %s", draft.Currency)
 		}
 	}
 	return asset, nil
@@ -207,18 +207,18 @@ func (d *SettlementDraft) asset(op string) (money.Asset, error) {
 // NewSettlement decides a payment between the institution's bank account and the partner's bank,
 // out or in. Incoming money first pays the partner's debt. The claim decides whether the
 // reference is free, and Funds guards that enough money is available. The error is Join's.
-func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*Settlement, ledger.Event, error) {
-	asset, err := d.check("directory.SettlePartner", "amount")
+func NewSettlement(id ledger.ID, owner *Partner, outgoing bool, draft SettlementDraft) (*Settlement, ledger.Event, error) {
+	asset, err := draft.check("directory.SettlePartner", "amount")
 	if err != nil {
 		return nil, ledger.Event{}, err
 	}
 	s := &Settlement{
-		ID: id, Org: owner.Org, Partner: owner.Number, Reference: d.Reference, Outgoing: out,
-		Lines: []SettlementLine{{asset, d.Amount}},
+		ID: id, Org: owner.Org, Partner: owner.Number, Reference: draft.Reference, Outgoing: outgoing,
+		Lines: []SettlementLine{{asset, draft.Amount}},
 	}
-	available := ledger.Posting{Account: ledger.PartnerAvailable(owner.Number), Asset: asset, Amount: d.Amount}
-	bank := ledger.Posting{Account: ledger.Bank, Asset: asset, Amount: d.Amount}
-	if out {
+	available := ledger.Posting{Account: ledger.PartnerAvailable(owner.Number), Asset: asset, Amount: draft.Amount}
+	bank := ledger.Posting{Account: ledger.Bank, Asset: asset, Amount: draft.Amount}
+	if outgoing {
 		available.Side, bank.Side = ledger.Debit, ledger.Credit
 		return s, s.bookingEvent(available, bank), nil
 	}
@@ -230,14 +230,14 @@ func NewSettlement(id ledger.ID, owner *Partner, out bool, d SettlementDraft) (*
 // NewProviderSettlement decides that a terminal's provider has paid what it owes, less a fee. The
 // claim decides whether the reference is free. The error is Join's, or a Conflict for a terminal
 // of type merchant.
-func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d SettlementDraft) (*Settlement, ledger.Event, error) {
+func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, draft SettlementDraft) (*Settlement, ledger.Event, error) {
 	const op = "directory.SettleProvider"
-	asset, err := d.check(op, "gross")
-	net, feeExceeds := d.Amount.Sub(fee)
+	asset, err := draft.check(op, "gross")
+	net, feeExceeds := draft.Amount.Sub(fee)
 	err = Join(
-		check(feeExceeds == nil || d.Amount.IsZero(), op, "fee", "is above gross"),
+		check(feeExceeds == nil || draft.Amount.IsZero(), op, "fee", "is above gross"),
 		err,
-		check(d.Env == terminal.Env || !d.Env.Valid(), op, "env", "must be the terminal's: %v", terminal.Env),
+		check(draft.Env == terminal.Env || !draft.Env.Valid(), op, "env", "must be the terminal's: %v", terminal.Env),
 	)
 	if err != nil {
 		return nil, ledger.Event{}, err
@@ -246,21 +246,21 @@ func NewProviderSettlement(id ledger.ID, terminal *Terminal, fee money.Amount, d
 		return nil, ledger.Event{}, ledger.Refuse(op, ledger.Conflict, "a terminal of type merchant moves no money")
 	}
 	s := &Settlement{
-		ID: id, Org: terminal.Org, Partner: terminal.Partner, Terminal: terminal.ID, Reference: d.Reference,
-		Lines: []SettlementLine{{asset, d.Amount}}, Fee: fee,
+		ID: id, Org: terminal.Org, Partner: terminal.Partner, Terminal: terminal.ID, Reference: draft.Reference,
+		Lines: []SettlementLine{{asset, draft.Amount}}, Fee: fee,
 	}
 	return s, s.bookingEvent(
 		ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: net},
 		ledger.Posting{Account: ledger.ProviderFees, Asset: asset, Side: ledger.Debit, Amount: fee},
-		ledger.Posting{Account: ledger.ProviderReceivable(terminal.ID), Asset: asset, Side: ledger.Credit, Amount: d.Amount},
+		ledger.Posting{Account: ledger.ProviderReceivable(terminal.ID), Asset: asset, Side: ledger.Credit, Amount: draft.Amount},
 	), nil
 }
 
 // bookingEvent returns the event that books the postings, without those of zero.
 func (s *Settlement) bookingEvent(postings ...ledger.Posting) ledger.Event {
 	event := createdEvent(ledger.Settlement, s.ID, StateSettled)
-	nothing := func(p ledger.Posting) bool { return p.Amount.IsZero() }
-	event.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: slices.DeleteFunc(postings, nothing)}
+	isZero := func(p ledger.Posting) bool { return p.Amount.IsZero() }
+	event.Entry = &ledger.Entry{Phase: ledger.Posted, Postings: slices.DeleteFunc(postings, isZero)}
 	assert.NoError(event.Entry.Check())
 	return event
 }

@@ -27,29 +27,29 @@ func TestFieldsOfASettlement(t *testing.T) {
 		field  string
 	}{
 		"valid":                                {func(*SettlementDraft) {}, ""},
-		"a currency of contracts only":         {func(d *SettlementDraft) { d.Currency = "AED" }, "currency"},
-		"no currency":                          {func(d *SettlementDraft) { d.Currency = "" }, "currency"},
-		"no env":                               {func(d *SettlementDraft) { d.Env = 0 }, "env"},
-		"nothing":                              {func(d *SettlementDraft) { d.Amount = money.Amount{} }, "amount"},
-		"10^72":                                {func(d *SettlementDraft) { d.Amount = largest }, ""},
-		"10^72 and 1":                          {func(d *SettlementDraft) { d.Amount = tooLarge }, "amount"},
-		"no reference":                         {func(d *SettlementDraft) { d.Reference = "" }, "reference"},
-		"a blank reference":                    {func(d *SettlementDraft) { d.Reference = " " }, "reference"},
-		"the longest reference":                {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 255) }, ""},
-		"too long a reference":                 {func(d *SettlementDraft) { d.Reference = strings.Repeat("é", 256) }, "reference"},
-		"a control in the reference":           {func(d *SettlementDraft) { d.Reference = "a\nb" }, "reference"},
-		"several networks, none named":         {func(d *SettlementDraft) { d.Currency = "USDT" }, "network"},
-		"several networks, left empty":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("") }, ""},
-		"one of several networks":              {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("tron") }, ""},
-		"a network that isn't listed":          {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("polygon") }, "network"},
-		"another currency's network":           {func(d *SettlementDraft) { d.Currency, d.Network = "ETH", networkPointer("tron") }, "network"},
-		"a network of fiat":                    {func(d *SettlementDraft) { d.Network = networkPointer("tron") }, ""},
-		"a network's name in capitals":         {func(d *SettlementDraft) { d.Currency, d.Network = "USDT", networkPointer("Tron") }, "network"},
-		"malformed network of a fiat currency": {func(d *SettlementDraft) { d.Network = networkPointer("a network") }, "network"},
+		"a currency of contracts only":         {func(draft *SettlementDraft) { draft.Currency = "AED" }, "currency"},
+		"no currency":                          {func(draft *SettlementDraft) { draft.Currency = "" }, "currency"},
+		"no env":                               {func(draft *SettlementDraft) { draft.Env = 0 }, "env"},
+		"nothing":                              {func(draft *SettlementDraft) { draft.Amount = money.Amount{} }, "amount"},
+		"10^72":                                {func(draft *SettlementDraft) { draft.Amount = largest }, ""},
+		"10^72 and 1":                          {func(draft *SettlementDraft) { draft.Amount = tooLarge }, "amount"},
+		"no reference":                         {func(draft *SettlementDraft) { draft.Reference = "" }, "reference"},
+		"a blank reference":                    {func(draft *SettlementDraft) { draft.Reference = " " }, "reference"},
+		"the longest reference":                {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 255) }, ""},
+		"too long a reference":                 {func(draft *SettlementDraft) { draft.Reference = strings.Repeat("é", 256) }, "reference"},
+		"a control in the reference":           {func(draft *SettlementDraft) { draft.Reference = "a\nb" }, "reference"},
+		"several networks, none named":         {func(draft *SettlementDraft) { draft.Currency = "USDT" }, "network"},
+		"several networks, left empty":         {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("") }, ""},
+		"one of several networks":              {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("tron") }, ""},
+		"a network that isn't listed":          {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("polygon") }, "network"},
+		"another currency's network":           {func(draft *SettlementDraft) { draft.Currency, draft.Network = "ETH", networkPointer("tron") }, "network"},
+		"a network of fiat":                    {func(draft *SettlementDraft) { draft.Network = networkPointer("tron") }, ""},
+		"a network's name in capitals":         {func(draft *SettlementDraft) { draft.Currency, draft.Network = "USDT", networkPointer("Tron") }, "network"},
+		"malformed network of a fiat currency": {func(draft *SettlementDraft) { draft.Network = networkPointer("a network") }, "network"},
 	} {
-		d := validDraft()
-		c.change(&d)
-		_, _, err := NewSettlement(testID(3), owner, false, d)
+		draft := validDraft()
+		c.change(&draft)
+		_, _, err := NewSettlement(testID(3), owner, false, draft)
 		wantField(t, name, err, c.field)
 	}
 }
@@ -64,9 +64,9 @@ func TestTheNetworkOfASettlementIsFoundAsATransactionsIs(t *testing.T) {
 		{"ETH", nil, "ethereum"}, {"ETH", networkPointer(""), "ethereum"}, {"TON", nil, "ton"},
 		{"USDT", networkPointer(""), ""}, {"USDT", networkPointer("bsc"), "bsc"}, {"USDC", networkPointer("solana"), "solana"},
 	} {
-		d := validDraft()
-		d.Currency, d.Network = c.currency, c.sent
-		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, d)
+		draft := validDraft()
+		draft.Currency, draft.Network = c.currency, c.sent
+		s, _, err := NewSettlement(testID(3), &Partner{Number: 4}, true, draft)
 		if err != nil || s.Lines[0].Asset.Network != c.want {
 			t.Errorf("%s %v: %+v, %v", c.currency, c.sent, s, err)
 		}
@@ -92,24 +92,24 @@ func wantLines(t *testing.T, event ledger.Event, want ...string) {
 func TestASettlementWithABank(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Test}
 	owner := &Partner{Org: testID(2), Number: 4, Overdraft: []Overdraft{{usd, money.FromUint64(70)}}}
-	out, event, err := NewSettlement(testID(3), owner, true, validDraft())
+	outgoing, event, err := NewSettlement(testID(3), owner, true, validDraft())
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, event, "Dr L:partner:4:available 2500", "Cr A:bank 2500")
 	available := ledger.Account{Path: "L:partner:4:available", Asset: usd}
-	if funds := out.Funds(owner); len(funds) != 1 || funds[0] != (ledger.FundsGuard{Org: testID(2), Account: available, Overdraft: money.FromUint64(70)}) {
+	if funds := outgoing.Funds(owner); len(funds) != 1 || funds[0] != (ledger.FundsGuard{Org: testID(2), Account: available, Overdraft: money.FromUint64(70)}) {
 		t.Errorf("the guards are %+v", funds)
 	}
-	in, event, err := NewSettlement(testID(3), owner, false, validDraft())
+	incoming, event, err := NewSettlement(testID(3), owner, false, validDraft())
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantLines(t, event, "Dr A:bank 2500", "Cr L:partner:4:available 2500 spilling to A:partner:4:receivable")
-	if funds := in.Funds(owner); len(funds) != 0 {
+	if funds := incoming.Funds(owner); len(funds) != 0 {
 		t.Errorf("what comes in needs no funds: %+v", funds)
 	}
-	for _, s := range []*Settlement{out, in} {
+	for _, s := range []*Settlement{outgoing, incoming} {
 		counters, claim := s.Counters(), s.Claim()
 		if len(counters) != 1 || counters[0] != ledger.Headroom(testID(2), usd, money.FromUint64(2500)) {
 			t.Errorf("the counters are %+v", counters)
@@ -124,48 +124,48 @@ func TestASettlementWithABank(t *testing.T) {
 }
 
 func TestASettlementWithAProvider(t *testing.T) {
-	at := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: PaymentTerminal, Env: money.Test}
-	account := "A:provider:" + at.ID.String()
+	terminal := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: PaymentTerminal, Env: money.Test}
+	account := "A:provider:" + terminal.ID.String()
 	for fee, want := range map[uint64][]string{
 		0:    {"Dr A:bank 2500", "Cr " + account + " 2500"},
 		1:    {"Dr A:bank 2499", "Dr E:provider_fees 1", "Cr " + account + " 2500"},
 		2500: {"Dr E:provider_fees 2500", "Cr " + account + " 2500"},
 	} {
-		s, event, err := NewProviderSettlement(testID(3), at, money.FromUint64(fee), validDraft())
+		s, event, err := NewProviderSettlement(testID(3), terminal, money.FromUint64(fee), validDraft())
 		if err != nil {
 			t.Fatal(err)
 		}
 		wantLines(t, event, want...)
-		if s.Partner != 4 || s.Claim().Key != "terminal/"+at.ID.String()+"/wire 7" || len(s.Funds(nil)) != 0 || s.Counters()[0].Add != money.FromUint64(2500) {
+		if s.Partner != 4 || s.Claim().Key != "terminal/"+terminal.ID.String()+"/wire 7" || len(s.Funds(nil)) != 0 || s.Counters()[0].Add != money.FromUint64(2500) {
 			t.Errorf("%+v, %+v, %+v", s, s.Claim(), s.Counters())
 		}
 	}
-	_, _, err := NewProviderSettlement(testID(3), at, money.FromUint64(2501), validDraft())
+	_, _, err := NewProviderSettlement(testID(3), terminal, money.FromUint64(2501), validDraft())
 	wantField(t, "a fee above gross", err, "fee")
-	other := validDraft()
-	other.Env = money.Prod
-	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
+	invalid := validDraft()
+	invalid.Env = money.Prod
+	_, _, err = NewProviderSettlement(testID(3), terminal, money.Amount{}, invalid)
 	wantField(t, "another env than the terminal's", err, "env")
-	other = validDraft()
-	other.Amount = money.Amount{}
-	_, _, err = NewProviderSettlement(testID(3), at, money.Amount{}, other)
+	invalid = validDraft()
+	invalid.Amount = money.Amount{}
+	_, _, err = NewProviderSettlement(testID(3), terminal, money.Amount{}, invalid)
 	wantField(t, "nothing", err, "gross")
-	notifies := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
-	if _, _, err := NewProviderSettlement(testID(3), notifies, money.Amount{}, validDraft()); err == nil || refusal(t, err).Code != ledger.Conflict {
+	merchantTerminal := &Terminal{ID: testID(9), Org: testID(2), Partner: 4, Type: MerchantTerminal, Env: money.Test}
+	if _, _, err := NewProviderSettlement(testID(3), merchantTerminal, money.Amount{}, validDraft()); err == nil || wantRefusal(t, err).Code != ledger.Conflict {
 		t.Errorf("a terminal without a provider: %v", err)
 	}
 }
 
 func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Test}
-	plain := func() *Settlement {
+	newSettlement := func() *Settlement {
 		return &Settlement{
 			ID: testID(1), Org: testID(2), Partner: 4, Reference: "r", Lines: []SettlementLine{{usd, money.FromUint64(5)}}, Created: 7, Seq: 8,
 		}
 	}
-	again := plain()
-	again.ID, again.Created, again.Seq = testID(9), 0, 0
-	if !plain().Same(again) {
+	repeated := newSettlement()
+	repeated.ID, repeated.Created, repeated.Seq = testID(9), 0, 0
+	if !newSettlement().Same(repeated) {
 		t.Error("it is another one when it is asked for again")
 	}
 	for name, change := range map[string]func(*Settlement){
@@ -178,9 +178,9 @@ func TestSettlementsAreTheSameIfAllFieldsAreEqual(t *testing.T) {
 		"amount":    func(s *Settlement) { s.Lines[0].Amount = money.FromUint64(6) },
 		"asset":     func(s *Settlement) { s.Lines[0].Asset.Env = money.Prod },
 	} {
-		other := plain()
-		change(other)
-		if plain().Same(other) {
+		changed := newSettlement()
+		change(changed)
+		if newSettlement().Same(changed) {
 			t.Errorf("it is the same with another %s", name)
 		}
 	}

@@ -16,14 +16,14 @@ import (
 )
 
 // invertingVault is a vault that seals a text by inverting all its bits. A locked one opens nothing.
-type invertingVault struct{ shut bool }
+type invertingVault struct{ locked bool }
 
-func (b invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
+func (vault invertingVault) Seal(_ *schema.Column, plaintext []byte) ([]byte, error) {
 	return inverted(plaintext), nil
 }
 
-func (b invertingVault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
-	return inverted(sealed), !b.shut
+func (vault invertingVault) Open(_ *schema.Column, sealed []byte) ([]byte, bool) {
+	return inverted(sealed), !vault.locked
 }
 
 func inverted(b []byte) []byte {
@@ -36,17 +36,17 @@ func inverted(b []byte) []byte {
 
 // storedRecord is a record of some type, and its stored form.
 type storedRecord struct {
-	needed []string // columns without which the stored form is refused
-	json   string   // as responses should show it
-	shown  string   // as responses do show it
-	stored []byte
-	same   func() error // reads the stored form and compares the result with the record
-	read   func(stored []byte) error
+	requiredColumns []string // columns without which the stored form is refused
+	json            string   // as responses should show it
+	shown           string   // as responses do show it
+	stored          []byte
+	readBack        func() error // reads the stored form and compares the result with the record
+	read            func(stored []byte) error
 }
 
-// storeRecord stores a record. clearEnvelope clears the fields that are not in the stored form, because the store's
-// envelope has them.
-func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), json string, required ...string) storedRecord {
+// storeRecord stores a record. clearEnvelope clears the fields that are not in the stored form, because they are in
+// the store's row around it.
+func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID, r R, clearEnvelope func(*R), json string, requiredColumns ...string) storedRecord {
 	t.Helper()
 	stored, err := columns.AppendStored(nil, &r, invertingVault{})
 	if err != nil {
@@ -55,8 +55,8 @@ func storeRecord[R any](t *testing.T, columns *schema.Type[R], org, id ledger.ID
 	shown := string(columns.AppendFields([]byte("{"), &r, schema.Style{})) + "}"
 	clearEnvelope(&r)
 	return storedRecord{
-		needed: required, json: json, shown: shown, stored: stored,
-		same: func() error {
+		requiredColumns: requiredColumns, json: json, shown: shown, stored: stored,
+		readBack: func() error {
 			read, err := readAt(columns, org, id, stored, invertingVault{})
 			if err == nil && !reflect.DeepEqual(*read, r) {
 				return errors.New("it is another one")
@@ -241,7 +241,7 @@ func withColumn(t *testing.T, stored []byte, key uint8, value []byte) []byte {
 
 func TestRecordRoundTrip(t *testing.T) {
 	for name, r := range eachRecord(t) {
-		if err := r.same(); err != nil {
+		if err := r.readBack(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -297,7 +297,7 @@ func TestMalformedStoredBytesAreRefused(t *testing.T) {
 		for _, c := range columnsIn(t, r.stored) {
 			column := columnsOf[name].ByKey(c.key).Name
 			err := r.read(withColumn(t, r.stored, c.key, nil))
-			if needed := slices.Contains(r.needed, column); needed != errors.Is(err, schema.ErrStored) || !needed && err != nil {
+			if needed := slices.Contains(r.requiredColumns, column); needed != errors.Is(err, schema.ErrStored) || !needed && err != nil {
 				t.Errorf("%s without %s: %v", name, column, err)
 			}
 		}
@@ -411,7 +411,7 @@ func TestSecretsAreSealed(t *testing.T) {
 	if err != nil || bytes.Contains(stored, []byte("canary")) {
 		t.Fatalf("stored is %q, %v", stored, err)
 	}
-	if read, err := readAt(Partners, p.Org, p.ID, stored, invertingVault{shut: true}); err != nil || read.Secret != "" || read.Name != "S" {
+	if read, err := readAt(Partners, p.Org, p.ID, stored, invertingVault{locked: true}); err != nil || read.Secret != "" || read.Name != "S" {
 		t.Errorf("without keys it is %+v, %v", read, err)
 	}
 	for _, provider := range []string{Simulator, remoteProvider} {
@@ -431,7 +431,7 @@ func TestSecretsAreSealed(t *testing.T) {
 		}
 		for what, read := range map[string]func() (*Terminal, error){
 			"without keys": func() (*Terminal, error) {
-				return readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{shut: true})
+				return readAt(Terminals, terminal.Org, terminal.ID, stored, invertingVault{locked: true})
 			},
 			"without what is sealed": func() (*Terminal, error) {
 				open := withColumn(t, stored, Terminals.ByName(SealedProviderParams).Key, nil)

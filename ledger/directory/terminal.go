@@ -29,7 +29,7 @@ func (t TerminalType) Valid() bool {
 // Bounds of terminals.
 const (
 	MaxParams    = 16 << 10 // bytes of provider_params and of merchant_params
-	MaxTerminals = 1000     // of one partner: routing checks each
+	MaxTerminals = 1000     // terminals of one partner: routing checks each of them
 )
 
 // Terminal is a partner's configured connection to one provider, in one environment. Settings,
@@ -83,9 +83,11 @@ var Terminals = schema.NewType[Terminal]("terminal",
 	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
-).CrossCheck(relateTerminal).
+).CrossCheck(crossCheckTerminal).
 	Invariant(func(t *Terminal) string { return partnerNumberProblem(t.Partner) }).
-	WithEnvelope(func(t *Terminal, at schema.Envelope) { t.Org, t.ID, t.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(t *Terminal, envelope schema.Envelope) {
+		t.Org, t.ID, t.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // Names of the hidden columns in which parameters are sealed.
 const (
@@ -95,19 +97,19 @@ const (
 
 // sealedParameters is a hidden column with an object of parameters. It is empty if neither the object contains secrets nor
 // the provider has secret parameters.
-func sealedParameters(key uint8, name string, at func(*Terminal) *[]byte) *schema.Column {
+func sealedParameters(key uint8, name string, fieldOf func(*Terminal) *[]byte) *schema.Column {
 	return schema.Bound(schema.Object(key, name, schema.NotShown, schema.Sealed),
 		func(t *Terminal) []byte {
-			if params := *at(t); !bytes.Equal(Masked(params), params) || name == SealedProviderParams && len(t.provider().secrets()) > 0 {
+			if params := *fieldOf(t); !bytes.Equal(Masked(params), params) || name == SealedProviderParams && len(t.provider().secrets()) > 0 {
 				return params
 			}
 			return nil
 		},
-		func(t *Terminal, params []byte) { *at(t) = params })
+		func(t *Terminal, params []byte) { *fieldOf(t) = params })
 }
 
-// relateTerminal checks the provider of a new terminal.
-func relateTerminal(old, t *Terminal, f *schema.Faults) {
+// crossCheckTerminal checks the provider of a new terminal.
+func crossCheckTerminal(old, t *Terminal, f *schema.Faults) {
 	known := t.provider() != nil || t.Type == MerchantTerminal && t.Provider == ""
 	if old == nil && !known && !f.Has("provider") {
 		f.Add("provider", "is not a provider of this platform")
@@ -117,11 +119,11 @@ func relateTerminal(old, t *Terminal, f *schema.Faults) {
 // NewTerminal decides the creation of a terminal, whose fields the caller has set. privateHooks: notify_url may name an
 // address that is not on the internet. The error is Join's.
 func NewTerminal(draft Terminal, privateHooks bool) (*Terminal, ledger.Event, error) {
-	t, none := &draft, new(Terminal)
-	if err := t.check("directory.CreateTerminal", nil, none, privateHooks, new(schema.Faults)); err != nil {
+	t, noParameters := &draft, new(Terminal)
+	if err := t.check("directory.CreateTerminal", nil, noParameters, privateHooks, new(schema.Faults)); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return t, createdEvent(ledger.Terminal, t.ID, activeOrInactive(t.Active)), nil
+	return t, createdEvent(ledger.Terminal, t.ID, stateOf(t.Active)), nil
 }
 
 // Patch decides a change. An object of parameters is replaced as a whole, except that a Mask keeps the stored secret.
@@ -137,48 +139,48 @@ func (t *Terminal) Patch(change schema.Change[Terminal], privateHooks bool) (*Te
 		return t, ledger.Event{}, nil
 	}
 	action := switchAction(t.Active, next.Active)
-	return &next, movedEvent(ledger.Terminal, t.ID, action, activeOrInactive(t.Active), activeOrInactive(next.Active)), nil
+	return &next, movedEvent(ledger.Terminal, t.ID, action, stateOf(t.Active), stateOf(next.Active)), nil
 }
 
 // check completes and checks a terminal's fields. old is the terminal before the change, nil for a new one; stored has
 // the parameters that are stored. Parameters that a request sets are checked more strictly than stored ones (invariant 5).
 func (t *Terminal) check(op string, old, stored *Terminal, privateHooks bool, f *schema.Faults) error {
-	newProvider := old == nil || sets(t.ProviderParams, old.ProviderParams)
-	newMerchant := old == nil || sets(t.MerchantParams, old.MerchantParams)
+	providerIsSet := old == nil || isSet(t.ProviderParams, old.ProviderParams)
+	merchantIsSet := old == nil || isSet(t.MerchantParams, old.MerchantParams)
 	sentProvider, sentMerchant := parameters(t.ProviderParams), parameters(t.MerchantParams)
-	t.ProviderParams, t.MerchantParams = unmasked(sentProvider, stored.ProviderParams), unmasked(sentMerchant, stored.MerchantParams)
+	t.ProviderParams, t.MerchantParams = restoreMasked(sentProvider, stored.ProviderParams), restoreMasked(sentMerchant, stored.MerchantParams)
 	Terminals.Check(old, t, f)
-	wrong := Join(refusals(op, f), t.fill(op, newProvider, newMerchant))
-	if old != nil && newProvider {
-		wrong = Join(wrong, old.checkCredential(op, sentProvider))
+	err := Join(refusals(op, f), t.fill(op, providerIsSet, merchantIsSet))
+	if old != nil && providerIsSet {
+		err = Join(err, old.checkCredential(op, sentProvider))
 	}
-	if newMerchant {
-		wrong = Join(wrong, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.checkEmptied(op),
+	if merchantIsSet {
+		err = Join(err, t.checkNotifyURL(op, stored.Notification.NotifyURL, privateHooks), t.refuseEmptyMembers(op),
 			t.checkChats(op, stored.Notification.Telegram))
 	}
-	return wrong
+	return err
 }
 
-// sets tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
+// isSet tells whether a request has set an object of parameters. An object equal to the stored one counts as set: if a
 // stored secret could not be decrypted, its mask must be refused when it is sent back.
-func sets(sent, stored []byte) bool {
-	return len(sent) != len(stored) || len(sent) > 0 && &sent[0] != &stored[0]
+func isSet(request, stored []byte) bool {
+	return len(request) != len(stored) || len(request) > 0 && &request[0] != &stored[0]
 }
 
 // fill parses the parameters. Parameters in the request are checked more strictly than stored
 // ones (invariant 5).
-func (t *Terminal) fill(op string, askedProvider, askedMerchant bool) error {
+func (t *Terminal) fill(op string, checksProvider, checksMerchant bool) error {
 	if max(len(t.ProviderParams), len(t.MerchantParams)) > MaxParams { // their columns have been refused
 		return nil
 	}
-	wrong := t.Reparse()
-	if askedProvider {
-		wrong = Join(wrong, t.checkSettings(op), t.checkProvider(op), checkMasks(op, providerParams, t.ProviderParams, t.provider().secrets()...))
+	err := t.Reparse()
+	if checksProvider {
+		err = Join(err, t.checkSettings(op), t.checkProvider(op), checkMasks(op, providerParams, t.ProviderParams, t.provider().secrets()...))
 	}
-	if askedMerchant {
-		wrong = Join(wrong, checkMasks(op, merchantParams, t.MerchantParams))
+	if checksMerchant {
+		err = Join(err, checkMasks(op, merchantParams, t.MerchantParams))
 	}
-	return wrong
+	return err
 }
 
 // Reparse fills Settings, Parameters, Server and Notification from the stored objects. The error

@@ -11,9 +11,9 @@ import (
 	"mizan/ledger/schema"
 )
 
-var owner = &Partner{Org: testID(2), Number: 3}
+var testPartner = &Partner{Org: testID(2), Number: 3}
 
-func TestTerminalFields(t *testing.T) {
+func TestFieldsOfANewTerminal(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*Terminal)
 		field  string
@@ -35,7 +35,7 @@ func TestTerminalFields(t *testing.T) {
 		"params too large":  {func(d *Terminal) { d.ProviderParams = objectOfSize(MaxParams + 1) }, "provider_params"},
 		"merchant large":    {func(d *Terminal) { d.MerchantParams = objectOfSize(MaxParams + 1) }, "merchant_params"},
 	} {
-		draft := Terminal{ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
+		draft := Terminal{ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal, Env: money.Test, Active: true}
 		c.change(&draft)
 		_, _, err := NewTerminal(draft, false)
 		wantField(t, name, err, c.field)
@@ -43,7 +43,7 @@ func TestTerminalFields(t *testing.T) {
 }
 
 func TestTheRequestForATerminal(t *testing.T) {
-	const plain = `{"partner_id":3,"name":"T","provider":"simulator","type":"payment"}`
+	const minimal = `{"partner_id":3,"name":"T","provider":"simulator","type":"payment"}`
 	for changes, field := range map[string]string{
 		`{}`:                            "",
 		`{"env":"test"}`:                "",
@@ -65,14 +65,14 @@ func TestTheRequestForATerminal(t *testing.T) {
 		`{"merchant_adapter":"\u0001"}`: "merchant_adapter",
 		`{"merchant_adapter":null}`:     "",
 	} {
-		_, err := createByRequest(t, Terminals, merged(t, plain, changes), newTerminal)
+		_, err := createByRequest(t, Terminals, mergeObjects(t, minimal, changes), newTerminal)
 		wantField(t, changes, err, field)
 	}
-	got, err := createByRequest(t, Terminals, plain, newTerminal)
+	got, err := createByRequest(t, Terminals, minimal, newTerminal)
 	if err != nil || got.Env != money.Prod || !got.Active || got.Partner != 3 || got.Provider != Simulator || got.Type != PaymentTerminal {
 		t.Errorf("the defaults are %+v, %v", got, err)
 	}
-	allMembers := merged(t, plain,
+	allMembers := mergeObjects(t, minimal,
 		`{"env":"test","is_active":false,"provider_params":{"priority":4},"merchant_params":{"secret":"s"},"merchant_adapter":"a"}`)
 	got, err = createByRequest(t, Terminals, allMembers, newTerminal)
 	if err != nil || got.Env != money.Test || got.Active || got.Settings.Priority != 4 || got.Notification.Secret != "s" || got.MerchantAdapter != "a" {
@@ -100,10 +100,10 @@ func TestWhatNeverChangesOfATerminal(t *testing.T) {
 		`{"name":null}`:          "name",
 		`{"provider_params":[]}`: "provider_params",
 	} {
-		_, _, err := stored.Patch(changing(t, Terminals, body), false)
+		_, _, err := stored.Patch(changeOf(t, Terminals, body), false)
 		wantField(t, body, err, field)
 	}
-	next, _, err := stored.Patch(changing(t, Terminals, `{"provider_params":null}`), false)
+	next, _, err := stored.Patch(changeOf(t, Terminals, `{"provider_params":null}`), false)
 	if err != nil || next.ProviderParams != nil || next.Settings.Priority != 0 {
 		t.Errorf("without parameters it is %+v, %v", next, err)
 	}
@@ -114,7 +114,7 @@ func objectOfSize(n int) []byte {
 	return []byte(`{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}`)
 }
 
-func TestSettings(t *testing.T) {
+func TestParseSettings(t *testing.T) {
 	for text, field := range map[string]string{
 		``:     "",
 		`{}`:   "",
@@ -177,11 +177,11 @@ func TestSettings(t *testing.T) {
 		`{"description":"` + strings.Repeat("é", MaxDescription+1) + `"}`: "provider_params.description",
 	} {
 		_, err := ParseSettings([]byte(text))
-		wantField(t, beginningOf(text), err, field)
+		wantField(t, firstCharacters(text), err, field)
 	}
 }
 
-func beginningOf(s string) string { return s[:min(len(s), 60)] }
+func firstCharacters(s string) string { return s[:min(len(s), 60)] }
 
 func TestSettingsValues(t *testing.T) {
 	s, err := ParseSettings([]byte(`{"priority":-2,"two_phase":true,"hold_ttl_seconds":60,"currencies":["USD"],"networks":["tron"],
@@ -202,7 +202,7 @@ func TestSettingsValues(t *testing.T) {
 	}
 }
 
-func TestNotification(t *testing.T) {
+func TestParseNotification(t *testing.T) {
 	n, err := ParseNotification([]byte(`{"notify_url":"http://127.0.0.1:9/h","secret":"s","secret_previous":"p","tg_ids_to_notify":[-100123,"@ops"],
 		"emails_to_notify":["ops@example.com"],"large_transaction_threshold":"1000","other":1}`))
 	if err != nil || n.NotifyURL != "http://127.0.0.1:9/h" || n.Secret != "s" || n.SecretPrevious != "p" ||
@@ -256,7 +256,7 @@ func TestInvalidChatsAreRefused(t *testing.T) {
 	} {
 		params := []byte(`{"tg_ids_to_notify":` + list + `}`)
 		_, _, err := NewTerminal(Terminal{
-			ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+			ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
 			MerchantParams: params, Env: money.Prod, Active: true,
 		}, false)
 		wantField(t, list, err, want)
@@ -283,15 +283,15 @@ func TestRecipientListedTwiceIsNotifiedOnce(t *testing.T) {
 
 func TestTerminalPatch(t *testing.T) {
 	term, event, err := NewTerminal(Terminal{
-		ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+		ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
 		ProviderParams: []byte(` {"priority":3,"own":"kept"} `), Env: money.Prod, Active: true,
 	}, false)
 	if err != nil || event.To != "active" || term.Env != money.Prod || term.Settings.Priority != 3 || string(term.ProviderParams) != `{"priority":3,"own":"kept"}` {
 		t.Fatal(term, event, err)
 	}
-	off, params, bad, merchant := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
+	isActive, params, malformed, merchant := false, []byte(`{"priority":4}`), []byte(`{"priority":"4"}`), []byte(`{"secret":"z"}`)
 	next, event, err := term.Patch(func(r *Terminal, _ *schema.Faults) {
-		r.Active = off
+		r.Active = isActive
 		r.ProviderParams = params
 		r.MerchantParams = merchant
 	}, false)
@@ -301,17 +301,17 @@ func TestTerminalPatch(t *testing.T) {
 	if !term.Active || term.Settings.Priority != 3 {
 		t.Error("the old record changed")
 	}
-	if same, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = off }, false); err != nil || same != next || event.Name != "" {
+	if unchanged, event, err := next.Patch(func(r *Terminal, _ *schema.Faults) { r.Active = isActive }, false); err != nil || unchanged != next || event.Name != "" {
 		t.Error("a patch that changes nothing", event, err)
 	}
-	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = bad }, false)
+	_, _, err = term.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = malformed }, false)
 	wantField(t, "bad patch", err, "provider_params.priority")
 }
 
 func testTerminal(t *testing.T, id byte, kind TerminalType, params string) *Terminal {
 	t.Helper()
 	term, _, err := NewTerminal(Terminal{
-		ID: testID(id), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: kind,
+		ID: testID(id), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: kind,
 		ProviderParams: []byte(params), Env: money.Prod, Active: true,
 	}, false)
 	if err != nil {
@@ -320,15 +320,15 @@ func testTerminal(t *testing.T, id byte, kind TerminalType, params string) *Term
 	return term
 }
 
-func TestServes(t *testing.T) {
+func TestTransactionsThatATerminalServes(t *testing.T) {
 	usd := money.Asset{Currency: "USD", Env: money.Prod}
 	tron := money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}
 	five := money.FromUint64(5)
-	plain := testTerminal(t, 1, PaymentTerminal, ``)
-	narrow := testTerminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
-	elsewhere := testTerminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
-	off := testTerminal(t, 3, PaymentTerminal, ``)
-	off.Active = false
+	anyTerminal := testTerminal(t, 1, PaymentTerminal, ``)
+	narrowTerminal := testTerminal(t, 2, PaymentTerminal, `{"currencies":["USD","USDT"],"networks":["tron"],"methods":["bank_card"],"min_amount":"5","max_amount":"7"}`)
+	solanaTerminal := testTerminal(t, 5, PaymentTerminal, `{"networks":["solana"]}`)
+	inactiveTerminal := testTerminal(t, 3, PaymentTerminal, ``)
+	inactiveTerminal.Active = false
 	for name, c := range map[string]struct {
 		terminal *Terminal
 		kind     TerminalType
@@ -337,25 +337,25 @@ func TestServes(t *testing.T) {
 		amount   uint64
 		want     bool
 	}{
-		"all":                                  {plain, PaymentTerminal, usd, "bank_card", 1, true},
-		"another type":                         {plain, PayoutTerminal, usd, "bank_card", 1, false},
-		"another env":                          {plain, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
-		"switched off":                         {off, PaymentTerminal, usd, "bank_card", 1, false},
+		"all":                                  {anyTerminal, PaymentTerminal, usd, "bank_card", 1, true},
+		"another type":                         {anyTerminal, PayoutTerminal, usd, "bank_card", 1, false},
+		"another env":                          {anyTerminal, PaymentTerminal, money.Asset{Currency: "USD", Env: money.Test}, "bank_card", 1, false},
+		"switched off":                         {inactiveTerminal, PaymentTerminal, usd, "bank_card", 1, false},
 		"notification only":                    {testTerminal(t, 4, MerchantTerminal, ``), MerchantTerminal, usd, "bank_card", 1, false},
-		"fits":                                 {narrow, PaymentTerminal, tron, "bank_card", 6, true},
-		"at the minimum":                       {narrow, PaymentTerminal, tron, "bank_card", 5, true},
-		"below the minimum":                    {narrow, PaymentTerminal, tron, "bank_card", 4, false},
-		"at the maximum":                       {narrow, PaymentTerminal, tron, "bank_card", 7, true},
-		"above the maximum":                    {narrow, PaymentTerminal, tron, "bank_card", 8, false},
-		"another currency":                     {narrow, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
-		"another network":                      {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
-		"no network":                           {narrow, PaymentTerminal, usd, "bank_card", 6, true},
-		"unresolved network, one is accepted":  {narrow, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
-		"unresolved network, none is accepted": {elsewhere, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
-		"a currency of one network":            {elsewhere, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},
-		"fiat at a terminal for a network":     {elsewhere, PaymentTerminal, usd, "bank_card", 6, true},
-		"another method":                       {narrow, PaymentTerminal, usd, "sbp", 6, false},
-		"method not known yet":                 {narrow, PaymentTerminal, usd, "", 6, true},
+		"fits":                                 {narrowTerminal, PaymentTerminal, tron, "bank_card", 6, true},
+		"at the minimum":                       {narrowTerminal, PaymentTerminal, tron, "bank_card", 5, true},
+		"below the minimum":                    {narrowTerminal, PaymentTerminal, tron, "bank_card", 4, false},
+		"at the maximum":                       {narrowTerminal, PaymentTerminal, tron, "bank_card", 7, true},
+		"above the maximum":                    {narrowTerminal, PaymentTerminal, tron, "bank_card", 8, false},
+		"another currency":                     {narrowTerminal, PaymentTerminal, money.Asset{Currency: "EUR", Env: money.Prod}, "bank_card", 6, false},
+		"another network":                      {narrowTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Network: "bsc", Env: money.Prod}, "bank_card", 6, false},
+		"no network":                           {narrowTerminal, PaymentTerminal, usd, "bank_card", 6, true},
+		"unresolved network, one is accepted":  {narrowTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, true},
+		"unresolved network, none is accepted": {solanaTerminal, PaymentTerminal, money.Asset{Currency: "USDT", Env: money.Prod}, "bank_card", 6, false},
+		"a currency of one network":            {solanaTerminal, PaymentTerminal, money.Asset{Currency: "ETH", Env: money.Prod}, "bank_card", 6, false},
+		"fiat at a terminal for a network":     {solanaTerminal, PaymentTerminal, usd, "bank_card", 6, true},
+		"another method":                       {narrowTerminal, PaymentTerminal, usd, "sbp", 6, false},
+		"method not known yet":                 {narrowTerminal, PaymentTerminal, usd, "", 6, true},
 	} {
 		if got := c.terminal.Serves(c.kind, c.asset, c.method, money.FromUint64(c.amount)); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -388,23 +388,23 @@ func TestCandidatesByPriorityThenID(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
-	plain := testTerminal(t, 1, PaymentTerminal, ``)
-	tron := testTerminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
-	both := testTerminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
+func TestTerminalResolvesTheNetwork(t *testing.T) {
+	anyTerminal := testTerminal(t, 1, PaymentTerminal, ``)
+	tronOrSolana := testTerminal(t, 2, PaymentTerminal, `{"networks":["tron","solana"]}`)
+	tronOrBSC := testTerminal(t, 3, PaymentTerminal, `{"networks":["tron","bsc"]}`)
 	for _, c := range []struct {
 		terminal      *Terminal
 		currency      money.Currency
 		network, want money.Network
 	}{
-		{plain, "ETH", "", "ethereum"},
-		{plain, "USD", "", ""},
-		{plain, "USDT", "", ""},
-		{plain, "USDT", "nowhere", "nowhere"},
-		{tron, "USDT", "", "tron"},
-		{tron, "USDT", "bsc", "bsc"},
-		{tron, "USD", "", ""},
-		{both, "USDT", "", ""},
+		{anyTerminal, "ETH", "", "ethereum"},
+		{anyTerminal, "USD", "", ""},
+		{anyTerminal, "USDT", "", ""},
+		{anyTerminal, "USDT", "nowhere", "nowhere"},
+		{tronOrSolana, "USDT", "", "tron"},
+		{tronOrSolana, "USDT", "bsc", "bsc"},
+		{tronOrSolana, "USD", "", ""},
+		{tronOrBSC, "USDT", "", ""},
 	} {
 		asset := money.Asset{Currency: c.currency, Network: c.network, Env: money.Prod}
 		if got := c.terminal.Resolve(asset).Network; got != c.want {
@@ -416,11 +416,11 @@ func TestResolve(t *testing.T) {
 func TestSettlementNamesOneAsset(t *testing.T) {
 	draft := func(params string) Terminal {
 		return Terminal{
-			ID: testID(1), Org: owner.Org, Partner: owner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
+			ID: testID(1), Org: testPartner.Org, Partner: testPartner.Number, Name: "T", Provider: Simulator, Type: PaymentTerminal,
 			ProviderParams: []byte(params), Env: money.Prod, Active: true,
 		}
 	}
-	plain, _, err := NewTerminal(draft(`{"priority":1}`), false)
+	stored, _, err := NewTerminal(draft(`{"priority":1}`), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -447,17 +447,17 @@ func TestSettlementNamesOneAsset(t *testing.T) {
 		_, _, err := NewTerminal(draft(text), false)
 		wantField(t, "new with "+text, err, field)
 		params := []byte(text)
-		_, _, err = plain.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = params }, false)
+		_, _, err = stored.Patch(func(r *Terminal, _ *schema.Faults) { r.ProviderParams = params }, false)
 		wantField(t, "patch with "+text, err, field)
 	}
 }
 
-func TestSettlementAsset(t *testing.T) {
+func TestAssetInWhichATerminalSettles(t *testing.T) {
 	for _, c := range []struct {
-		params string
-		source money.Asset
-		want   money.Asset
-		other  bool
+		params   string
+		source   money.Asset
+		want     money.Asset
+		converts bool
 	}{
 		{``, money.Asset{Currency: "USD", Env: money.Prod}, money.Asset{Currency: "USD", Env: money.Prod}, false},
 		{`{"settlement_currency":"USD"}`, money.Asset{Currency: "USD", Env: money.Test}, money.Asset{Currency: "USD", Env: money.Test}, false},
@@ -470,9 +470,9 @@ func TestSettlementAsset(t *testing.T) {
 			money.Asset{Currency: "USDT", Network: "tron", Env: money.Prod}, false,
 		},
 	} {
-		got, other := testTerminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
-		if got != c.want || other != c.other {
-			t.Errorf("%s for %v: %v %v, want %v %v", c.params, c.source, got, other, c.want, c.other)
+		got, converts := testTerminal(t, 1, PaymentTerminal, c.params).SettlementAsset(c.source)
+		if got != c.want || converts != c.converts {
+			t.Errorf("%s for %v: %v %v, want %v %v", c.params, c.source, got, converts, c.want, c.converts)
 		}
 	}
 }

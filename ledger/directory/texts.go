@@ -70,11 +70,11 @@ func checkSecret(op, field, secret string) error {
 	return nil
 }
 
-func allUpper(s string) bool {
+func isUpper(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 'A' || r > 'Z' })
 }
 
-func notAlphanumeric(r rune) bool {
+func isNotAlphanumeric(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9')
 }
 

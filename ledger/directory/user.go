@@ -55,16 +55,18 @@ var Users = schema.NewType[User]("user",
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).
 	Invariant(func(u *User) string { return partnerRoleProblem(u.Roles, u.Partner) }).
-	WithEnvelope(func(u *User, at schema.Envelope) { u.Org, u.ID, u.Created = at.Org, at.ID, at.Created })
+	WithEnvelope(func(u *User, envelope schema.Envelope) {
+		u.Org, u.ID, u.Created = envelope.Org, envelope.ID, envelope.Created
+	})
 
 // crossCheckUser requires a partner for PartnerRole, and refuses one otherwise.
 func crossCheckUser(_, u *User, f *schema.Faults) {
-	acts := u.Roles.Has(PartnerRole)
+	isPartner := u.Roles.Has(PartnerRole)
 	switch {
 	case f.Has("roles") || f.Has("partner_id"):
-	case acts && u.Partner == 0:
+	case isPartner && u.Partner == 0:
 		f.Add("partner_id", "is required with the role partner")
-	case !acts && u.Partner != 0:
+	case !isPartner && u.Partner != 0:
 		f.Add("partner_id", "only goes with the role partner")
 	}
 }
@@ -79,7 +81,7 @@ func NewUser(draft User) (*User, ledger.Event, error) {
 	if err := refusals("directory.CreateUser", faults); err != nil {
 		return nil, ledger.Event{}, err
 	}
-	return u, createdEvent(ledger.User, u.ID, activeOrInactive(u.Active)), nil
+	return u, createdEvent(ledger.User, u.ID, stateOf(u.Active)), nil
 }
 
 // Patch decides a change. A user who loses PartnerRole loses the partner too. A change of the
@@ -101,7 +103,7 @@ func (u *User) Patch(change schema.Change[User]) (*User, ledger.Event, error) {
 	if next.PassHash != u.PassHash || !slices.Equal(next.Roles, u.Roles) || next.Partner != u.Partner || !next.Active {
 		next.Epoch++
 	}
-	return &next, movedEvent(ledger.User, u.ID, switchAction(u.Active, next.Active), activeOrInactive(u.Active), activeOrInactive(next.Active)), nil
+	return &next, movedEvent(ledger.User, u.ID, switchAction(u.Active, next.Active), stateOf(u.Active), stateOf(next.Active)), nil
 }
 
 // Role names a set of rights. The zero value is invalid.
@@ -127,7 +129,7 @@ func (r Role) Valid() bool {
 // Roles is a set of roles, ordered by name and without repetitions.
 type Roles []Role
 
-// Valid tells whether it is a non-empty set of valid roles.
+// Valid tells whether s is a non-empty set of valid roles.
 func (s Roles) Valid() bool {
 	for i, r := range s {
 		if !r.Valid() || i > 0 && s[i-1] >= r {

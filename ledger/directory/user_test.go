@@ -52,13 +52,13 @@ func TestFieldsOfAUser(t *testing.T) {
 	if err != nil || !slices.Equal(u.Roles, Roles{Admin, Auditor, Client, PartnerRole}) {
 		t.Errorf("roles %v (%v) are not in the order of their names", u.Roles, err)
 	}
-	if off, event, err := newUser(t, func(d *User) { d.Active = false }); err != nil || off.Active || event.To != "inactive" {
-		t.Errorf("%v %+v %v", off, event, err)
+	if inactive, event, err := newUser(t, func(d *User) { d.Active = false }); err != nil || inactive.Active || event.To != "inactive" {
+		t.Errorf("%v %+v %v", inactive, event, err)
 	}
 }
 
 func TestTheRequestForAUser(t *testing.T) {
-	const plain = `{"login":"anna","name":"Anna","roles":["auditor"]}`
+	const minimal = `{"login":"anna","name":"Anna","roles":["auditor"]}`
 	newUser := func(draft User) (*User, error) {
 		draft.PassHash = "hash"
 		u, _, err := NewUser(draft)
@@ -86,10 +86,10 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"active":7}`:                         "active",
 		`{"roles":["partner"],"partner_id":7}`: "",
 	} {
-		_, err := createByRequest(t, Users, merged(t, plain, changes), newUser)
+		_, err := createByRequest(t, Users, mergeObjects(t, minimal, changes), newUser)
 		wantField(t, changes, err, field)
 	}
-	u, err := createByRequest(t, Users, merged(t, plain, `{"roles":["partner","client"],"partner_id":7}`), newUser)
+	u, err := createByRequest(t, Users, mergeObjects(t, minimal, `{"roles":["partner","client"],"partner_id":7}`), newUser)
 	if err != nil || !u.Active || u.Partner != 7 || !slices.Equal(u.Roles, Roles{Client, PartnerRole}) {
 		t.Errorf("%+v, %v", u, err)
 	}
@@ -97,7 +97,7 @@ func TestTheRequestForAUser(t *testing.T) {
 		`{"login":"anna"}`: "", `{"login":"other"}`: "login", `{"roles":null}`: "roles", `{"roles":["root"]}`: "roles", `{"partner_id":null}`: "partner_id",
 		`{"active":null}`: "active", `{"name":null}`: "name", `{"email":null}`: "", `{"id":"x"}`: "id",
 	} {
-		_, _, err := u.Patch(changing(t, Users, body))
+		_, _, err := u.Patch(changeOf(t, Users, body))
 		wantField(t, body, err, field)
 	}
 }
@@ -109,8 +109,8 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, off, on, eight := "other", false, true, int64(8)
-	both, auditor := Roles{"partner", "auditor"}, Roles{"auditor"}
+	text, off, on, anotherPartner := "other", false, true, int64(8)
+	twoRoles, auditorOnly := Roles{"partner", "auditor"}, Roles{"auditor"}
 	for name, c := range map[string]struct {
 		patch schema.Change[User]
 		event string
@@ -120,9 +120,9 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 		"the same":                 {func(r *User, _ *schema.Faults) { r.Active = on; r.Roles = Roles{"partner"} }, "", false},
 		"another name":             {func(r *User, _ *schema.Faults) { r.Name = text }, "update", false},
 		"a password":               {func(r *User, _ *schema.Faults) { r.PassHash = text }, "update", true},
-		"one more role":            {func(r *User, _ *schema.Faults) { r.Roles = both }, "update", true},
-		"another role":             {func(r *User, _ *schema.Faults) { r.Roles = auditor }, "update", true},
-		"a partner":                {func(r *User, _ *schema.Faults) { r.Partner = eight }, "update", true},
+		"one more role":            {func(r *User, _ *schema.Faults) { r.Roles = twoRoles }, "update", true},
+		"another role":             {func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }, "update", true},
+		"a partner":                {func(r *User, _ *schema.Faults) { r.Partner = anotherPartner }, "update", true},
 		"switched off":             {func(r *User, _ *schema.Faults) { r.Active = off }, "deactivate", true},
 		"switched off and renamed": {func(r *User, _ *schema.Faults) { r.Active = off; r.Name = text }, "deactivate", true},
 	} {
@@ -141,14 +141,14 @@ func TestWhatEndsAUsersSessions(t *testing.T) {
 	if restored, event, err := inactive.Patch(func(r *User, _ *schema.Faults) { r.Active = on }); err != nil || event.Name != "activate" || restored.AllowsSession(session) {
 		t.Error("a session came back with its user", event, err)
 	}
-	if other, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor }); err != nil || other.Partner != 0 {
+	if auditing, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly }); err != nil || auditing.Partner != 0 {
 		t.Error("who is no partner's any more still has one", err)
 	}
-	if _, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditor; r.Partner = eight }); err == nil {
+	if _, _, err := anna.Patch(func(r *User, _ *schema.Faults) { r.Roles = auditorOnly; r.Partner = anotherPartner }); err == nil {
 		t.Error("a partner without the role was taken")
 	}
-	var none int64
-	_, _, err = anna.Patch(func(r *User, _ *schema.Faults) { r.Partner = none })
+	var noPartner int64
+	_, _, err = anna.Patch(func(r *User, _ *schema.Faults) { r.Partner = noPartner })
 	wantField(t, "the role without its partner", err, "partner_id")
 }
 
@@ -168,10 +168,10 @@ func TestAPartnersPasswordEndsItsSessions(t *testing.T) {
 	if next, event, err := p.Patch(func(r *Partner, _ *schema.Faults) { r.PassHash = hash }, false); err != nil || event.Name != "update" || next.AllowsSession(session) || next.PassHash != hash {
 		t.Error("a session outlived its password", err)
 	}
-	other, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
+	otherPartner, _, _ := NewPartner(Partner{ID: testID(9), Org: testID(2), Number: 8, Name: "P", Login: "q", Active: true}, false)
 	anna, _, _ := newUser(t, func(d *User) { d.Roles, d.Partner = Roles{"partner"}, 7 })
-	hers, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
-	if other.AllowsSession(session) || p.AllowsSession(hers) || anna.AllowsSession(session) {
+	userSession, _ := anna.BeginSession(testID(4), [32]byte{2}, 5)
+	if otherPartner.AllowsSession(session) || p.AllowsSession(userSession) || anna.AllowsSession(session) {
 		t.Error("a session is of more than one")
 	}
 }
@@ -188,41 +188,41 @@ func TestSessionValidity(t *testing.T) {
 	if end := begun + 12*3600*second; !s.Valid(end-1) || s.Valid(end) {
 		t.Error("the session doesn't end after 12 hours")
 	}
-	rest := ledger.Micros(30 * 60 * second)
+	maxIdle := ledger.Micros(30 * 60 * second)
 	used := begun + 3600*second
-	if s.IdleTooLong(0, begun+rest-1) || !s.IdleTooLong(0, begun+rest) || s.IdleTooLong(used, used+rest-1) || !s.IdleTooLong(used, used+rest) {
+	if s.IdleTooLong(0, begun+maxIdle-1) || !s.IdleTooLong(0, begun+maxIdle) || s.IdleTooLong(used, used+maxIdle-1) || !s.IdleTooLong(used, used+maxIdle) {
 		t.Error("the session doesn't end after 30 minutes of rest")
 	}
-	noted, event := s.RecordUse(used)
-	if event.Name != "use" || noted.IdleTooLong(0, used+rest-1) || s.Used != begun {
+	withUse, event := s.RecordUse(used)
+	if event.Name != "use" || withUse.IdleTooLong(0, used+maxIdle-1) || s.Used != begun {
 		t.Error("what was noted is no use", event)
 	}
-	if same, event := noted.RecordUse(used); same != noted || event.Name != "" {
+	if unchanged, event := withUse.RecordUse(used); unchanged != withUse || event.Name != "" {
 		t.Error("noted twice")
 	}
-	gone, event := noted.Revoke(used)
-	if event.Name != "revoke" || gone.Valid(used) || noted.Revoked != 0 {
+	revoked, event := withUse.Revoke(used)
+	if event.Name != "revoke" || revoked.Valid(used) || withUse.Revoked != 0 {
 		t.Error("not revoked", event)
 	}
-	if again, event := gone.Revoke(used + 1); again != gone || event.Name != "" {
+	if unchanged, event := revoked.Revoke(used + 1); unchanged != revoked || event.Name != "" {
 		t.Error("revoked twice")
 	}
-	if late, event := gone.RecordUse(used + 1); late != gone || event.Name != "" {
+	if unchanged, event := revoked.RecordUse(used + 1); unchanged != revoked || event.Name != "" {
 		t.Error("a use of a revoked session was noted")
 	}
 }
 
 func TestKeyUsesAreRecorded(t *testing.T) {
 	k := &APIKey{ID: testID(1)}
-	noted, event := k.RecordUse(5)
-	if noted.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
-		t.Errorf("%+v %+v", noted, event)
+	withUse, event := k.RecordUse(5)
+	if withUse.Used != 5 || k.Used != 0 || event.Name != "use" || event.From != "active" || event.To != "active" {
+		t.Errorf("%+v %+v", withUse, event)
 	}
-	if older, event := noted.RecordUse(4); older != noted || event.Name != "" {
+	if unchanged, event := withUse.RecordUse(4); unchanged != withUse || event.Name != "" {
 		t.Error("an older use was noted")
 	}
-	revoked, _ := noted.Revoke(6)
-	if late, event := revoked.RecordUse(7); late != revoked || event.Name != "" {
+	revoked, _ := withUse.Revoke(6)
+	if unchanged, event := revoked.RecordUse(7); unchanged != revoked || event.Name != "" {
 		t.Error("a use of a revoked key was noted")
 	}
 }
@@ -242,23 +242,23 @@ func TestRotatedTokenIsNeverAcceptedAgain(t *testing.T) {
 	if len(p.AdminTokens) != 2 || p.AdminTokens[0] != [32]byte{1} || len(p.Retired) != 0 {
 		t.Error("the old record changed")
 	}
-	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); refusal(t, err).Code != ledger.Unauthorized {
+	if _, err := next.RotateAdminToken([32]byte{1}, [32]byte{4}); wantRefusal(t, err).Code != ledger.Unauthorized {
 		t.Error("a retired token was rotated", err)
 	}
-	if _, err := next.AcceptAdminToken([32]byte{1}); refusal(t, err).Code != ledger.Conflict {
+	if _, err := next.AcceptAdminToken([32]byte{1}); wantRefusal(t, err).Code != ledger.Conflict {
 		t.Error("a retired token was admitted", err)
 	}
-	all := next.RotateAllAdminTokens([32]byte{5})
-	if !slices.Equal(all.AdminTokens, [][32]byte{{5}}) || !slices.Equal(all.Retired, [][32]byte{{1}, {2}, {3}}) {
-		t.Error(all)
+	rotated := next.RotateAllAdminTokens([32]byte{5})
+	if !slices.Equal(rotated.AdminTokens, [][32]byte{{5}}) || !slices.Equal(rotated.Retired, [][32]byte{{1}, {2}, {3}}) {
+		t.Error(rotated)
 	}
-	if e := all.RotationEvent(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
+	if e := rotated.RotationEvent(); e.Name != "rotate" || !Legal(ledger.Platform, e.Name, e.From, e.To) {
 		t.Error(e)
 	}
 	for i := range MaxRetiredTokens {
-		all = all.RotateAllAdminTokens([32]byte{9, byte(i), byte(i >> 8)})
+		rotated = rotated.RotateAllAdminTokens([32]byte{9, byte(i), byte(i >> 8)})
 	}
-	if len(all.Retired) != MaxRetiredTokens || slices.Contains(all.Retired, [32]byte{1}) || !slices.Contains(all.Retired, [32]byte{5}) {
-		t.Errorf("%d retired tokens are remembered, want the latest %d", len(all.Retired), MaxRetiredTokens)
+	if len(rotated.Retired) != MaxRetiredTokens || slices.Contains(rotated.Retired, [32]byte{1}) || !slices.Contains(rotated.Retired, [32]byte{5}) {
+		t.Errorf("%d retired tokens are remembered, want the latest %d", len(rotated.Retired), MaxRetiredTokens)
 	}
 }

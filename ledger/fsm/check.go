@@ -19,53 +19,53 @@ type checker[S comparable, E comparable, P Transition[S]] struct {
 
 func check[S comparable, E comparable, P Transition[S]](initial S, states []S, events []E, table Table[S, E, P]) error {
 	c := &checker[S, E, P]{states: states, events: events, table: table}
-	names(c, "state", states)
-	names(c, "event", events)
+	checkNames(c, "state", states)
+	checkNames(c, "event", events)
 	if len(c.mistakes) > 0 {
 		return errors.Join(c.mistakes...) // without valid names the other checks can't report
 	}
-	c.rows()
-	c.steps()
-	c.eventsUsed()
-	c.reachable(initial)
+	c.checkRows()
+	c.checkSteps()
+	c.checkEventsUsed()
+	c.checkReachable(initial)
 	return errors.Join(c.mistakes...)
 }
 
-func (c *checker[S, E, P]) mistake(format string, args ...any) {
+func (c *checker[S, E, P]) addMistake(format string, args ...any) {
 	c.mistakes = append(c.mistakes, fmt.Errorf("fsm: "+format, args...))
 }
 
-// names checks that each item of a list has a printable name of its own.
-func names[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], kind string, list []N) {
+// checkNames checks that each item of a list has a printable name of its own.
+func checkNames[S, E comparable, P Transition[S], N comparable](c *checker[S, E, P], kind string, list []N) {
 	seen := make(map[string]bool, len(list))
 	for i, item := range list {
 		name, ok := nameOf(item)
 		switch {
 		case !ok:
-			c.mistake("%s %d is neither a string nor a fmt.Stringer", kind, i)
-		case !oneLine(name):
-			c.mistake("%s %d is named %q, which can't be shown", kind, i, name)
+			c.addMistake("%s %d is neither a string nor a fmt.Stringer", kind, i)
+		case !isOneLine(name):
+			c.addMistake("%s %d is named %q, which can't be shown", kind, i, name)
 		case seen[name]:
-			c.mistake("%s %s is listed twice", kind, name)
+			c.addMistake("%s %s is listed twice", kind, name)
 		}
 		seen[name] = true
 	}
 }
 
-// rows checks that every state has a row and every row a state.
-func (c *checker[S, E, P]) rows() {
+// checkRows checks that every state has a row and every row a state.
+func (c *checker[S, E, P]) checkRows() {
 	for _, state := range c.states {
 		if _, ok := c.table[state]; !ok {
-			c.mistake("state %s has no row", show(state))
+			c.addMistake("state %s has no row", nameForMessage(state))
 		}
 	}
 	for _, state := range unknownNames(c.table, c.states) {
-		c.mistake("row %s is not a listed state", state)
+		c.addMistake("row %s is not a listed state", state)
 	}
 }
 
-// steps checks each entry of the listed rows.
-func (c *checker[S, E, P]) steps() {
+// checkSteps checks each entry of the listed rows.
+func (c *checker[S, E, P]) checkSteps() {
 	for _, state := range c.states {
 		row := c.table[state]
 		for _, event := range c.events {
@@ -74,34 +74,34 @@ func (c *checker[S, E, P]) steps() {
 				continue
 			}
 			if !slices.Contains(c.states, step.Target()) {
-				c.mistake("%s on %s leads to %s, which is not a listed state", show(state), show(event), show(step.Target()))
+				c.addMistake("%s on %s leads to %s, which is not a listed state", nameForMessage(state), nameForMessage(event), nameForMessage(step.Target()))
 			}
-			if !oneLine(step.Reason()) {
-				c.mistake("%s on %s has no reason of one line", show(state), show(event))
+			if !isOneLine(step.Reason()) {
+				c.addMistake("%s on %s has no reason of one line", nameForMessage(state), nameForMessage(event))
 			}
 		}
 		for _, event := range unknownNames(row, c.events) {
-			c.mistake("%s on %s: the event is not listed", show(state), event)
+			c.addMistake("%s on %s: the event is not listed", nameForMessage(state), event)
 		}
 	}
 }
 
-func (c *checker[S, E, P]) eventsUsed() {
+func (c *checker[S, E, P]) checkEventsUsed() {
 	for _, event := range c.events {
 		used := slices.ContainsFunc(c.states, func(state S) bool {
 			_, ok := c.table[state][event]
 			return ok
 		})
 		if !used {
-			c.mistake("event %s is used nowhere", show(event))
+			c.addMistake("event %s is used nowhere", nameForMessage(event))
 		}
 	}
 }
 
-// reachable checks that all states can be reached from the initial one.
-func (c *checker[S, E, P]) reachable(initial S) {
+// checkReachable checks that all states can be reached from the initial one.
+func (c *checker[S, E, P]) checkReachable(initial S) {
 	if !slices.Contains(c.states, initial) {
-		c.mistake("initial state %s is not listed", show(initial))
+		c.addMistake("initial state %s is not listed", nameForMessage(initial))
 		return
 	}
 	reached := map[S]bool{initial: true}
@@ -117,7 +117,7 @@ func (c *checker[S, E, P]) reachable(initial S) {
 	}
 	for _, state := range c.states {
 		if !reached[state] {
-			c.mistake("state %s is not reachable from %s", show(state), show(initial))
+			c.addMistake("state %s is not reachable from %s", nameForMessage(state), nameForMessage(initial))
 		}
 	}
 }
@@ -128,15 +128,15 @@ func unknownNames[K comparable, V any](m map[K]V, list []K) []string {
 	var found []string
 	for key := range m {
 		if !slices.Contains(list, key) {
-			found = append(found, show(key))
+			found = append(found, nameForMessage(key))
 		}
 	}
 	slices.Sort(found)
 	return found
 }
 
-// oneLine tells whether the text is one line that is not blank, so that it fits into a report.
-func oneLine(text string) bool {
+// isOneLine tells whether the text is one line that is not blank, so that it fits into a report.
+func isOneLine(text string) bool {
 	return strings.TrimSpace(text) != "" && !strings.ContainsAny(text, "\n\r\t")
 }
 
@@ -151,13 +151,13 @@ func nameOf(v any) (string, bool) {
 	return "", false
 }
 
-// show returns the name for a message, quoted if it is missing or unprintable.
-func show(v any) string {
+// nameForMessage returns the name for a message, quoted if it is missing or unprintable.
+func nameForMessage(v any) string {
 	name, ok := nameOf(v)
 	if !ok {
 		return fmt.Sprintf("%#v", v)
 	}
-	if !oneLine(name) {
+	if !isOneLine(name) {
 		return fmt.Sprintf("%q", name)
 	}
 	return name

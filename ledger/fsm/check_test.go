@@ -21,7 +21,7 @@ func table() fsm.Table[State, Event, Step] {
 }
 
 func TestCompileNamesEachMistake(t *testing.T) {
-	list, used := []State{Charging, Charged, Failed}, []Event{Settle, Void}
+	listed, usedEvents := []State{Charging, Charged, Failed}, []Event{Settle, Void}
 	for _, c := range []struct {
 		name    string
 		initial State
@@ -30,83 +30,83 @@ func TestCompileNamesEachMistake(t *testing.T) {
 		spoil   func(fsm.Table[State, Event, Step])
 		want    string // the whole error; empty: none
 	}{
-		{name: "sound", initial: Charging, states: list, events: used},
+		{name: "sound", initial: Charging, states: listed, events: usedEvents},
 		{
-			name: "a state without a row", initial: Charging, states: list, events: used,
+			name: "a state without a row", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { delete(t, Failed) },
 			want:  "fsm: state failed has no row",
 		},
 		{
-			name: "a row without a state", initial: Charging, states: list, events: used,
+			name: "a row without a state", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Reversed] = nil },
 			want:  "fsm: row reversed is not a listed state",
 		},
 		{
-			name: "a target that is not listed", initial: Charging, states: list, events: used,
+			name: "a target that is not listed", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{To: Reversed, Why: "x"} },
 			want:  "fsm: charged on void leads to reversed, which is not a listed state",
 		},
 		{
-			name: "a target forgotten", initial: Charging, states: list, events: used,
+			name: "a target forgotten", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charged][Void] = Step{Why: "x"} },
 			want:  `fsm: charged on void leads to "", which is not a listed state`,
 		},
 		{
-			name: "a state out of reach", initial: Charging, states: append(list, Held), events: used,
+			name: "a state out of reach", initial: Charging, states: append(listed, Held), events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Held] = fsm.Row[Event, Step]{Void: {To: Failed, Why: "x"}} },
 			want:  "fsm: state payment_suspended is not reachable from charging",
 		},
 		{
-			name: "out of reach from another start", initial: Charged, states: list, events: used,
+			name: "out of reach from another start", initial: Charged, states: listed, events: usedEvents,
 			want: "fsm: state charging is not reachable from charged\nfsm: state failed is not reachable from charged",
 		},
 		{
-			name: "a start that is not listed", initial: Reversed, states: list, events: used,
+			name: "a start that is not listed", initial: Reversed, states: listed, events: usedEvents,
 			want: "fsm: initial state reversed is not listed",
 		},
 		{
-			name: "an event that nothing uses", initial: Charging, states: list, events: []Event{Settle, Void, Reverse},
+			name: "an event that nothing uses", initial: Charging, states: listed, events: []Event{Settle, Void, Reverse},
 			want: "fsm: event reverse is used nowhere",
 		},
 		{
-			name: "an event that is not listed", initial: Charging, states: list, events: []Event{Settle},
+			name: "an event that is not listed", initial: Charging, states: listed, events: []Event{Settle},
 			want: "fsm: charging on void: the event is not listed",
 		},
 		{
-			name: "no reason", initial: Charging, states: list, events: used,
+			name: "no reason", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a blank reason", initial: Charging, states: list, events: used,
+			name: "a blank reason", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "  "} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a reason of two lines", initial: Charging, states: list, events: used,
+			name: "a reason of two lines", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) { t[Charging][Void] = Step{To: Failed, Why: "a\nb"} },
 			want:  "fsm: charging on void has no reason of one line",
 		},
 		{
-			name: "a state listed twice", initial: Charging, states: append(list, Failed), events: used,
+			name: "a state listed twice", initial: Charging, states: append(listed, Failed), events: usedEvents,
 			want: "fsm: state failed is listed twice",
 		},
 		{
-			name: "an event listed twice", initial: Charging, states: list, events: append(used, Void),
+			name: "an event listed twice", initial: Charging, states: listed, events: append(usedEvents, Void),
 			want: "fsm: event void is listed twice",
 		},
 		{
-			name: "a state without a name", initial: Charging, states: append(list, ""), events: used,
+			name: "a state without a name", initial: Charging, states: append(listed, ""), events: usedEvents,
 			want: `fsm: state 3 is named "", which can't be shown`,
 		},
 		{
-			name: "no states", initial: Charging, events: used,
+			name: "no states", initial: Charging, events: usedEvents,
 			want: "fsm: row charged is not a listed state\nfsm: row charging is not a listed state\n" +
 				"fsm: row failed is not a listed state\nfsm: event settle is used nowhere\n" +
 				"fsm: event void is used nowhere\nfsm: initial state charging is not listed",
 		},
 		{
-			name: "several mistakes", initial: Charging, states: list, events: used,
+			name: "several mistakes", initial: Charging, states: listed, events: usedEvents,
 			spoil: func(t fsm.Table[State, Event, Step]) {
 				delete(t, Charged)
 				t[Charging][Void] = Step{To: Reversed}
@@ -155,18 +155,18 @@ func TestCompileNeedsNames(t *testing.T) {
 	}
 }
 
-// same is a Stringer whose values all have the same name.
-type same int
+// sameName is a Stringer whose values all have the same name.
+type sameName int
 
-func (same) String() string { return "same" }
+func (sameName) String() string { return "same" }
 
-type sameNameStep same
+type sameNameStep sameName
 
-func (s sameNameStep) Target() same { return same(s) }
-func (sameNameStep) Reason() string { return "x" }
+func (s sameNameStep) Target() sameName { return sameName(s) }
+func (sameNameStep) Reason() string     { return "x" }
 
 func TestCompileNeedsDistinctNames(t *testing.T) {
-	_, err := fsm.Compile(1, []same{1, 2}, []string{"go"}, fsm.Table[same, string, sameNameStep]{1: {"go": 2}, 2: {}})
+	_, err := fsm.Compile(1, []sameName{1, 2}, []string{"go"}, fsm.Table[sameName, string, sameNameStep]{1: {"go": 2}, 2: {}})
 	if err == nil || err.Error() != "fsm: state same is listed twice" {
 		t.Errorf("error = %v", err)
 	}
@@ -177,40 +177,40 @@ func TestCompileNeedsDistinctNames(t *testing.T) {
 func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(t, "states")
-		list, used := states[:n], events[:rapid.IntRange(1, 4).Draw(t, "events")]
+		list, usedEvents := states[:n], events[:rapid.IntRange(1, 4).Draw(t, "events")]
 		random := fsm.Table[State, Event, Step]{}
 		usedOnce := make(map[Event]bool)
-		var leads [7][7]bool
+		var reaches [7][7]bool
 		for i, state := range list {
 			random[state] = fsm.Row[Event, Step]{}
-			leads[i][i] = true
-			for _, event := range used {
+			reaches[i][i] = true
+			for _, event := range usedEvents {
 				if rapid.Bool().Draw(t, "step?") {
 					j := rapid.IntRange(0, n-1).Draw(t, "target")
 					random[state][event] = Step{To: list[j], Why: "random"}
-					leads[i][j], usedOnce[event] = true, true
+					reaches[i][j], usedOnce[event] = true, true
 				}
 			}
 		}
 		for k := range n {
 			for i := range n {
 				for j := range n {
-					leads[i][j] = leads[i][j] || leads[i][k] && leads[k][j]
+					reaches[i][j] = reaches[i][j] || reaches[i][k] && reaches[k][j]
 				}
 			}
 		}
 		var want []string
-		for _, event := range used {
+		for _, event := range usedEvents {
 			if !usedOnce[event] {
 				want = append(want, "fsm: event "+event.String()+" is used nowhere")
 			}
 		}
 		for j, state := range list {
-			if !leads[0][j] {
+			if !reaches[0][j] {
 				want = append(want, "fsm: state "+string(state)+" is not reachable from "+string(list[0]))
 			}
 		}
-		m, err := fsm.Compile(list[0], list, used, random)
+		m, err := fsm.Compile(list[0], list, usedEvents, random)
 		if len(want) > 0 {
 			if err == nil || err.Error() != strings.Join(want, "\n") {
 				t.Fatalf("error\n%v\nwant\n%s", err, strings.Join(want, "\n"))
@@ -221,7 +221,7 @@ func TestCompileAgreesWithTheNaiveMeaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, state := range list {
-			for _, event := range used {
+			for _, event := range usedEvents {
 				step, ok := m.Next(state, event)
 				if wanted, allowed := random[state][event]; ok != allowed || step.To != wanted.To {
 					t.Fatalf("%v on %v = %v, %v", state, event, step.To, ok)

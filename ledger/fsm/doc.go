@@ -18,7 +18,7 @@
 // as an initialization cycle. Pass what the function needs as arguments.
 //
 // Rejected: a switch over state and event (missing pairs cannot be seen or printed); calling
-// the step's function here (the machine would need to know records, commands and errors of its
-// owner); several targets per step (a guard in the table is code again: the owner chooses
+// the step's function here (the machine would need to know its owner's records, commands and
+// errors); several targets per step (a guard in the table is code again: the owner chooses
 // between two events instead).
 package fsm

@@ -257,18 +257,18 @@ func TestReportBreaksLongLists(t *testing.T) {
 	// 40 events of 3 characters: 19 fill a line to its last column, so the comma after them
 	// would not fit.
 	type name string
-	var all []name
+	var longEvents []name
 	table := fsm.Table[State, name, Step]{"étape": {}, "autre": {}}
 	for i := range 40 {
 		event := name(fmt.Sprintf("n%02d", i))
-		all = append(all, event)
+		longEvents = append(longEvents, event)
 		from := State("autre")
 		if i == 0 {
 			from = "étape"
 		}
 		table[from][event] = Step{To: "autre", Why: "on"}
 	}
-	m, err := fsm.Compile("étape", []State{"étape", "autre"}, all, table)
+	m, err := fsm.Compile("étape", []State{"étape", "autre"}, longEvents, table)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ func (m *Machine[S, E, P]) Report() string {
 	var out strings.Builder
 	refused := len(m.states)*len(m.events) - len(m.steps)
 	fmt.Fprintf(&out, "initial state %s; %d states, %d events, %d transitions, %d pairs refused\n\n",
-		show(m.initial), len(m.states), len(m.events), len(m.steps), refused)
+		nameForMessage(m.initial), len(m.states), len(m.events), len(m.steps), refused)
 	m.reportSteps(&out)
 	out.WriteByte('\n')
 	m.reportRefused(&out)
@@ -32,13 +32,13 @@ func (m *Machine[S, E, P]) reportSteps(out *strings.Builder) {
 	line("STATE", "EVENT", "TARGET", "WHY")
 	for _, state := range m.states {
 		if m.final[state] {
-			fmt.Fprintf(out, "%-*s  (final)\n", stateWidth, show(state))
+			fmt.Fprintf(out, "%-*s  (final)\n", stateWidth, nameForMessage(state))
 			continue
 		}
-		name := show(state)
+		name := nameForMessage(state)
 		for _, event := range m.events {
 			if step, ok := m.Next(state, event); ok {
-				line(name, show(event), show(step.Target()), step.Reason())
+				line(name, nameForMessage(event), nameForMessage(step.Target()), step.Reason())
 				name = "" // only once for each state
 			}
 		}
@@ -52,10 +52,10 @@ func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
 		var missing []string
 		for _, event := range m.events {
 			if _, ok := m.Next(state, event); !ok {
-				missing = append(missing, show(event))
+				missing = append(missing, nameForMessage(event))
 			}
 		}
-		name := show(state)
+		name := nameForMessage(state)
 		for _, text := range refusedLines(missing, len(m.events), reportWidth-stateWidth-2) {
 			fmt.Fprintf(out, "%-*s  %s\n", stateWidth, name, text)
 			name = ""
@@ -65,11 +65,11 @@ func (m *Machine[S, E, P]) reportRefused(out *strings.Builder) {
 
 // refusedLines wraps the list of a state's refused events into lines of at most width
 // characters, unless a single name is longer.
-func refusedLines(missing []string, all, width int) []string {
+func refusedLines(missing []string, events, width int) []string {
 	switch len(missing) {
 	case 0:
 		return []string{"(none)"}
-	case all:
+	case events:
 		return []string{"(all)"}
 	}
 	lines := []string{missing[0]}
@@ -89,7 +89,7 @@ func refusedLines(missing []string, all, width int) []string {
 func widest[N comparable](heading string, list []N) int {
 	width := len(heading)
 	for _, item := range list {
-		width = max(width, utf8.RuneCountInString(show(item)))
+		width = max(width, utf8.RuneCountInString(nameForMessage(item)))
 	}
 	return width
 }

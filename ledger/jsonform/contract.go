@@ -10,7 +10,7 @@ import (
 // ContractView is what a response shows of a contract besides its record.
 type ContractView struct {
 	Org              ledger.ID
-	Started, Updated ledger.Micros // from the store's envelope
+	Started, Updated ledger.Micros // from the store's row around the record
 	Number           uint64        // the contract's place in the sequence of contract numbers
 	InList           bool          // the response is a list
 }
@@ -50,19 +50,19 @@ func appendMetadata(e *schema.Encoder, r *contract.Record) {
 			columns[c.Name] = true
 		}
 	}
-	sent := contract.Sent.Get(r.Values)
+	metadata := contract.Sent.Get(r.Values)
 	switch {
-	case len(columns) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(sent):
+	case len(columns) == 0 && r.Reading.Answers.OmitEmpty && isEmpty(metadata):
 		return
-	case len(columns) == 0 && sent == nil:
+	case len(columns) == 0 && metadata == nil:
 		e.Null(contract.Sent.Name)
 		return
 	case len(columns) == 0:
-		e.Object(contract.Sent.Name, sent)
+		e.Object(contract.Sent.Name, metadata)
 		return
 	}
 	e.OpenField(contract.Sent.Name, '{')
-	e.Members(sent, func(name []byte) bool { return !columns[string(name)] })
+	e.Members(metadata, func(name []byte) bool { return !columns[string(name)] })
 	for _, c := range r.Product.Columns.Columns {
 		if columns[c.Name] && c.Place == schema.Metadata {
 			appendColumn(e, r, c)

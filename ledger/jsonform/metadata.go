@@ -13,20 +13,20 @@ const (
 )
 
 // AppendMeta appends merchant_meta: the members that the caller sent, then the members
-// from the rail whose keys the caller did not send. sent and fromRail are JSON objects, or nil. The service
+// from the rail whose keys the caller did not send. fromCaller and fromRail are JSON objects, or nil. The service
 // itself sets MetaLang if the partner has a language, or if the caller sent the key.
-func AppendMeta(dst, sent, fromRail []byte, lang string) []byte {
-	reserved := lang != "" || len(sent) > 0 && jsonwalk.Has(sent, MetaLang)
+func AppendMeta(dst, fromCaller, fromRail []byte, lang string) []byte {
+	reserved := lang != "" || len(fromCaller) > 0 && jsonwalk.Has(fromCaller, MetaLang)
 	if !reserved && fromRail == nil {
-		if len(sent) == 0 {
+		if len(fromCaller) == 0 {
 			return append(dst, "{}"...)
 		}
-		return append(dst, sent...)
+		return append(dst, fromCaller...)
 	}
 	e := schema.Encoder{Buf: append(dst, '{')}
-	e.Members(sent, func(name []byte) bool { return string(name) != MetaLang })
+	e.Members(fromCaller, func(name []byte) bool { return string(name) != MetaLang })
 	e.Members(fromRail, func(name []byte) bool {
-		return string(name) != MetaLang && (len(sent) == 0 || !jsonwalk.Has(sent, string(name)))
+		return string(name) != MetaLang && (len(fromCaller) == 0 || !jsonwalk.Has(fromCaller, string(name)))
 	})
 	if reserved {
 		if lang == "" {

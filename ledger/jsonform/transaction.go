@@ -8,7 +8,7 @@ import (
 
 // TransactionView is what a response shows of a transaction besides its record.
 type TransactionView struct {
-	Started       ledger.Micros   // from the store's envelope
+	Started       ledger.Micros   // from the store's row around the record
 	Lang          string          // language of the partner's texts; empty if the partner has none
 	Action        *payment.Action // what the payer has to do; nil if that is nothing, or the time for it has passed
 	WaitsForPayer bool            // the transaction waits for its payer on the hosted page

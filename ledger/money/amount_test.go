@@ -24,7 +24,7 @@ func resultText(a Amount, err error) string {
 
 func TestArithmeticEdges(t *testing.T) {
 	p := MustParse
-	over, negative, division := ErrOverflow.Error(), ErrNegative.Error(), ErrDivision.Error()
+	overflow, negative, division := ErrOverflow.Error(), ErrNegative.Error(), ErrDivision.Error()
 	add, sub, mul, div := Amount.Add, Amount.Sub, Amount.Mul, Amount.DivFloor
 	for _, c := range []struct {
 		name string
@@ -37,9 +37,9 @@ func TestArithmeticEdges(t *testing.T) {
 		{"add", add, max64, "1", two64},
 		{"add", add, max64, max64, "36893488147419103230"},
 		{"add", add, max256, "0", max256},
-		{"add", add, max256, "1", over},
-		{"add", add, "1", max256, over},
-		{"add", add, max256, max256, over},
+		{"add", add, max256, "1", overflow},
+		{"add", add, "1", max256, overflow},
+		{"add", add, max256, max256, overflow},
 		{"sub", sub, "5", "5", "0"},
 		{"sub", sub, "5", "3", "2"},
 		{"sub", sub, "3", "5", negative},
@@ -50,8 +50,8 @@ func TestArithmeticEdges(t *testing.T) {
 		{"mul", mul, "0", max256, "0"},
 		{"mul", mul, max64, max64, "340282366920938463426481119284349108225"},
 		{"mul", mul, max256, "1", max256},
-		{"mul", mul, max256, "2", over},
-		{"mul", mul, "340282366920938463463374607431768211456", "340282366920938463463374607431768211456", over},
+		{"mul", mul, max256, "2", overflow},
+		{"mul", mul, "340282366920938463463374607431768211456", "340282366920938463463374607431768211456", overflow},
 		{"div", div, "7", "2", "3"},
 		{"div", div, "1", "2", "0"},
 		{"div", div, "0", "7", "0"},
@@ -92,7 +92,7 @@ func TestMulDivFloorEdges(t *testing.T) {
 
 func TestArithmeticAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := amounts().Draw(t, "a"), amounts().Draw(t, "b")
+		a, b := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "b")
 		x, y := toBig(a), toBig(b)
 		beforeA, beforeB := a, b
 
@@ -114,7 +114,7 @@ func TestArithmeticAgreesWithBig(t *testing.T) {
 
 func TestMulDivFloorAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, num, den := amounts().Draw(t, "a"), amounts().Draw(t, "num"), amounts().Draw(t, "den")
+		a, num, den := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "num"), drawAmount().Draw(t, "den")
 		got, err := a.MulDivFloor(num, den)
 		if den.IsZero() {
 			if err != ErrDivision || !got.IsZero() {
@@ -129,7 +129,7 @@ func TestMulDivFloorAgreesWithBig(t *testing.T) {
 
 func TestOrderAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := amounts().Draw(t, "a"), amounts().Draw(t, "b")
+		a, b := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "b")
 		want := toBig(a).Cmp(toBig(b))
 		if got := a.Cmp(b); got != want {
 			t.Fatalf("Cmp = %d, want %d", got, want)

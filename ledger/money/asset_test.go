@@ -75,8 +75,8 @@ func TestAssetString(t *testing.T) {
 	}
 }
 
-// assets draws names that probably collide if the form is ambiguous.
-func assets() *rapid.Generator[Asset] {
+// drawAsset draws names that probably collide if the form is ambiguous.
+func drawAsset() *rapid.Generator[Asset] {
 	return rapid.Custom(func(t *rapid.T) Asset {
 		return Asset{
 			Currency: Currency(rapid.StringMatching(`[A/%2F5]{1,5}`).Draw(t, "currency")),
@@ -89,7 +89,7 @@ func assets() *rapid.Generator[Asset] {
 func TestAssetStringIsInjective(t *testing.T) {
 	seen := make(map[string]Asset)
 	rapid.Check(t, func(t *rapid.T) {
-		a := assets().Draw(t, "asset")
+		a := drawAsset().Draw(t, "asset")
 		if other, ok := seen[a.String()]; ok && other != a {
 			t.Fatalf("%+v and %+v are both %s", a, other, a)
 		}
@@ -113,7 +113,7 @@ func TestAssetBinaryForm(t *testing.T) {
 
 func TestAssetBinaryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := assets().Draw(t, "asset")
+		a := drawAsset().Draw(t, "asset")
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
 		form := a.AppendBinary([]byte("head"))[4:]
 		parsed, rest, err := ReadAsset(append(bytes.Clone(form), tail...))

@@ -38,9 +38,9 @@ func TestReadAmountRefusesOtherForms(t *testing.T) {
 		if a, rest, err := ReadAmount(src); err != ErrEncoding || rest != nil || !a.IsZero() {
 			t.Errorf("ReadAmount(%s) = %v, %x, %v", in, a, rest, err)
 		}
-		kept := FromUint64(7)
-		if err := kept.UnmarshalBinary(src); err != ErrEncoding || kept != FromUint64(7) {
-			t.Errorf("UnmarshalBinary(%s) = %v, %v", in, kept, err)
+		amount := FromUint64(7)
+		if err := amount.UnmarshalBinary(src); err != ErrEncoding || amount != FromUint64(7) {
+			t.Errorf("UnmarshalBinary(%s) = %v, %v", in, amount, err)
 		}
 	}
 	if err := new(Amount).UnmarshalBinary([]byte{1, 5, 0}); err != ErrEncoding {
@@ -50,7 +50,7 @@ func TestReadAmountRefusesOtherForms(t *testing.T) {
 
 func TestBinaryRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := amounts().Draw(t, "a")
+		a := drawAmount().Draw(t, "a")
 		tail := rapid.SliceOf(rapid.Byte()).Draw(t, "tail")
 		head := []byte("head")
 		out := a.AppendBinary(head)
@@ -81,8 +81,8 @@ func TestBinaryFormIsUnique(t *testing.T) {
 		if err != nil {
 			return
 		}
-		if again := append(a.AppendBinary(nil), rest...); !bytes.Equal(again, src) {
-			t.Fatalf("%x is read as %v, which is written %x", src, a, again)
+		if rewritten := append(a.AppendBinary(nil), rest...); !bytes.Equal(rewritten, src) {
+			t.Fatalf("%x is read as %v, which is written %x", src, a, rewritten)
 		}
 	})
 }
@@ -97,8 +97,8 @@ func TestBinaryDoesNotAllocate(t *testing.T) {
 	wantNoAllocation(t, "ReadAmount of a large amount", func() { sinkAmount, sinkBytes, sinkErr = ReadAmount(largeForm) })
 }
 
-// stored has every type of this package by value, as a record has them.
-type stored struct {
+// storedStruct has a field of every type of this package, as a record has.
+type storedStruct struct {
 	Amount  Amount
 	List    []Amount
 	ByName  map[string]Amount
@@ -116,9 +116,9 @@ func TestMsgpackTakesStructsByValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range edges {
+	for _, s := range edgeAmounts {
 		a := MustParse(s)
-		in := stored{
+		in := storedStruct{
 			Amount: a, List: []Amount{{}, a, Max}, ByName: map[string]Amount{"a": a}, Pointer: &a,
 			Share: Difference(Amount{}, a), Rate: rate, Fee: 250, Asset: Asset{"USDT", "tron", Test},
 		}
@@ -126,7 +126,7 @@ func TestMsgpackTakesStructsByValue(t *testing.T) {
 		if err != nil {
 			t.Fatalf("Marshal with %s: %v", s, err)
 		}
-		var parsed stored
+		var parsed storedStruct
 		if err := msgpack.Unmarshal(out, &parsed); err != nil {
 			t.Fatalf("Unmarshal with %s: %v", s, err)
 		}

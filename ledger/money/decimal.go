@@ -106,20 +106,20 @@ func (a Amount) AppendDecimal(dst []byte) []byte {
 	}
 	var digits [MaxDigits]byte
 	base := uint256.Int{10_000_000_000_000_000_000}
-	at := len(digits)
+	start := len(digits)
 	for !a.fitsUint64() {
 		var rest uint256.Int
 		a.v.DivMod(&a.v, &base, &rest)
 		for range chunkDigits {
-			at--
-			digits[at] = byte('0' + rest[0]%10)
+			start--
+			digits[start] = byte('0' + rest[0]%10)
 			rest[0] /= 10
 		}
 	}
 	// The division leaves a non-zero head: a value of at least 2^64 divided by 10^19 is at least
 	// 1.
 	dst = strconv.AppendUint(dst, a.v[0], 10)
-	return append(dst, digits[at:]...)
+	return append(dst, digits[start:]...)
 }
 
 // AppendText implements encoding.TextAppender with the canonical digits.

@@ -73,7 +73,7 @@ func TestParseTakesOnlyCanonicalDigits(t *testing.T) {
 }
 
 func TestEdgesSurviveText(t *testing.T) {
-	for _, s := range edges {
+	for _, s := range edgeAmounts {
 		n, _ := new(big.Int).SetString(s, 10)
 		if got := toBig(MustParse(s)); got.Cmp(n) != 0 {
 			t.Errorf("Parse(%s) = %v", s, got)
@@ -86,7 +86,7 @@ func TestEdgesSurviveText(t *testing.T) {
 
 func TestTextAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := amounts().Draw(t, "a")
+		a := drawAmount().Draw(t, "a")
 		want := toBig(a).String()
 		if a.String() != want {
 			t.Fatalf("String = %s, want %s", a, want)
@@ -125,7 +125,7 @@ func TestAmountInJSONIsAString(t *testing.T) {
 	type payment struct {
 		Amount Amount `json:"amount"`
 	}
-	for _, s := range edges {
+	for _, s := range edgeAmounts {
 		want := `{"amount":"` + s + `"}`
 		out, err := json.Marshal(payment{MustParse(s)})
 		if err != nil || string(out) != want {
@@ -143,12 +143,12 @@ func TestAmountInJSONRefusesAnythingElse(t *testing.T) {
 		`5`, `0`, `-5`, `5.0`, `1e3`, `null`, `true`, `{}`, `[]`, `["5"]`,
 		`""`, `"05"`, `"+5"`, `"-5"`, `" 5"`, `"0x10"`, `"5.0"`, `"\u0035"`, `"` + strings.Repeat("9", 79) + `"`,
 	} {
-		kept := FromUint64(7)
-		if err := json.Unmarshal([]byte(in), &kept); err == nil {
-			t.Errorf("Unmarshal(%s) = %v", in, kept)
+		amount := FromUint64(7)
+		if err := json.Unmarshal([]byte(in), &amount); err == nil {
+			t.Errorf("Unmarshal(%s) = %v", in, amount)
 		}
-		if kept != FromUint64(7) {
-			t.Errorf("Unmarshal(%s) changed the amount to %v and failed", in, kept)
+		if amount != FromUint64(7) {
+			t.Errorf("Unmarshal(%s) changed the amount to %v and failed", in, amount)
 		}
 	}
 	for _, in := range []string{``, `"`, `'5'`, `5"`, `"5`} {
@@ -172,11 +172,11 @@ func TestTextDoesNotAllocate(t *testing.T) {
 
 // FuzzParse compares Parse with the written rule and math/big.
 func FuzzParse(f *testing.F) {
-	for _, s := range append(edges, "", "05", "-1", "+1", "0x10", "1e3", " 1", strings.Repeat("9", 78), strings.Repeat("1", 79)) {
+	for _, s := range append(edgeAmounts, "", "05", "-1", "+1", "0x10", "1e3", " 1", strings.Repeat("9", 78), strings.Repeat("1", 79)) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		want := oracle(s)
+		want := wantParseError(s)
 		got, err := Parse(s)
 		if !errors.Is(err, want) {
 			t.Fatalf("Parse(%q) = %v, %v, want %v", s, got, err, want)
@@ -191,8 +191,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// oracle returns the error that Parse must return for s.
-func oracle(s string) error {
+// wantParseError returns the error that Parse must return for s.
+func wantParseError(s string) error {
 	if len(s) > MaxDigits {
 		return ErrTooLong
 	}

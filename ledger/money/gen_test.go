@@ -10,8 +10,8 @@ import (
 // ceiling is 2^256, the first number above all Amounts.
 var ceiling = new(big.Int).Lsh(big.NewInt(1), 256)
 
-// edges are amounts at which carries, limbs and digit counts change.
-var edges = []string{
+// edgeAmounts are amounts at which carries, limbs and digit counts change.
+var edgeAmounts = []string{
 	"0", "1", "9", "10", "255", "256",
 	"9999999999999999999",  // the longest single chunk
 	"10000000000000000000", // its successor
@@ -26,12 +26,12 @@ var edges = []string{
 	"115792089237316195423570985008687907853269984665640564039457584007913129639935", // 2^256 − 1
 }
 
-// amounts often draws an edge; otherwise it draws every bit length with the same probability. So small and huge values
-// occur, and pairs of which one or both can take a fast path.
-func amounts() *rapid.Generator[Amount] {
+// drawAmount often draws an edge; otherwise it draws every bit length with the same probability. So it draws small and
+// huge values, and pairs of which one value or both can take a fast path.
+func drawAmount() *rapid.Generator[Amount] {
 	return rapid.Custom(func(t *rapid.T) Amount {
 		if rapid.IntRange(0, 4).Draw(t, "edge?") == 0 {
-			return MustParse(rapid.SampledFrom(edges).Draw(t, "edge"))
+			return MustParse(rapid.SampledFrom(edgeAmounts).Draw(t, "edge"))
 		}
 		length := rapid.IntRange(0, 256).Draw(t, "bits")
 		raw := rapid.SliceOfN(rapid.Byte(), maxBytes, maxBytes).Draw(t, "bytes")
@@ -83,9 +83,9 @@ func wantExact(t *rapid.T, op string, got Amount, err error, exact *big.Int) {
 
 func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
 
-func wantNoAllocation(t *testing.T, what string, f func()) {
+func wantNoAllocation(t *testing.T, operation string, f func()) {
 	t.Helper()
 	if n := testing.AllocsPerRun(100, f); n != 0 {
-		t.Errorf("%s allocates %v times", what, n)
+		t.Errorf("%s allocates %v times", operation, n)
 	}
 }

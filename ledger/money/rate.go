@@ -72,20 +72,20 @@ func ParseRate(s string) (Rate, error) {
 	if len(s) > MaxRateDigits+1 {
 		return Rate{}, ErrTooLong
 	}
-	whole, decimals, point := strings.Cut(s, ".")
-	if len(whole)+len(decimals) > MaxRateDigits {
+	integer, decimals, hasPoint := strings.Cut(s, ".")
+	if len(integer)+len(decimals) > MaxRateDigits {
 		return Rate{}, ErrTooLong
 	}
-	if whole == "" || (point && decimals == "") || (whole[0] == '0' && len(whole) > 1) {
+	if integer == "" || (hasPoint && decimals == "") || (integer[0] == '0' && len(integer) > 1) {
 		return Rate{}, ErrSyntax
 	}
-	kept := strings.TrimRight(decimals, "0")
+	trimmed := strings.TrimRight(decimals, "0")
 	// A rate of zero has no digits left here, and Parse refuses the empty string.
-	coefficient, err := Parse(strings.TrimLeft(whole+kept, "0"))
+	coefficient, err := Parse(strings.TrimLeft(integer+trimmed, "0"))
 	if err != nil {
 		return Rate{}, ErrSyntax
 	}
-	return Rate{coefficient: coefficient, places: int8(len(kept))}, nil
+	return Rate{coefficient: coefficient, places: int8(len(trimmed))}, nil
 }
 
 // IsZero tells whether there is no rate.
@@ -153,8 +153,8 @@ func (r *Rate) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// powers lists 10^0 to 10^77, all powers of ten below 2^256.
-var powers = powersOfTen()
+// powersOf10 lists 10^0 to 10^77, all powers of ten below 2^256.
+var powersOf10 = powersOfTen()
 
 func powersOfTen() (table [MaxDigits]Amount) {
 	table[0] = FromUint64(1)
@@ -179,10 +179,10 @@ func (a Amount) Convert(r Rate, fromScale, toScale int) (Amount, error) {
 	exponent := toScale - fromScale - int(r.places)
 	if exponent < 0 {
 		// At most MaxScale + MaxRateDigits = 74, inside the table.
-		return a.MulDivFloor(r.coefficient, powers[-exponent])
+		return a.MulDivFloor(r.coefficient, powersOf10[-exponent])
 	}
 	// Below 10^MaxRateDigits × 10^MaxScale = 10^74, so the factor fits.
-	factor, err := r.coefficient.Mul(powers[exponent])
+	factor, err := r.coefficient.Mul(powersOf10[exponent])
 	assert.NoError(err)
 	return a.Mul(factor)
 }

@@ -85,7 +85,7 @@ func TestPortionRoundsDown(t *testing.T) {
 
 func TestPortionAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := amounts().Draw(t, "a")
+		a := drawAmount().Draw(t, "a")
 		bps := rapid.Uint64Range(0, uint64(MaxBasisPoints)).Draw(t, "bps")
 		got, err := a.Portion(BasisPoints(bps))
 		exact := new(big.Int).Mul(toBig(a), new(big.Int).SetUint64(bps))
@@ -253,7 +253,7 @@ func TestConvertEdges(t *testing.T) {
 
 func TestConvertAgreesWithRat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := amounts().Draw(t, "a")
+		a := drawAmount().Draw(t, "a")
 		r, exact := rates(t)
 		from, to := rapid.IntRange(0, MaxScale).Draw(t, "from"), rapid.IntRange(0, MaxScale).Draw(t, "to")
 		got, err := a.Convert(r, from, to)

@@ -86,8 +86,8 @@ func TestUnresolvedScales(t *testing.T) {
 }
 
 func TestARowForOneEnvOverrides(t *testing.T) {
-	kept := scales
-	defer func() { scales = kept }()
+	original := scales
+	defer func() { scales = original }()
 	scales = indexScales([]scaleRow{{"TON", "ton", 0, 9}, {"TON", "ton", Test, 6}})
 	for env, want := range map[Env]int{Prod: 9, Test: 6} {
 		if got, ok := (Asset{"TON", "ton", env}).Scale(); got != want || !ok {

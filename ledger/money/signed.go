@@ -12,13 +12,13 @@ type Signed struct {
 func Difference(a, b Amount) Signed {
 	if a.Less(b) {
 		a, b = b, a
-		return Signed{Negative: true, Abs: gap(a, b)}
+		return Signed{Negative: true, Abs: differenceOfOrdered(a, b)}
 	}
-	return Signed{Abs: gap(a, b)}
+	return Signed{Abs: differenceOfOrdered(a, b)}
 }
 
-// gap returns a − b; b must not be greater than a.
-func gap(a, b Amount) Amount {
+// differenceOfOrdered returns a − b; b must not be greater than a.
+func differenceOfOrdered(a, b Amount) Amount {
 	a.v.Sub(&a.v, &b.v)
 	return a
 }
@@ -58,14 +58,14 @@ func (s Signed) Amount() (Amount, bool) {
 }
 
 // Add returns s + o. The error is ErrOverflow if the magnitude is out of an Amount's range.
-func (s Signed) Add(o Signed) (Signed, error) {
-	if s.isNegative() != o.isNegative() {
+func (s Signed) Add(other Signed) (Signed, error) {
+	if s.isNegative() != other.isNegative() {
 		if s.isNegative() {
-			s, o = o, s
+			s, other = other, s
 		}
-		return Difference(s.Abs, o.Abs), nil
+		return Difference(s.Abs, other.Abs), nil
 	}
-	sum, err := s.Abs.Add(o.Abs)
+	sum, err := s.Abs.Add(other.Abs)
 	if err != nil {
 		return Signed{}, err
 	}
@@ -73,20 +73,20 @@ func (s Signed) Add(o Signed) (Signed, error) {
 }
 
 // Cmp returns -1, 0 or +1 if s is less than, equal to or greater than o.
-func (s Signed) Cmp(o Signed) int {
+func (s Signed) Cmp(other Signed) int {
 	switch {
-	case s.isNegative() && o.isNegative():
-		return o.Abs.Cmp(s.Abs)
+	case s.isNegative() && other.isNegative():
+		return other.Abs.Cmp(s.Abs)
 	case s.isNegative():
 		return -1
-	case o.isNegative():
+	case other.isNegative():
 		return 1
 	}
-	return s.Abs.Cmp(o.Abs)
+	return s.Abs.Cmp(other.Abs)
 }
 
 // Less tells whether s is less than o.
-func (s Signed) Less(o Signed) bool { return s.Cmp(o) < 0 }
+func (s Signed) Less(other Signed) bool { return s.Cmp(other) < 0 }
 
 // String returns the digits, preceded by a minus sign if negative; never "-0".
 func (s Signed) String() string {

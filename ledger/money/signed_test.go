@@ -23,7 +23,7 @@ func signedBig(s Signed) *big.Int {
 
 func signedAmounts() *rapid.Generator[Signed] {
 	return rapid.Custom(func(t *rapid.T) Signed {
-		abs := amounts().Draw(t, "abs")
+		abs := drawAmount().Draw(t, "abs")
 		return Signed{Negative: rapid.Bool().Draw(t, "negative") && !abs.IsZero(), Abs: abs}
 	})
 }
@@ -52,7 +52,7 @@ func TestDifferenceEdges(t *testing.T) {
 
 func TestSignedAgreesWithBig(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, b := amounts().Draw(t, "a"), amounts().Draw(t, "b")
+		a, b := drawAmount().Draw(t, "a"), drawAmount().Draw(t, "b")
 		d := Difference(a, b)
 		exact := new(big.Int).Sub(toBig(a), toBig(b))
 		if signedBig(d).Cmp(exact) != 0 || d.String() != exact.String() {
@@ -62,10 +62,10 @@ func TestSignedAgreesWithBig(t *testing.T) {
 			t.Fatalf("Neg = %v, want %v", d.Neg(), Difference(b, a))
 		}
 
-		s, o := signedAmounts().Draw(t, "s"), signedAmounts().Draw(t, "o")
-		x, y := signedBig(s), signedBig(o)
-		if s.Cmp(o) != x.Cmp(y) || s.Less(o) != (x.Cmp(y) < 0) {
-			t.Fatalf("Cmp(%v, %v) = %d, Less %v", s, o, s.Cmp(o), s.Less(o))
+		s, other := signedAmounts().Draw(t, "s"), signedAmounts().Draw(t, "o")
+		x, y := signedBig(s), signedBig(other)
+		if s.Cmp(other) != x.Cmp(y) || s.Less(other) != (x.Cmp(y) < 0) {
+			t.Fatalf("Cmp(%v, %v) = %d, Less %v", s, other, s.Cmp(other), s.Less(other))
 		}
 		if s.IsZero() != (x.Sign() == 0) {
 			t.Fatalf("IsZero(%v) = %v", s, s.IsZero())
@@ -73,14 +73,14 @@ func TestSignedAgreesWithBig(t *testing.T) {
 		if abs, ok := s.Amount(); ok != (x.Sign() >= 0) || (ok && toBig(abs).Cmp(x) != 0) {
 			t.Fatalf("Amount(%v) = %v, %v", s, abs, ok)
 		}
-		sum, err := s.Add(o)
+		sum, err := s.Add(other)
 		want := x.Add(x, y)
 		if new(big.Int).Abs(want).Cmp(ceiling) >= 0 {
 			if err != ErrOverflow || sum != (Signed{}) {
-				t.Fatalf("%v + %v = %v, %v, want ErrOverflow", s, o, sum, err)
+				t.Fatalf("%v + %v = %v, %v, want ErrOverflow", s, other, sum, err)
 			}
 		} else if err != nil || signedBig(sum).Cmp(want) != 0 || (sum.Negative && sum.Abs.IsZero()) {
-			t.Fatalf("%v + %v = %+v, %v, want %v", s, o, sum, err, want)
+			t.Fatalf("%v + %v = %+v, %v, want %v", s, other, sum, err, want)
 		}
 	})
 }
@@ -100,11 +100,11 @@ func TestSignedAddEdges(t *testing.T) {
 		{"-" + max256, "-1", ErrOverflow.Error()},
 	} {
 		s, errS := ParseSigned(c.s)
-		o, errO := ParseSigned(c.o)
+		other, errO := ParseSigned(c.o)
 		if errS != nil || errO != nil {
 			t.Fatal(errS, errO)
 		}
-		sum, err := s.Add(o)
+		sum, err := s.Add(other)
 		got := sum.String()
 		if err != nil {
 			got = err.Error()
@@ -192,16 +192,16 @@ func TestSignedRefusesOtherForms(t *testing.T) {
 			t.Errorf("ParseSigned(%q) = %v, %v, want %v", c.in, got, err, c.want)
 		}
 	}
-	kept := Signed{Negative: true, Abs: FromUint64(7)}
+	original := Signed{Negative: true, Abs: FromUint64(7)}
 	for _, in := range []string{`-7`, `7`, `null`, `"-0"`, `""`} {
-		s := kept
-		if err := json.Unmarshal([]byte(in), &s); err == nil || s != kept {
+		s := original
+		if err := json.Unmarshal([]byte(in), &s); err == nil || s != original {
 			t.Errorf("Unmarshal(%s) = %v, %v", in, s, err)
 		}
 	}
 	for _, in := range [][]byte{{}, {0}, {1}, {1, 0}, {2, 1, 5}, {0, 1, 5, 0}, {0, 1, 0}} {
-		s := kept
-		if err := s.UnmarshalBinary(in); err != ErrEncoding || s != kept {
+		s := original
+		if err := s.UnmarshalBinary(in); err != ErrEncoding || s != original {
 			t.Errorf("UnmarshalBinary(%x) = %v, %v", in, s, err)
 		}
 	}

@@ -14,46 +14,46 @@ import (
 
 // When a charge becomes action_required, auth_params are set and the payer's time begins.
 func TestAPayerHasUntilTheActionsTimeIsOver(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
-	l.want(d, "act action_required", "due 30m0s")
-	a := l.r.Action
-	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !l.r.KeepCard || !l.r.Answered() {
-		t.Errorf("%+v, card kept %v", a, l.r.KeepCard)
+	sc := inState(t, payment.Payment, payment.Charging)
+	d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect", Method: "get", URL: "https://rail"}, KeepCard: true})
+	sc.want(d, "act action_required", "due 30m0s")
+	a := sc.record.Action
+	if a.Type != "redirect" || a.URL != "https://rail" || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) || !sc.record.KeepCard || !sc.record.Answered() {
+		t.Errorf("%+v, card kept %v", a, sc.record.KeepCard)
 	}
 }
 
 // The rail chooses when it is inquired, but not after the payer's time is over.
 func TestAnActionIsInquiredWhenItsRailWants(t *testing.T) {
-	for again, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
-		l := inState(t, payment.Payment, payment.Charging)
-		l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: again}), "act action_required", want)
+	for delay, want := range map[time.Duration]string{0: "due 30m0s", 5 * time.Second: "due 5s", time.Hour: "due 30m0s"} {
+		sc := inState(t, payment.Payment, payment.Charging)
+		sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: delay}), "act action_required", want)
 	}
 }
 
 // One inquiry that times out does not stop further ones.
 func TestAnActionsRailIsPolledOnAfterATimeOut(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
-	l.onDue(5 * time.Second)
-	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 10s")
-	l.onDue(10 * time.Second)
-	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
-	l.c.Now = now.Add(30*time.Minute - 3*time.Second)
-	l.c.Due = ledger.MicrosOf(l.c.Now)
-	l.want(l.onAnswer(answers["nothing"]), "await action_required", "due 3s")
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, Again: 5 * time.Second})
+	sc.onDue(5 * time.Second)
+	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 10s")
+	sc.onDue(10 * time.Second)
+	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Again: 5 * time.Second}), "await action_required", "due 5s")
+	sc.context.Now = now.Add(30*time.Minute - 3*time.Second)
+	sc.context.Due = ledger.MicrosOf(sc.context.Now)
+	sc.want(sc.onAnswer(answers["nothing"]), "await action_required", "due 3s")
 }
 
 // When the payer comes back or submits the material, the provider is asked to continue the charge.
 func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 	for _, material := range []bool{true, false} {
-		l := inState(t, payment.Payment, payment.ActionRequired)
-		l.want(l.completes(material), "submit charging", "due 10s, ask op")
-		if l.r.Answered() || l.r.Op.Kind != payment.OpComplete {
-			t.Errorf("material %v: %+v", material, l.r.Op)
+		sc := inState(t, payment.Payment, payment.ActionRequired)
+		sc.want(sc.complete(material), "submit charging", "due 10s, ask op")
+		if sc.record.Answered() || sc.record.Op.Kind != payment.OpComplete {
+			t.Errorf("material %v: %+v", material, sc.record.Op)
 		}
-		l.want(l.onAnswer(answers["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
-		if r := l.r; r.Action != nil || r.KeepCard || r.Op != nil || r.Failure.Describe("en") != "" {
+		sc.want(sc.onAnswer(answers["charged"]), "settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
+		if r := sc.record; r.Action != nil || r.KeepCard || r.Op != nil || r.Failure.Describe("en") != "" {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -61,53 +61,53 @@ func TestACompletedActionGoesOnAtTheProvider(t *testing.T) {
 
 // A charge whose payer sends a wrong one-time password is rejected with the code authentication_failed.
 func TestARefusedActionIsRejected(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.completes(true)
-	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
-	if l.r.Failure.Code != payment.AuthenticationFailed || l.r.Action != nil {
-		t.Errorf("%q, action %v", l.r.Failure.Describe("en"), l.r.Action)
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.complete(true)
+	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.AuthenticationFailed}}), "decline rejected", "release 100, final")
+	if sc.record.Failure.Code != payment.AuthenticationFailed || sc.record.Action != nil {
+		t.Errorf("%q, action %v", sc.record.Failure.Describe("en"), sc.record.Action)
 	}
 }
 
 // If a call to continue is lost, the charge does not fail. The rail reports the charge's status; if
 // it still waits for the call, the call is repeated with the same reference.
 func TestALostCompletionIsAskedForAgain(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.completes(false)
-	request := l.r.Op.Request
-	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.complete(false)
+	request := sc.record.Op.Request
+	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquire || decided {
 		t.Errorf("woken, it asks %v: the charge is inquired", ask)
 	}
-	l.want(l.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
-	if l.r.Op == nil || l.r.Op.Request != request {
-		t.Errorf("%+v, the same operation is asked for", l.r.Op)
+	sc.want(sc.onAnswer(answers["ready"]), "await charging", "due 10s, ask op")
+	if sc.record.Op == nil || sc.record.Op.Request != request {
+		t.Errorf("%+v, the same operation is asked for", sc.record.Op)
 	}
-	l.want(l.onAnswer(answers["not sent"]), "await charging", "due 20s")
-	if !l.r.Answered() || l.r.Op != nil {
-		t.Errorf("%+v", l.r.Op)
+	sc.want(sc.onAnswer(answers["not sent"]), "await charging", "due 20s")
+	if !sc.record.Answered() || sc.record.Op != nil {
+		t.Errorf("%+v", sc.record.Op)
 	}
 	// A second call is lost too. As long as the rail does not report that it is ready, the payer still has to act.
-	l.completes(false)
-	l.onAnswer(answers["still to act"])
-	if a := l.r.Action; l.r.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
-		t.Errorf("%s %+v: the action and its deadline stay", l.r.Status, a)
+	sc.complete(false)
+	sc.onAnswer(answers["still to act"])
+	if a := sc.record.Action; sc.record.Status != payment.ActionRequired || string(a.Material) != `{"otp":""}` || a.Until != ledger.MicrosOf(now.Add(30*time.Minute)) {
+		t.Errorf("%s %+v: the action and its deadline stay", sc.record.Status, a)
 	}
 }
 
 func TestUnknownCompletionReleasesTheCaller(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.completes(true)
-	operation := l.r.Op
-	l.want(l.onAnswer(answers["not known"]), "await charging", "due 10s")
-	if !l.r.Answered() || operation.Answered {
-		t.Errorf("answered %v; of the record decided on %v", l.r.Answered(), operation.Answered)
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.complete(true)
+	operation := sc.record.Op
+	sc.want(sc.onAnswer(answers["not known"]), "await charging", "due 10s")
+	if !sc.record.Answered() || operation.Answered {
+		t.Errorf("answered %v; of the record decided on %v", sc.record.Answered(), operation.Answered)
 	}
 }
 
 func TestWhatCanNotBeCompleted(t *testing.T) {
 	cancelling := inState(t, payment.Payment, payment.ActionRequired)
-	cancelling.cancels()
-	for name, l := range map[string]*scenario{
+	cancelling.cancel()
+	for name, sc := range map[string]*scenario{
 		"authorizing":     inState(t, payment.Payment, payment.Authorizing),
 		"held":            inState(t, payment.Payment, payment.PaymentHeld),
 		"charged":         newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
@@ -115,7 +115,7 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 		"hosted":          newHosted(t),
 	} {
 		for _, material := range []bool{true, false} {
-			_, err := l.continues(material)
+			_, err := sc.decideContinuation(material)
 			if err == nil {
 				t.Errorf("%s, material %v: completed", name, material)
 				continue
@@ -125,28 +125,28 @@ func TestWhatCanNotBeCompleted(t *testing.T) {
 	}
 	// A charge that the rail is processing accepts no material; a payer may still come back to
 	// it.
-	l := inState(t, payment.Payment, payment.Charging)
-	_, err := l.continues(true)
+	sc := inState(t, payment.Payment, payment.Charging)
+	_, err := sc.decideContinuation(true)
 	wantRefused(t, err, ledger.Conflict)
-	l.want(l.completes(false), "submit charging", "due 10s, ask op")
-	_, err = l.continues(false)
+	sc.want(sc.complete(false), "submit charging", "due 10s, ask op")
+	_, err = sc.decideContinuation(false)
 	wantRefused(t, err, ledger.Conflict) // an operation is under way already
 }
 
 // "Material submitted after expires_at is refused; request fresh material and start again": at
 // the deadline itself it is still accepted.
 func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
 	for after, late := range map[time.Duration]bool{time.Minute: false, time.Minute + time.Microsecond: true} {
-		l.c.Now = now.Add(after)
-		_, err := l.continues(true)
+		sc.context.Now = now.Add(after)
+		_, err := sc.decideContinuation(true)
 		if !late && err != nil {
 			t.Errorf("after %v: %v", after, err)
 		} else if late {
 			wantRefused(t, err, ledger.Expired)
 		}
-		if _, err := l.continues(false); err != nil {
+		if _, err := sc.decideContinuation(false); err != nil {
 			t.Errorf("after %v, without material: %v", after, err)
 		}
 	}
@@ -156,9 +156,9 @@ func TestMaterialAfterItsDeadlineIsRefused(t *testing.T) {
 // the rail's order.
 func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 	for _, c := range []struct {
-		requires []string
-		given    []string
-		field    string // the refused field; empty if the material is passed on
+		requires  []string
+		submitted []string
+		field     string // the refused field; empty if the material is passed on
 	}{
 		{nil, nil, ""},
 		{[]string{"otp"}, []string{"otp"}, ""},
@@ -170,21 +170,21 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 		{[]string{"md", "pares"}, nil, "additional_params_for_auth.md"},
 		{[]string{"md", "pares"}, []string{"md", "pares"}, ""},
 	} {
-		l := inState(t, payment.Payment, payment.Charging)
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
-		before := *l.r
-		d, err := l.c.Submit(l.r, hasTexts(c.given...), l.newRequestID())
-		wantUnchanged(t, before, l.r)
+		sc := inState(t, payment.Payment, payment.Charging)
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), Requires: c.requires}})
+		before := *sc.record
+		d, err := sc.context.Submit(sc.record, hasTexts(c.submitted...), sc.newRequestID())
+		wantUnchanged(t, before, sc.record)
 		if c.field == "" {
 			if err != nil || d.Ask != payment.AskOp {
-				t.Errorf("%v to %v: %v", c.given, c.requires, err)
+				t.Errorf("%v to %v: %v", c.submitted, c.requires, err)
 			}
 			continue
 		}
 		wantRefused(t, err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != c.field || d.Record != nil {
-			t.Errorf("%v to %v: field %q, want %q", c.given, c.requires, refusal.Field, c.field)
+			t.Errorf("%v to %v: field %q, want %q", c.submitted, c.requires, refusal.Field, c.field)
 		}
 	}
 }
@@ -194,65 +194,65 @@ func TestMaterialMustHaveTheRequestedMembers(t *testing.T) {
 // asked.
 func TestExpiredActionIsPublishedAgain(t *testing.T) {
 	micros := func(after time.Duration) ledger.Micros { return ledger.MicrosOf(now.Add(after)) }
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, KeepCard: true, Action: &payment.Action{
 		Material: []byte(`{"sequence":1}`), ExpiresAt: micros(time.Minute), Page: "https://rail/1", PageUntil: micros(5 * time.Minute),
 	}})
 	for _, c := range []struct {
-		after          time.Duration
-		anybody, payer bool
+		after         time.Duration
+		onAPI, onPage bool
 	}{
 		{time.Minute, false, false}, {time.Minute + time.Microsecond, true, true}, {30*time.Minute - time.Microsecond, true, true}, {30 * time.Minute, false, false},
 	} {
-		if anybody, payer := l.r.Ended(micros(c.after), false), l.r.Ended(micros(c.after), true); anybody != c.anybody || payer != c.payer {
-			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, anybody, payer)
+		if onAPI, onPage := sc.record.Ended(micros(c.after), false), sc.record.Ended(micros(c.after), true); onAPI != c.onAPI || onPage != c.onPage {
+			t.Errorf("after %v it has ended for whoever reads: %v, for the payer's page: %v", c.after, onAPI, onPage)
 		}
 	}
-	l.c.Now = now.Add(2 * time.Minute)
+	sc.context.Now = now.Add(2 * time.Minute)
 	fresh := payment.Action{
 		Material: []byte(`{"sequence":2}`), ExpiresAt: micros(3 * time.Minute), Page: "https://rail/2", PageUntil: micros(6 * time.Minute), Requires: []string{"signature"},
 	}
-	d := l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
-	l.want(d, "reissue action_required", "due 28m0s")
+	d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: &fresh})
+	sc.want(d, "reissue action_required", "due 28m0s")
 	fresh.Until = micros(30 * time.Minute)
-	if !reflect.DeepEqual(*l.r.Action, fresh) || !l.r.KeepCard {
-		t.Errorf("%+v, card kept %v", l.r.Action, l.r.KeepCard)
+	if !reflect.DeepEqual(*sc.record.Action, fresh) || !sc.record.KeepCard {
+		t.Errorf("%+v, card kept %v", sc.record.Action, sc.record.KeepCard)
 	}
 	if payment.Notifiable(&d.Events[0]) {
 		t.Error("the merchant is notified")
 	}
-	l.c.Now = now.Add(3 * time.Minute)
-	if _, err := l.continues(true); err != nil {
+	sc.context.Now = now.Add(3 * time.Minute)
+	if _, err := sc.decideContinuation(true); err != nil {
 		t.Error(err)
 	}
-	if after := 3*time.Minute + time.Microsecond; !l.r.Ended(micros(after), false) {
+	if after := 3*time.Minute + time.Microsecond; !sc.record.Ended(micros(after), false) {
 		t.Errorf("after %v the fresh material has not ended", after)
 	}
 }
 
 // The rail's page may expire by itself; only the payer's page leads there.
 func TestTheRailsPageEndsForThePayerOnly(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	until := now.Add(5 * time.Minute)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(until)}})
-	if at := ledger.MicrosOf(until); l.r.Ended(at-1, true) || !l.r.Ended(at, true) || l.r.Ended(at, false) {
-		t.Errorf("a microsecond before %v, at its end %v, for others %v", l.r.Ended(at-1, true), l.r.Ended(at, true), l.r.Ended(at, false))
+	sc := inState(t, payment.Payment, payment.Charging)
+	pageEnd := now.Add(5 * time.Minute)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Page: "https://rail/1", PageUntil: ledger.MicrosOf(pageEnd)}})
+	if end := ledger.MicrosOf(pageEnd); sc.record.Ended(end-1, true) || !sc.record.Ended(end, true) || sc.record.Ended(end, false) {
+		t.Errorf("a microsecond before %v, at its end %v, for others %v", sc.record.Ended(end-1, true), sc.record.Ended(end, true), sc.record.Ended(end, false))
 	}
-	l.cancels()
-	if l.r.Ended(ledger.MicrosOf(until), true) {
+	sc.cancel()
+	if sc.record.Ended(ledger.MicrosOf(pageEnd), true) {
 		t.Error("something is published for what is being given up")
 	}
 }
 
 // An answer with an expired action, or with none, is no news.
 func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
-	l.c.Now = now.Add(2 * time.Minute)
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}})
+	sc.context.Now = now.Add(2 * time.Minute)
 	for _, action := range []*payment.Action{
-		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(l.c.Now)},
+		nil, {Material: []byte(`{}`), ExpiresAt: ledger.MicrosOf(now.Add(time.Minute))}, {Page: "https://rail", PageUntil: ledger.MicrosOf(sc.context.Now)},
 	} {
-		if _, ok := l.c.Answered(l.r, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
+		if _, ok := sc.context.Answered(sc.record, payment.Answer{Verdict: payment.VerdictAction, Inquired: true, Reissued: true, Action: action}); ok {
 			t.Errorf("%+v is decided on", action)
 		}
 	}
@@ -261,76 +261,76 @@ func TestRepublishedExpiredActionIsNotNews(t *testing.T) {
 // From the instant at which the payer's time is over no submission is accepted, whether or not
 // the provider has been asked to void the charge.
 func TestSubmissionAfterThePayersTimeIsRefused(t *testing.T) {
-	pay, out := inState(t, payment.Payment, payment.ActionRequired), inState(t, payment.Payout, payment.Charging)
-	out.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
-	try := func(l *scenario) error {
-		if l == out {
-			_, err := l.c.Choose(l.r, "b1", l.newRequestID())
+	paymentScenario, payoutScenario := inState(t, payment.Payment, payment.ActionRequired), inState(t, payment.Payout, payment.Charging)
+	payoutScenario.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	submit := func(sc *scenario) error {
+		if sc == payoutScenario {
+			_, err := sc.context.Choose(sc.record, "b1", sc.newRequestID())
 			return err
 		}
-		_, err := l.continues(true)
+		_, err := sc.decideContinuation(true)
 		return err
 	}
-	for _, l := range []*scenario{pay, out} {
-		l.c.Now = now.Add(30*time.Minute - time.Microsecond)
-		if err := try(l); err != nil {
+	for _, sc := range []*scenario{paymentScenario, payoutScenario} {
+		sc.context.Now = now.Add(30*time.Minute - time.Microsecond)
+		if err := submit(sc); err != nil {
 			t.Errorf("a microsecond before: %v", err)
 		}
-		l.c.Now = now.Add(30 * time.Minute)
-		wantRefused(t, try(l), ledger.Expired)
-		l.onDue(0) // the provider is asked to void the charge
-		wantRefused(t, try(l), ledger.Expired)
-		l.onOpAnswer(answers["charged"])
-		if l.r.Status != payment.Rejected {
-			t.Fatalf("%s", l.r.Status)
+		sc.context.Now = now.Add(30 * time.Minute)
+		wantRefused(t, submit(sc), ledger.Expired)
+		sc.onDue(0) // the provider is asked to void the charge
+		wantRefused(t, submit(sc), ledger.Expired)
+		sc.onOpAnswer(answers["charged"])
+		if sc.record.Status != payment.Rejected {
+			t.Fatalf("%s", sc.record.Status)
 		}
-		wantRefused(t, try(l), ledger.Expired)
+		wantRefused(t, submit(sc), ledger.Expired)
 	}
 }
 
 // A charge that was refused for another reason is over, but not because of the time.
 func TestRefusedChargeAcceptsNoPayerAction(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.onAnswer(answers["refused"])
-	_, err := l.continues(true)
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.onAnswer(answers["refused"])
+	_, err := sc.decideContinuation(true)
 	wantRefused(t, err, ledger.Conflict)
-	_, err = l.c.Choose(l.r, "b1", l.newRequestID())
+	_, err = sc.context.Choose(sc.record, "b1", sc.newRequestID())
 	wantRefused(t, err, ledger.Conflict)
 }
 
 func TestOnlyAnOfferedInstitutionIsAccepted(t *testing.T) {
-	l := inState(t, payment.Payout, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
-	_, err := l.c.Choose(l.r, "b2", l.newRequestID())
+	sc := inState(t, payment.Payout, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1"}}}})
+	_, err := sc.context.Choose(sc.record, "b2", sc.newRequestID())
 	wantRefused(t, err, ledger.Invalid)
-	d := l.onRequest(l.c.Choose(l.r, "b1", l.newRequestID()))
-	l.want(d, "submit charging", "due 10s, ask op")
-	if l.r.Op.Choice != "b1" {
-		t.Errorf("%+v", l.r.Op)
+	d := sc.onRequest(sc.context.Choose(sc.record, "b1", sc.newRequestID()))
+	sc.want(d, "submit charging", "due 10s, ask op")
+	if sc.record.Op.Choice != "b1" {
+		t.Errorf("%+v", sc.record.Op)
 	}
-	_, err = l.c.Choose(l.r, "b1", l.newRequestID())
+	_, err = sc.context.Choose(sc.record, "b1", sc.newRequestID())
 	wantRefused(t, err, ledger.Conflict)
 }
 
 // A rail's second action keeps the payer's first deadline.
 func TestAnotherActionDoesNotProlongThePayersTime(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.c.Now = now.Add(10 * time.Minute)
-	l.want(l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
-	if l.r.Action.Type != "redirect" || l.r.Action.Material != nil {
-		t.Errorf("%+v", l.r.Action)
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.context.Now = now.Add(10 * time.Minute)
+	sc.want(sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Type: "redirect"}}), "act action_required", "due 20m0s")
+	if sc.record.Action.Type != "redirect" || sc.record.Action.Material != nil {
+		t.Errorf("%+v", sc.record.Action)
 	}
 }
 
 func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
+	sc := inState(t, payment.Payment, payment.Charging)
 	for _, keep := range []bool{true, false} {
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: otp, KeepCard: keep})
 	}
-	if !l.r.KeepCard {
+	if !sc.record.KeepCard {
 		t.Error("a second action forgot the card")
 	}
-	if l.onAnswer(answers["charged"]); l.r.KeepCard {
+	if sc.onAnswer(answers["charged"]); sc.record.KeepCard {
 		t.Error("it is kept for ever")
 	}
 }
@@ -339,19 +339,19 @@ func TestSealedCardIsKeptUntilTheChargeEnds(t *testing.T) {
 // time the service asks the provider to void the charge, and the provider's answer decides.
 func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 	for kind, void := range map[payment.Type]string{payment.Payment: "", payment.Payout: ": void Dr L:partner:1:available 100, Cr A:provider 100"} {
-		l := inState(t, kind, payment.ActionRequired)
-		if ask, _, decided := l.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
+		sc := inState(t, kind, payment.ActionRequired)
+		if ask, _, decided := sc.onDue(30*time.Minute - time.Microsecond); ask != payment.AskInquire || decided {
 			t.Fatalf("it asks %v early", ask)
 		}
-		_, d, decided := l.onDue(time.Microsecond)
+		_, d, decided := sc.onDue(time.Microsecond)
 		if !decided || !d.MustRecord {
 			t.Fatal("it did not lapse")
 		}
-		l.want(d, "lapse action_required", "due 10s, ask op")
-		_, err := l.continues(true)
+		sc.want(d, "lapse action_required", "due 10s, ask op")
+		_, err := sc.decideContinuation(true)
 		wantRefused(t, err, ledger.Expired)
-		l.want(l.onOpAnswer(answers["charged"]), "expire rejected"+void, "release 100, final")
-		if r := l.r; r.Failure.Describe("en") != "payer action expired" || r.Action != nil || r.Op != nil {
+		sc.want(sc.onOpAnswer(answers["charged"]), "expire rejected"+void, "release 100, final")
+		if r := sc.record; r.Failure.Describe("en") != "payer action expired" || r.Action != nil || r.Op != nil {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -359,46 +359,46 @@ func TestAPayerWhoDoesNothingIsRejected(t *testing.T) {
 
 // If the payer acted at the last moment, the provider refuses the void, and the charge stands.
 func TestALapseIsRefusedBecauseItWasChargedMeanwhile(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.onDue(30 * time.Minute)
-	l.want(l.onOpAnswer(answers["refused"]), "void_failed action_required", "due 10s, ask inquire")
-	l.want(l.onAnswer(answers["charged"]),
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.onDue(30 * time.Minute)
+	sc.want(sc.onOpAnswer(answers["refused"]), "void_failed action_required", "due 10s, ask inquire")
+	sc.want(sc.onAnswer(answers["charged"]),
 		"submit charging",
 		"settle charged: posted Dr A:provider 100, Cr L:partner:1:available 100*", "final")
-	if l.r.Failure.Describe("en") != "" {
-		t.Errorf("%q", l.r.Failure.Describe("en"))
+	if sc.record.Failure.Describe("en") != "" {
+		t.Errorf("%q", sc.record.Failure.Describe("en"))
 	}
 }
 
 // A void that the provider refused is tried again, with growing gaps, until the charge is voided or charged.
 func TestRefusedVoidOfALapsedActionIsRetried(t *testing.T) {
-	l := inState(t, payment.Payment, payment.ActionRequired)
-	l.onDue(30 * time.Minute)
-	l.want(l.onOpAnswer(answers["failed"]), "void_failed action_required", "due 10s, ask inquire")
-	l.c.Now = l.c.Now.Add(10 * time.Second)
-	l.want(l.onAnswer(answers["still to act"]), "await action_required", "due 20s")
-	_, d, decided := l.onDue(20 * time.Second)
+	sc := inState(t, payment.Payment, payment.ActionRequired)
+	sc.onDue(30 * time.Minute)
+	sc.want(sc.onOpAnswer(answers["failed"]), "void_failed action_required", "due 10s, ask inquire")
+	sc.context.Now = sc.context.Now.Add(10 * time.Second)
+	sc.want(sc.onAnswer(answers["still to act"]), "await action_required", "due 20s")
+	_, d, decided := sc.onDue(20 * time.Second)
 	if !decided {
 		t.Fatal("it stands still")
 	}
-	l.want(d, "lapse action_required", "due 10s, ask op")
+	sc.want(d, "lapse action_required", "due 10s, ask op")
 }
 
 // choose_target_destination: only a payout that offers destinations waits for a choice.
 func TestOnlyAnOfferedDestinationCanBeChosen(t *testing.T) {
-	l := inState(t, payment.Payout, payment.Charging)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
+	sc := inState(t, payment.Payout, payment.Charging)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictAction, Action: &payment.Action{Destinations: []payment.Destination{{ID: "b1", Name: "One"}, {ID: "b2", Name: "Two"}}}})
 	for id, want := range map[string]bool{"b1": true, "b2": true, "b3": false, "": false, "One": false} {
-		if waiting, offered := l.r.Destination(id); !waiting || offered != want {
+		if waiting, offered := sc.record.Destination(id); !waiting || offered != want {
 			t.Errorf("%q: waiting %v, offered %v", id, waiting, offered)
 		}
 	}
-	l.completes(false)
+	sc.complete(false)
 	for name, r := range map[string]*payment.Record{
-		"chosen already":           l.r,
-		"offers none":              inState(t, payment.Payment, payment.ActionRequired).r,
-		"asks for nothing":         inState(t, payment.Payout, payment.Charging).r,
-		"waits on the hosted page": newHosted(t).r,
+		"chosen already":           sc.record,
+		"offers none":              inState(t, payment.Payment, payment.ActionRequired).record,
+		"asks for nothing":         inState(t, payment.Payout, payment.Charging).record,
+		"waits on the hosted page": newHosted(t).record,
 	} {
 		if waiting, _ := r.Destination("b1"); waiting {
 			t.Errorf("what %s waits for a choice", name)

@@ -11,7 +11,7 @@ type Answer struct {
 	Verdict  Verdict
 	Failure  Failure // for VerdictRefused, VerdictFailed and VerdictNotSent: the rail's reason
 	RRN      string
-	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled each time
+	Again    time.Duration // delay before the next inquiry; 0: DecisionContext.Inquire, doubled after each inquiry
 	Status   Status        // an intermediate state of the rail; empty: none
 	Meta     []byte        // the rail's own keys, a JSON object; nil: unchanged
 	Action   *Action       // for VerdictAction; nil: unchanged
@@ -34,7 +34,7 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 	default:
 		return Decision{}, false
 	}
-	d = next(r)
+	d = newDecision(r)
 	d.MustRecord = true
 	if a.Meta != nil {
 		d.Record.RailMeta = a.Meta
@@ -49,20 +49,20 @@ func (c DecisionContext) Answered(r *Record, a Answer) (d Decision, ok bool) {
 		ok = c.suspend(&d, a)
 		return d, ok
 	case VerdictRefused:
-		c.declined(&d, a)
+		c.onDeclined(&d, a)
 	case VerdictFailed, VerdictNotSent:
-		c.failed(&d, a)
+		c.onFailed(&d, a)
 	case VerdictNotFound:
-		return d, c.notFound(&d)
+		return d, c.onNotFound(&d)
 	case VerdictAction:
 		if r.Op != nil && r.Op.Choice != "" && a.Inquired {
 			return d, c.onReady(&d) // the payer's choice never arrived at the provider
 		}
-		return d, c.act(&d, a)
+		return d, c.onAction(&d, a)
 	case VerdictReady:
 		return d, c.onReady(&d)
 	default:
-		return d, c.pending(&d, a)
+		return d, c.onPending(&d, a)
 	}
 	return d, true
 }
@@ -96,10 +96,10 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 		// The answer to a commit was lost, so the amount that was to be captured has been captured.
 		r.Captured = r.Amount
 		if !r.LastCommit.IsZero() {
-			held := r.hold().Postings
+			heldPostings := r.hold().Postings
 			assertPriced(r.price(r.LastCommit))
 			r.Captured = r.LastCommit
-			entry = r.capture(held)
+			entry = r.capture(heldPostings)
 		}
 	}
 	d.Counters = d.Record.settleVolumes(c.Org, c.room(d.Counters))
@@ -111,7 +111,7 @@ func (c DecisionContext) settle(d *Decision, a Answer) {
 func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 	r := d.Record
 	if r.Status.Held() {
-		return c.unchanged(d, a)
+		return c.onNoNews(d, a)
 	}
 	d.arrive()
 	r.Known = true
@@ -124,21 +124,21 @@ func (c DecisionContext) suspend(d *Decision, a Answer) bool {
 		d.move(HoldPayment, r.hold())
 	}
 	r.Action, r.Op, r.KeepCard = nil, nil, false
-	r.HoldUntil = c.after(r.HoldTTL)
+	r.HoldUntil = c.fromNow(r.HoldTTL)
 	d.Due = r.HoldUntil
 	return true
 }
 
-func (c DecisionContext) declined(d *Decision, a Answer) {
+func (c DecisionContext) onDeclined(d *Decision, a Answer) {
 	if d.Record.Status.Held() {
-		c.failed(d, a)
+		c.onFailed(d, a)
 		return
 	}
 	d.move(Decline, d.Record.release())
 	d.giveUp(c, a.Failure.orCode(CardDeclined))
 }
 
-func (c DecisionContext) failed(d *Decision, a Answer) {
+func (c DecisionContext) onFailed(d *Decision, a Answer) {
 	if !d.Record.Status.Held() && a.Verdict != VerdictNotSent {
 		d.arrive()
 	}
@@ -146,13 +146,13 @@ func (c DecisionContext) failed(d *Decision, a Answer) {
 	d.giveUp(c, a.Failure.orCode(ProcessingError))
 }
 
-// notFound decides on the answer "unknown reference". After the first one the charge is inquired once more, a provider
+// onNotFound decides on the answer "unknown reference". After the first one the charge is inquired once more, a provider
 // time-out later. A second one in a row means that the call never arrived. A charge that the provider has known cannot
 // become unknown.
-func (c DecisionContext) notFound(d *Decision) bool {
+func (c DecisionContext) onNotFound(d *Decision) bool {
 	r := d.Record
 	if r.Known && (r.Op == nil || r.Op.Answered) {
-		return c.unchanged(d, Answer{Verdict: VerdictNotFound})
+		return c.onNoNews(d, Answer{Verdict: VerdictNotFound})
 	}
 	if r.NotFoundAnswers == 0 || r.Known {
 		r.NotFoundAnswers = 1
@@ -162,10 +162,10 @@ func (c DecisionContext) notFound(d *Decision) bool {
 			r.Op = &o
 		}
 		d.move(Await, nil)
-		d.Due = c.after(c.Inquire)
+		d.Due = c.fromNow(c.Inquire)
 		return true
 	}
-	if c.resends(d) {
+	if c.resend(d) {
 		return true
 	}
 	d.arrive()
@@ -174,12 +174,12 @@ func (c DecisionContext) notFound(d *Decision) bool {
 	return true
 }
 
-// act publishes what the payer has to do. It returns false if that is published already.
-func (c DecisionContext) act(d *Decision, a Answer) bool {
+// onAction publishes what the payer has to do. It returns false if that is published already.
+func (c DecisionContext) onAction(d *Decision, a Answer) bool {
 	r := d.Record
 	r.NotFoundAnswers, r.Known = 0, true
 	if r.Status.Held() || r.Status == ActionRequired && (a.Action == nil || a.Reissued && a.Action.isStaleFor(ledger.MicrosOf(c.Now), true)) {
-		return c.unchanged(d, a)
+		return c.onNoNews(d, a)
 	}
 	r.Inquiries = 0
 	waiting := r.Status == ActionRequired
@@ -192,31 +192,31 @@ func (c DecisionContext) act(d *Decision, a Answer) bool {
 		d.move(Act, nil)
 	}
 	var action Action // empty if the answer with the action was lost
-	until := c.after(c.ActionTTL)
+	deadline := c.fromNow(c.ActionTTL)
 	if r.Action != nil {
 		action = *r.Action
 	}
 	if r.Action != nil && (a.Action == nil || waiting) {
-		until = r.Action.Until // a new deadline only after the payer has completed the previous action
+		deadline = r.Action.Until // a new deadline only after the payer has completed the previous action
 	}
 	if a.Action != nil {
 		action = *a.Action
 	}
-	action.Until = until
+	action.Until = deadline
 	r.Action, r.Op = &action, nil
 	r.KeepCard = r.KeepCard || a.KeepCard
-	d.Due = c.wait(r, a)
+	d.Due = c.dueWhileWaiting(r, a)
 	return true
 }
 
-// unchanged decides on an answer without news. It leaves a due instant in the future as it is and replaces one that
+// onNoNews decides on an answer without news. It leaves a due instant in the future as it is and replaces one that
 // has passed.
-func (c DecisionContext) unchanged(d *Decision, a Answer) bool {
+func (c DecisionContext) onNoNews(d *Decision, a Answer) bool {
 	if c.Due > ledger.MicrosOf(c.Now) {
 		return false
 	}
 	d.move(Await, nil)
-	d.Due = c.wait(d.Record, a)
+	d.Due = c.dueWhileWaiting(d.Record, a)
 	return true
 }
 
@@ -226,28 +226,28 @@ func (c DecisionContext) onReady(d *Decision) bool {
 	r.Known = true
 	if r.Op == nil && r.Status == Authorizing {
 		d.arrive() // from here Complete can begin the operation
-		d.Due = c.again(&r.Inquiries, Answer{})
+		d.Due = c.nextInquiry(&r.Inquiries, Answer{})
 		return true
 	}
 	if r.Op == nil {
-		return c.unchanged(d, Answer{}) // the operation begins with Complete, which names it
+		return c.onNoNews(d, Answer{}) // the operation begins with Complete, which names it
 	}
 	r.NotFoundAnswers = 0
 	d.move(Await, nil)
-	d.Due = c.again(&r.Inquiries, Answer{})
+	d.Due = c.nextInquiry(&r.Inquiries, Answer{})
 	d.Ask = AskOp
 	return true
 }
 
-// pending records that the rail has the charge, or that it has not answered.
-func (c DecisionContext) pending(d *Decision, a Answer) bool {
+// onPending records that the rail has the charge, or that it has not answered.
+func (c DecisionContext) onPending(d *Decision, a Answer) bool {
 	r := d.Record
 	if a.Verdict == VerdictPending { // VerdictUnknown does not confirm that the charge arrived
 		r.NotFoundAnswers, r.Known = 0, true
 	}
 	switch {
 	case r.Status.Held(), r.Status == ActionRequired && a.Verdict == VerdictUnknown:
-		return c.unchanged(d, a)
+		return c.onNoNews(d, a)
 	case r.Status == Authorizing, r.Status == ActionRequired:
 		d.arrive()
 	case r.Status.Passing() && a.Status == Charging:
@@ -256,7 +256,7 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 		d.move(Await, nil)
 	}
 	if a.Status.Passing() && a.Status != r.Status {
-		d.move(passes[a.Status], nil)
+		d.move(intermediateEvents[a.Status], nil)
 	}
 	if r.Op != nil && r.Op.Choice != "" && a.Verdict == VerdictUnknown {
 		o := *r.Op // the choice may not have arrived, so it may have to be sent again
@@ -265,7 +265,7 @@ func (c DecisionContext) pending(d *Decision, a Answer) bool {
 	} else {
 		r.Op = nil
 	}
-	d.Due = c.again(&r.Inquiries, a)
+	d.Due = c.nextInquiry(&r.Inquiries, a)
 	return true
 }
 
@@ -278,7 +278,7 @@ func (c DecisionContext) OnDue(r *Record, early bool, request ledger.ID) (ask As
 	case r.Op != nil && r.Op.Kind != OpComplete:
 		return AskInquireOp, Decision{}, false
 	case r.AwaitsPayer() && !early:
-		d = next(r)
+		d = newDecision(r)
 		d.move(Expire, nil)
 		d.MustRecord = true
 		d.end(Failure{Code: PayerActionExpired})

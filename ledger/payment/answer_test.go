@@ -31,29 +31,29 @@ var answers = map[string]payment.Answer{
 // inState takes a transaction of 100 without a fee to a state.
 func inState(t testing.TB, kind payment.Type, status payment.Status) *scenario {
 	t.Helper()
-	l := newScenario(t, kind, "100", twoPhase(terms(feeDeducted(0, "0"))))
+	sc := newScenario(t, kind, "100", twoPhase(terms(feeDeducted(0, "0"))))
 	switch status {
 	case payment.Authorizing:
 	case payment.ActionRequired:
-		l.onAnswer(answers["act"])
+		sc.onAnswer(answers["act"])
 	case payment.PaymentHeld, payment.PayoutHeld:
-		l.onAnswer(answers["held"])
+		sc.onAnswer(answers["held"])
 	case payment.Charging:
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown, Again: time.Second})
 	default:
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: time.Second, Status: status})
 	}
-	if l.r.Status != status {
-		t.Fatalf("%s is not %s", l.r.Status, status)
+	if sc.record.Status != status {
+		t.Fatalf("%s is not %s", sc.record.Status, status)
 	}
-	return l
+	return sc
 }
 
 // The table has the effect of every answer in every state in which the rail has the charge: the events, the state, the
 // entries and the next inquiry. Each answer arrives at the due instant. A time-out never fails a charge, and a charge that
 // is held or waits for its payer stays so until its time is over.
 func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
-	atRail := func(status, holds, settles, voids string) map[string]string {
+	atRailRow := func(status, holds, settles, voids string) map[string]string {
 		wait := "await: " + status + ", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
@@ -62,15 +62,15 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"pending": wait, "nothing": wait, "not known": wait, "ready": wait, "not sent": wait,
 		}
 	}
-	held := func(status, voids string) map[string]string {
-		wait, again := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
+	heldRow := func(status, voids string) map[string]string {
+		wait, inquireSoon := "await: "+status+", due 168h0m0s", "await: "+status+", due 10s"
 		return map[string]string{
 			"charged": "settle: charged, capture, final", "refused": "fail: failed" + voids + ", release 100, final", "failed": "fail: failed" + voids + ", release 100, final",
 			"pending": wait, "held": wait, "act": wait, "still to act": wait, "ready": wait,
-			"nothing": again, "not known": again, "not sent": again,
+			"nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
-	first := func(holds, settles, voids string) map[string]string {
+	authorizingRow := func(holds, settles, voids string) map[string]string {
 		return map[string]string{
 			"charged": "process settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "process fail: failed" + voids + ", release 100, final", "held": "process " + holds + ", due 168h0m0s",
@@ -79,45 +79,45 @@ func TestEffectOfEveryAnswerInEveryState(t *testing.T) {
 			"not known": "await: authorizing, due 10s", "not sent": "fail: failed" + voids + ", release 100, final",
 		}
 	}
-	payer := func(holds, settles, voids string) map[string]string {
-		wait, again := "await: action_required, due 30m0s", "await: action_required, due 10s"
+	actionRequiredRow := func(holds, settles, voids string) map[string]string {
+		wait, inquireSoon := "await: action_required, due 30m0s", "await: action_required, due 10s"
 		return map[string]string{
 			"charged": "submit settle: charged, " + settles + ", final", "refused": "decline: rejected" + voids + ", release 100, final",
 			"failed": "submit fail: failed" + voids + ", release 100, final", "held": "submit " + holds + ", due 168h0m0s",
 			"pending": "submit: charging, due 10s", "act": "act: action_required, due 30m0s",
-			"still to act": wait, "ready": wait, "nothing": again, "not known": again, "not sent": again,
+			"still to act": wait, "ready": wait, "nothing": inquireSoon, "not known": inquireSoon, "not sent": inquireSoon,
 		}
 	}
-	in, out := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
+	heldPayment, heldPayout := "hold_payment: payment_suspended, pending", "hold_payout: payout_suspended"
 	for _, c := range []struct {
-		kind payment.Type
-		in   payment.Status
-		want map[string]string
+		kind        payment.Type
+		heldPayment payment.Status
+		want        map[string]string
 	}{
-		{payment.Payment, payment.Authorizing, first(in, "posted", "")},
-		{payment.Payment, payment.ActionRequired, payer(in, "posted", "")},
-		{payment.Payment, payment.Charging, atRail("charging", in, "posted", "")},
-		{payment.Payment, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", in, "posted", "")},
-		{payment.Payment, payment.AuthRequired, atRail("auth_required", in, "posted", "")},
-		{payment.Payment, payment.Unknown, atRail("unknown", in, "posted", "")},
-		{payment.Payment, payment.Cancelled, atRail("cancelled", in, "posted", "")},
-		{payment.Payment, payment.PaymentHeld, held("payment_suspended", ", void")},
-		{payment.Payout, payment.Authorizing, first(out, "capture", ", void")},
-		{payment.Payout, payment.ActionRequired, payer(out, "capture", ", void")},
-		{payment.Payout, payment.Charging, atRail("charging", out, "capture", ", void")},
-		{payment.Payout, payment.PreAuthorized3DS, atRail("pre_authorized_3ds", out, "capture", ", void")},
-		{payment.Payout, payment.Cancelled, atRail("cancelled", out, "capture", ", void")},
-		{payment.Payout, payment.PayoutHeld, held("payout_suspended", ", void")},
+		{payment.Payment, payment.Authorizing, authorizingRow(heldPayment, "posted", "")},
+		{payment.Payment, payment.ActionRequired, actionRequiredRow(heldPayment, "posted", "")},
+		{payment.Payment, payment.Charging, atRailRow("charging", heldPayment, "posted", "")},
+		{payment.Payment, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayment, "posted", "")},
+		{payment.Payment, payment.AuthRequired, atRailRow("auth_required", heldPayment, "posted", "")},
+		{payment.Payment, payment.Unknown, atRailRow("unknown", heldPayment, "posted", "")},
+		{payment.Payment, payment.Cancelled, atRailRow("cancelled", heldPayment, "posted", "")},
+		{payment.Payment, payment.PaymentHeld, heldRow("payment_suspended", ", void")},
+		{payment.Payout, payment.Authorizing, authorizingRow(heldPayout, "capture", ", void")},
+		{payment.Payout, payment.ActionRequired, actionRequiredRow(heldPayout, "capture", ", void")},
+		{payment.Payout, payment.Charging, atRailRow("charging", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.PreAuthorized3DS, atRailRow("pre_authorized_3ds", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.Cancelled, atRailRow("cancelled", heldPayout, "capture", ", void")},
+		{payment.Payout, payment.PayoutHeld, heldRow("payout_suspended", ", void")},
 	} {
 		if len(c.want) != len(answers) {
-			t.Fatalf("%s: %d answers, want %d", c.in, len(c.want), len(answers))
+			t.Fatalf("%s: %d answers, want %d", c.heldPayment, len(c.want), len(answers))
 		}
 		for name, want := range c.want {
-			l := inState(t, c.kind, c.in)
-			l.c.Due = ledger.MicrosOf(now) // it is inquired at its due instant
-			before, decided := *l.r, l.r
-			if got := summaryOf(l.onAnswer(answers[name])); got != want {
-				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.in, name, got, want)
+			sc := inState(t, c.kind, c.heldPayment)
+			sc.context.Due = ledger.MicrosOf(now) // it is inquired at its due instant
+			before, decided := *sc.record, sc.record
+			if got := summaryOf(sc.onAnswer(answers[name])); got != want {
+				t.Errorf("%v in %s, %s: %s, want %s", c.kind, c.heldPayment, name, got, want)
 			}
 			wantUnchanged(t, before, decided)
 		}
@@ -138,7 +138,7 @@ func summaryOf(d payment.Decision) string {
 		text += ", due " + d.Due.Time().Sub(now).String()
 	}
 	for _, g := range d.Counters {
-		text += ", " + counter(d.Record.Asset, g)
+		text += ", " + counterText(d.Record.Asset, g)
 	}
 	if d.Finish {
 		text += ", final"
@@ -149,39 +149,39 @@ func summaryOf(d payment.Decision) string {
 // The field error_description has the rail's reason, and is empty on success.
 func TestFailureReasonIsRecordedIfNothingSettled(t *testing.T) {
 	for name, want := range map[string]string{"refused": "why", "failed": "why", "not sent": "why", "charged": ""} {
-		l := inState(t, payment.Payment, payment.Authorizing)
-		if l.onAnswer(answers[name]); l.r.Failure.Describe("en") != want {
-			t.Errorf("%s: %q, want %q", name, l.r.Failure.Describe("en"), want)
+		sc := inState(t, payment.Payment, payment.Authorizing)
+		if sc.onAnswer(answers[name]); sc.record.Failure.Describe("en") != want {
+			t.Errorf("%s: %q, want %q", name, sc.record.Failure.Describe("en"), want)
 		}
 	}
-	l := inState(t, payment.Payment, payment.PaymentHeld)
-	if l.onAnswer(answers["refused"]); l.r.Failure.Describe("en") != "why" || l.r.HoldUntil != 0 {
-		t.Errorf("held: %q until %v", l.r.Failure.Describe("en"), l.r.HoldUntil)
+	sc := inState(t, payment.Payment, payment.PaymentHeld)
+	if sc.onAnswer(answers["refused"]); sc.record.Failure.Describe("en") != "why" || sc.record.HoldUntil != 0 {
+		t.Errorf("held: %q until %v", sc.record.Failure.Describe("en"), sc.record.HoldUntil)
 	}
 }
 
 func TestTheRetrievalReferenceIsKept(t *testing.T) {
 	for _, name := range []string{"charged", "held"} {
-		l := inState(t, payment.Payment, payment.Authorizing)
-		if l.onAnswer(answers[name]); l.r.RRN != "123456789012" {
-			t.Errorf("%s: %q", name, l.r.RRN)
+		sc := inState(t, payment.Payment, payment.Authorizing)
+		if sc.onAnswer(answers[name]); sc.record.RRN != "123456789012" {
+			t.Errorf("%s: %q", name, sc.record.RRN)
 		}
 	}
-	l := inState(t, payment.Payment, payment.PaymentHeld)
-	if l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); l.r.RRN != "123456789012" {
-		t.Errorf("captured without another: %q", l.r.RRN)
+	sc := inState(t, payment.Payment, payment.PaymentHeld)
+	if sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); sc.record.RRN != "123456789012" {
+		t.Errorf("captured without another: %q", sc.record.RRN)
 	}
 }
 
 func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Authorizing)
+	sc := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct{ sent, want string }{{`{"a":1}`, `{"a":1}`}, {"", `{"a":1}`}, {`{"b":2}`, `{"b":2}`}} {
 		a := payment.Answer{Verdict: payment.VerdictPending}
 		if c.sent != "" {
 			a.Meta = []byte(c.sent)
 		}
-		if l.onAnswer(a); string(l.r.RailMeta) != c.want {
-			t.Errorf("%s, want %s", l.r.RailMeta, c.want)
+		if sc.onAnswer(a); string(sc.record.RailMeta) != c.want {
+			t.Errorf("%s, want %s", sc.record.RailMeta, c.want)
 		}
 	}
 }
@@ -189,38 +189,38 @@ func TestTheRailsOwnKeysAreKeptUntilItSendsOthers(t *testing.T) {
 // An answer without news writes nothing while the record waits for a later instant.
 func TestAnswerWithoutNewsChangesNothing(t *testing.T) {
 	for _, c := range []struct {
-		kind payment.Type
-		in   payment.Status
-		new  string // the answers with news
+		kind   payment.Type
+		status payment.Status
+		news   string // the answers with news
 	}{
 		{payment.Payment, payment.ActionRequired, "charged pending refused failed held act"},
 		{payment.Payment, payment.PaymentHeld, "charged refused failed"},
 		{payment.Payout, payment.PayoutHeld, "charged refused failed"},
 	} {
 		for name, a := range answers {
-			l := inState(t, c.kind, c.in)
-			if _, ok := l.c.Answered(l.r, a); ok != strings.Contains(c.new, name) {
-				t.Errorf("%s in %s: decided %v", name, c.in, ok)
+			sc := inState(t, c.kind, c.status)
+			if _, ok := sc.context.Answered(sc.record, a); ok != strings.Contains(c.news, name) {
+				t.Errorf("%s in %s: decided %v", name, c.status, ok)
 			}
 		}
 	}
 }
 
 func TestClosedTransactionIgnoresAnswers(t *testing.T) {
-	for name, l := range map[string]*scenario{
+	for name, sc := range map[string]*scenario{
 		"charged":                 newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
-		"rejected by no terminal": {t: t, c: testContext, r: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
+		"rejected by no terminal": {t: t, context: testContext, record: testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record},
 	} {
 		for answer, a := range answers {
-			if _, ok := l.c.Answered(l.r, a); ok {
+			if _, ok := sc.context.Answered(sc.record, a); ok {
 				t.Errorf("%s: decided on %s", name, answer)
 			}
 		}
 	}
 	for answer, a := range answers { // but money that moves after all is recorded
-		l := inState(t, payment.Payment, payment.Charging)
-		l.onAnswer(answers["refused"])
-		if _, ok := l.c.Answered(l.r, a); ok != (answer == "charged") {
+		sc := inState(t, payment.Payment, payment.Charging)
+		sc.onAnswer(answers["refused"])
+		if _, ok := sc.context.Answered(sc.record, a); ok != (answer == "charged") {
 			t.Errorf("refused: decided on %s: %v", answer, ok)
 		}
 	}
@@ -229,33 +229,33 @@ func TestClosedTransactionIgnoresAnswers(t *testing.T) {
 // An answer about a charge that is being voided, captured or refunded has no effect. Only the answer to that operation
 // decides.
 func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
-	for name, l := range map[string]*scenario{
+	for name, sc := range map[string]*scenario{
 		"void":    inState(t, payment.Payment, payment.Charging),
 		"capture": inState(t, payment.Payment, payment.PaymentHeld),
 		"refund":  newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))),
 	} {
 		switch name {
 		case "void":
-			l.cancels()
+			sc.cancel()
 		case "capture":
-			l.commits("")
+			sc.commit("")
 		case "refund":
-			l.refunds("")
+			sc.refund("")
 		}
 		for answer, a := range answers {
-			if _, ok := l.c.Answered(l.r, a); ok {
+			if _, ok := sc.context.Answered(sc.record, a); ok {
 				t.Errorf("%s: decided on %s about the charge", name, answer)
 			}
 		}
-		if _, ok := l.c.OpAnswered(l.r, uuid.UUID{7}, answers["charged"]); ok {
+		if _, ok := sc.context.OpAnswered(sc.record, uuid.UUID{7}, answers["charged"]); ok {
 			t.Errorf("%s: decided on an operation that is not under way", name)
 		}
-		if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
+		if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp || decided {
 			t.Errorf("%s: woken, it asks %v", name, ask)
 		}
 	}
-	l := inState(t, payment.Payment, payment.Charging)
-	if _, ok := l.c.OpAnswered(l.r, ledger.ID{}, answers["charged"]); ok {
+	sc := inState(t, payment.Payment, payment.Charging)
+	if _, ok := sc.context.OpAnswered(sc.record, ledger.ID{}, answers["charged"]); ok {
 		t.Error("decided on an operation where none is under way")
 	}
 }
@@ -263,63 +263,63 @@ func TestWhileAnOperationIsUnderWayItsOwnAnswerDecides(t *testing.T) {
 // If the provider answers "unknown reference" twice, a provider time-out apart, the call never arrived, and the charge
 // fails with the code interrupted.
 func TestUnknownReferenceTwiceInARowIsInterrupted(t *testing.T) {
-	for _, in := range []payment.Status{payment.Authorizing, payment.Charging} {
-		l := inState(t, payment.Payout, in)
-		l.onAnswer(answers["not known"])
-		if ask, _, _ := l.onDue(10 * time.Second); ask != payment.AskInquire {
-			t.Errorf("%s: %v is asked", in, ask)
+	for _, status := range []payment.Status{payment.Authorizing, payment.Charging} {
+		sc := inState(t, payment.Payout, status)
+		sc.onAnswer(answers["not known"])
+		if ask, _, _ := sc.onDue(10 * time.Second); ask != payment.AskInquire {
+			t.Errorf("%s: %v is asked", status, ask)
 		}
-		d := l.onAnswer(answers["not known"])
-		if l.r.Status != payment.Failed || l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
-			t.Errorf("%s: %s %q", in, l.r.Status, l.r.Failure.Describe("en"))
+		d := sc.onAnswer(answers["not known"])
+		if sc.record.Status != payment.Failed || sc.record.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
+			t.Errorf("%s: %s %q", status, sc.record.Status, sc.record.Failure.Describe("en"))
 		}
 		want := []string{
 			"process charging",
 			"fail failed: void Dr L:partner:1:available 100, Cr A:provider 100",
 			"release 100, final",
 		}
-		if in == payment.Charging {
+		if status == payment.Charging {
 			want = want[1:]
 		}
-		l.want(d, want...)
+		sc.want(d, want...)
 	}
 }
 
 // An inquiry that could not be sent reveals nothing about the charge.
 func TestUnsentInquiryFailsNothing(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Authorizing)
-	l.onAnswer(answers["not known"])
-	l.want(l.onAnswer(answers["not sent"]), "process charging", "due 10s")
+	sc := inState(t, payment.Payment, payment.Authorizing)
+	sc.onAnswer(answers["not known"])
+	sc.want(sc.onAnswer(answers["not sent"]), "process charging", "due 10s")
 }
 
 // A time-out between two unknown references reveals nothing. A charge that the rail has once
 // confirmed never counts as lost.
 func TestChargeConfirmedByTheRailNeverCountsAsLost(t *testing.T) {
 	for between, lost := range map[string]bool{"nothing": true, "pending": false, "act": false} {
-		l := inState(t, payment.Payment, payment.Charging)
-		l.onAnswer(answers["not known"])
-		l.onAnswer(answers[between])
+		sc := inState(t, payment.Payment, payment.Charging)
+		sc.onAnswer(answers["not known"])
+		sc.onAnswer(answers[between])
 		for range 3 {
-			l.onDue(24 * time.Hour)
-			if l.r.Status == payment.Failed {
+			sc.onDue(24 * time.Hour)
+			if sc.record.Status == payment.Failed {
 				break
 			}
-			l.c.Due = ledger.MicrosOf(l.c.Now)
-			if d, ok := l.c.Answered(l.r, answers["not known"]); ok {
-				l.apply(d)
+			sc.context.Due = ledger.MicrosOf(sc.context.Now)
+			if d, ok := sc.context.Answered(sc.record, answers["not known"]); ok {
+				sc.apply(d)
 			}
 		}
-		if (l.r.Status == payment.Failed) != lost {
-			t.Errorf("after %s: %s", between, l.r.Status)
+		if (sc.record.Status == payment.Failed) != lost {
+			t.Errorf("after %s: %s", between, sc.record.Status)
 		}
 	}
 }
 
 func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
-	l := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
+	sc := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
 	var gaps []string
 	for range 11 {
-		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
+		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
 		gaps = append(gaps, d.Due.Time().Sub(now).String())
 	}
 	if got, want := strings.Join(gaps, " "), "10s 20s 40s 1m20s 2m40s 5m20s 10m40s 21m20s 42m40s 42m40s 42m40s"; got != want {
@@ -330,18 +330,18 @@ func TestInquiriesWithoutAnAnswerBackOffToABound(t *testing.T) {
 // If a rail chooses the time of the next inquiry, it is asked then, but never twice at the same instant: a manual clock
 // would stay at that instant forever.
 func TestRailChoosesTheNextInquiry(t *testing.T) {
-	for again, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
-		l := inState(t, payment.Payment, payment.Charging)
-		d := l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: again})
+	for delay, want := range map[time.Duration]string{5 * time.Second: "5s", time.Nanosecond: "1ms", time.Millisecond: "1ms", -time.Second: "10s", 0: "10s"} {
+		sc := inState(t, payment.Payment, payment.Charging)
+		d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Again: delay})
 		if got := d.Due.Time().Sub(now).String(); got != want {
-			t.Errorf("again in %v: due %s, want %s", again, got, want)
+			t.Errorf("again in %v: due %s, want %s", delay, got, want)
 		}
 	}
 }
 
 // In the specification's words: "rails pass through further non-final states".
 func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Authorizing)
+	sc := inState(t, payment.Payment, payment.Authorizing)
 	for _, c := range []struct {
 		status payment.Status
 		want   string
@@ -355,12 +355,12 @@ func TestARailPassesThroughStatesOfItsOwn(t *testing.T) {
 		{"charged", "await: charging, due 10m40s"}, // only a verdict settles
 		{"cancelled", "pass_cancelled: cancelled, due 21m20s"},
 	} {
-		if got := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
+		if got := summaryOf(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: c.status})); got != c.want {
 			t.Errorf("%q: %s, want %s", c.status, got, c.want)
 		}
 	}
-	l = inState(t, payment.Payment, payment.ActionRequired)
-	if got, want := summaryOf(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
+	sc = inState(t, payment.Payment, payment.ActionRequired)
+	if got, want := summaryOf(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending, Status: "unknown"})), "submit pass_unknown: unknown, due 10s"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -372,14 +372,14 @@ func TestDueTransactionAtTheRailIsInquired(t *testing.T) {
 		payment.ActionRequired: payment.AskInquire, payment.PaymentHeld: payment.AskNothing,
 	} {
 		for _, early := range []bool{true, false} {
-			l := inState(t, payment.Payment, status)
-			if ask, _, decided := l.c.OnDue(l.r, early, uuid.UUID{9}); ask != want || decided {
+			sc := inState(t, payment.Payment, status)
+			if ask, _, decided := sc.context.OnDue(sc.record, early, uuid.UUID{9}); ask != want || decided {
 				t.Errorf("%s, early %v: %v (decided %v), want %v", status, early, ask, decided, want)
 			}
 		}
 	}
-	l := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	if ask, _, decided := l.c.OnDue(l.r, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	sc := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
+	if ask, _, decided := sc.context.OnDue(sc.record, false, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("a settled transaction asks for something")
 	}
 }

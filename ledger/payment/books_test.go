@@ -87,7 +87,7 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 	if err := e.Entry.Check(); err != nil {
 		b.t.Fatalf("%s: %v", e.Name, err)
 	}
-	closes := e.Entry.Postings
+	closed := e.Entry.Postings
 	switch e.Entry.Phase {
 	case ledger.Pending:
 		if b.holds[id] != nil {
@@ -97,14 +97,14 @@ func (b *books) book(id ledger.ID, e *ledger.Event, net map[ledger.Account]*big.
 		b.hold(e.Entry.Postings, 1)
 		return
 	case ledger.Capture:
-		closes = e.Entry.Released
+		closed = e.Entry.Released
 		fallthrough
 	case ledger.Void:
-		if !slices.Equal(b.holds[id], closes) {
-			b.t.Fatalf("%s closes %v, %v is held", e.Name, closes, b.holds[id])
+		if !slices.Equal(b.holds[id], closed) {
+			b.t.Fatalf("%s closes %v, %v is held", e.Name, closed, b.holds[id])
 		}
 		delete(b.holds, id)
-		b.hold(closes, -1)
+		b.hold(closed, -1)
 	}
 	if e.Entry.Phase != ledger.Void {
 		for i := range e.Entry.Postings {
@@ -131,22 +131,22 @@ func (b *books) post(p *ledger.Posting, net map[ledger.Account]*big.Int) {
 	if p.Side == ledger.Debit {
 		change.Neg(change)
 	}
-	at := ledger.Account{Path: p.Account, Asset: p.Asset}
-	if net[at] == nil {
-		net[at] = new(big.Int)
+	name := ledger.Account{Path: p.Account, Asset: p.Asset}
+	if net[name] == nil {
+		net[name] = new(big.Int)
 	}
-	net[at].Add(net[at], change) // net does not tell a partner's two accounts apart
+	net[name].Add(net[name], change) // net does not tell a partner's two accounts apart
 
 	account := b.account(p.Account, p.Asset)
 	spilt := new(big.Int)
 	if p.Spill != "" {
-		other := b.account(p.Spill, p.Asset)
+		debt := b.account(p.Spill, p.Asset)
 		if p.Side == ledger.Credit {
-			spilt = coveredPart(other.owed(), amount)
+			spilt = coveredPart(debt.owed(), amount)
 		} else {
 			spilt.Sub(amount, coveredPart(account.available(), amount))
 		}
-		other.posted[p.Side].Add(&other.posted[p.Side], spilt)
+		debt.posted[p.Side].Add(&debt.posted[p.Side], spilt)
 	}
 	account.posted[p.Side].Add(&account.posted[p.Side], amount.Sub(amount, spilt))
 }
@@ -183,18 +183,18 @@ func (b *books) count(g *ledger.CounterGuard) {
 }
 
 // countersAccept tells whether all counters accept a decision, and returns the index of the first that refuses it. Each
-// is checked after the changes of those before it.
+// counter is checked with the changes of the preceding ones applied.
 func (b *books) countersAccept(d *payment.Decision) (refusing int, accepted bool) {
-	moved := map[string]*big.Int{}
+	counters := map[string]*big.Int{}
 	for i := range d.Counters {
 		g := &d.Counters[i]
-		n := moved[g.Key]
+		n := counters[g.Key]
 		if n == nil {
 			n = new(big.Int)
 			if b.counters[g.Key] != nil {
 				n.Set(b.counters[g.Key])
 			}
-			moved[g.Key] = n
+			counters[g.Key] = n
 		}
 		if g.Release {
 			n.Sub(n, number(g.Add))

@@ -24,11 +24,11 @@ var brands = []struct {
 // CardBrand returns the scheme of the record's card, in lower case; empty if there is no card or
 // its scheme is not in the table.
 func (r *Request) CardBrand() string {
-	const known = 4
-	if len(r.CardBIN) < known {
+	const prefixDigits = 4
+	if len(r.CardBIN) < prefixDigits {
 		return ""
 	}
-	first, err := strconv.Atoi(r.CardBIN[:known])
+	first, err := strconv.Atoi(r.CardBIN[:prefixDigits])
 	if err != nil {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 // In a converted payment, money in the source's asset goes into the exchange position, and money in the destination's
 // asset comes out of it. If the fee leaves nothing to convert, there is only the source's part.
 func TestAConvertedChargeCrossesThePosition(t *testing.T) {
-	for want, on := range map[string]*payment.Terms{
+	for want, terminalTerms := range map[string]*payment.Terms{
 		"Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 89910 RUB, Cr L:partner:1:available 89910 RUB*, Cr I:fees 28": convertingTerms(feeDeducted(250, "3"), usd, rub, "92.5"),
 		"Dr A:provider 1028, Cr Q:fx_position 1000, Dr Q:fx_position 333 RUB, Cr L:partner:1:available 333 RUB*, Cr I:fees 28":    convertingTerms(feeOnTop(250, "3"), usd, rub, "0.333"),
 		"Dr A:provider 1000, Cr I:fees 1000":                                                                             convertingTerms(feeDeducted(0, "1000"), usd, rub, "92.5"),
@@ -18,18 +18,18 @@ func TestAConvertedChargeCrossesThePosition(t *testing.T) {
 		"Dr A:provider 1000, Cr Q:fx_position 2, Cr I:fees 998":                                                          convertingTerms(feeDeducted(0, "998"), usd, rub, "0.4"),
 		"Dr A:provider 1000, Cr Q:fx_position 1000, Dr Q:fx_position 108000 USDT, Cr L:partner:1:available 108000 USDT*": convertingTerms(feeDeducted(0, "0"), rub, tron, "0.0108"),
 	} {
-		l := newScenario(t, payment.Payment, "1000", on)
-		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
+		sc := newScenario(t, payment.Payment, "1000", terminalTerms)
+		sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
 	}
 }
 
 func TestAConvertedPayoutIsCapturedInBothAssets(t *testing.T) {
-	const legs = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
-	l := newScenario(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
-	l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+legs+" for "+legs, "final")
-	l = newScenario(t, payment.Payout, "100000", convertingTerms(feeOnTop(100, "0"), rub, tron, "0.0108"))
-	const top = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
-	l.want(l.onAnswer(answers["refused"]), "decline rejected: void "+top, "release 102000, release 10800000 "+tron.String()+", final")
+	const deducted = "Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000"
+	sc := newScenario(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
+	sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+deducted+" for "+deducted, "final")
+	sc = newScenario(t, payment.Payout, "100000", convertingTerms(feeOnTop(100, "0"), rub, tron, "0.0108"))
+	const onTop = "Dr L:partner:1:available 101000, Cr Q:fx_position 100000, Dr Q:fx_position 10800000 USDT, Cr A:provider 10800000 USDT, Cr I:fees 1000"
+	sc.want(sc.onAnswer(answers["refused"]), "decline rejected: void "+onTop, "release 102000, release 10800000 "+tron.String()+", final")
 }
 
 // Refunds and reversals use the charge's rate. The total returned at the destination is the total returned at the
@@ -85,15 +85,15 @@ func TestConvertedRefundsInParts(t *testing.T) {
 			{"20", "20", "Cr A:provider 20, Dr L:partner:1:available 20", "Cr A:provider 20, Dr L:partner:1:available 20*", "20"},
 		}}, usd, rub, "92.5"},
 	} {
-		l := newCharged(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
-		l.checkRefunds(c.name, "charged", c.parts)
+		sc := newCharged(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
+		sc.checkRefunds(c.name, "charged", c.parts)
 	}
 }
 
 func TestRefusedConvertedRefundReleasesBothAssets(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", convertingTerms(refundable(feeDeducted(250, "3")), usd, rub, "0.333"))
-	l.refunds("100")
-	l.want(l.onOpAnswer(answers["refused"]),
+	sc := newCharged(t, payment.Payment, "1000", convertingTerms(refundable(feeDeducted(250, "3")), usd, rub, "0.333"))
+	sc.refund("100")
+	sc.want(sc.onOpAnswer(answers["refused"]),
 		"refund_refused charged: void Cr A:provider 100, Dr Q:fx_position 98, Cr Q:fx_position 32 RUB, Dr L:partner:1:available 32 RUB, Dr I:fees 2",
 		"release 102, release 32 "+rub.String())
 }
@@ -119,16 +119,16 @@ func TestConvertedReversalIsTheUnrefundedRest(t *testing.T) {
 		{"nothing crossed, a part refunded", feeDeducted(0, "1020"), "400",
 			"Cr A:provider 600, Cr L:partner:1:available 420*, Dr I:fees 1020", "600 0 -420 1020"},
 	} {
-		l := newCharged(t, payment.Payment, "1000", convertingTerms(c.fees, usd, rub, "0.333"))
+		sc := newCharged(t, payment.Payment, "1000", convertingTerms(c.fees, usd, rub, "0.333"))
 		if c.refund != "" {
-			l.refunds(c.refund)
-			l.onOpAnswer(answers["charged"])
+			sc.refund(c.refund)
+			sc.onOpAnswer(answers["charged"])
 		}
-		d, ok := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
+		d, ok := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{})
 		if !ok {
 			t.Fatalf("%s: not reversed", c.name)
 		}
-		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		sc.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		if got := amountsText(d.Return.Record); got != c.figures || d.Return.Record.DestAsset() != rub {
 			t.Errorf("%s: the return shows %s of %v, want %s", c.name, got, d.Return.Record.DestAsset(), c.figures)
 		}

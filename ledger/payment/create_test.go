@@ -43,11 +43,11 @@ func TestCreatesThatAreRejectedBeforeRouting(t *testing.T) {
 // A create records the intent to call its provider, and reserves headroom for every outcome: the amount, and the fee
 // once more, in case it becomes the partner's debt.
 func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
-	l := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
-	l.want(l.c.Create(transactionID, 1, l.r.Request, terms(feeDeducted(250, "3"))),
+	sc := newScenario(t, payment.Payment, "9999", terms(feeDeducted(250, "3")))
+	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terms(feeDeducted(250, "3"))),
 		"create created", "route new", "authorise authorizing",
 		"due 10s, ask submit, reserve 10251")
-	if r := l.r; r.Terminal != terminalID || r.Route != "simulator" || r.ID != transactionID || r.Partner != 1 || r.Answered() {
+	if r := sc.record; r.Terminal != terminalID || r.Route != "simulator" || r.ID != transactionID || r.Partner != 1 || r.Answered() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -55,14 +55,14 @@ func TestACreateIsTheIntentToCallItsProvider(t *testing.T) {
 // A payout's money is held before the provider is called. The payout is refused if the available balance and the
 // overdraft limit do not cover it.
 func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
-	on := terms(feeDeducted(100, "0"))
-	on.Overdraft = money.MustParse("50")
-	l := newScenario(t, payment.Payout, "1000", on)
-	l.want(l.c.Create(transactionID, 1, l.r.Request, on),
+	terminalTerms := terms(feeDeducted(100, "0"))
+	terminalTerms.Overdraft = money.MustParse("50")
+	sc := newScenario(t, payment.Payout, "1000", terminalTerms)
+	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terminalTerms),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -50, reserve 1010")
-	l.want(l.c.Create(transactionID, 1, l.r.Request, terms(feeOnTop(100, "0"))),
+	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terms(feeOnTop(100, "0"))),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 1020")
@@ -70,18 +70,18 @@ func TestAPayoutIsHeldBeforeItsProviderIsCalled(t *testing.T) {
 
 // Money of a converted payout is held in both assets, and headroom is reserved in both.
 func TestAConvertedPayoutIsHeldInBothAssets(t *testing.T) {
-	on := convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108")
-	l := newScenario(t, payment.Payout, "100000", on)
-	l.want(l.c.Create(transactionID, 1, l.r.Request, on),
+	terminalTerms := convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108")
+	sc := newScenario(t, payment.Payout, "100000", terminalTerms)
+	sc.want(sc.context.Create(transactionID, 1, sc.record.Request, terminalTerms),
 		"create created", "route new",
 		"authorise authorizing: pending Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, reserve 101000, reserve 10692000 "+tron.String())
 }
 
 func TestARejectedCreateHoldsNothing(t *testing.T) {
-	l := &scenario{t: t, c: testContext}
-	d := l.apply(testContext.Reject(transactionID, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
-	l.want(d, "create created", "refuse rejected", "final")
+	sc := &scenario{t: t, context: testContext}
+	d := sc.apply(testContext.Reject(transactionID, 1, request(payment.Payout, "100"), payment.Failure{Code: payment.InsufficientBalance}))
+	sc.want(d, "create created", "refuse rejected", "final")
 	if r := d.Record; amountsText(r) != "100 100 100 0" || r.Failure.Describe("en") != "insufficient balance" || !r.Answered() || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
@@ -89,44 +89,44 @@ func TestARejectedCreateHoldsNothing(t *testing.T) {
 
 func newHosted(t *testing.T) *scenario {
 	t.Helper()
-	l := &scenario{t: t, c: testContext}
+	sc := &scenario{t: t, context: testContext}
 	req := request(payment.Payment, "1000")
 	req.Method, req.ReturnURL, req.FailURL = "", "", ""
-	l.want(l.apply(testContext.Host(transactionID, 1, req)), "create created", "due 30m0s")
-	return l
+	sc.want(sc.apply(testContext.Host(transactionID, 1, req)), "create created", "due 30m0s")
+	return sc
 }
 
 func TestAHostedTransactionWaitsForItsPayer(t *testing.T) {
-	l := newHosted(t)
-	if r := l.r; !r.AwaitsPayer() || !r.Answered() || amountsText(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
+	sc := newHosted(t)
+	if r := sc.record; !r.AwaitsPayer() || !r.Answered() || amountsText(r) != "1000 1000 1000 0" || r.Terminal != (ledger.ID{}) {
 		t.Errorf("%+v", r)
 	}
-	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).r; r.AwaitsPayer() {
+	if r := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))).record; r.AwaitsPayer() {
 		t.Error("one that is not hosted waits for its payer")
 	}
 }
 
 func TestHostedTransactionContinuesWithThePayersCredentials(t *testing.T) {
-	l := newHosted(t)
-	waiting, before := l.r, *l.r
-	d := l.apply(l.c.Continue(l.r, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
-	l.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
+	sc := newHosted(t)
+	waiting, before := sc.record, *sc.record
+	d := sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "p"}, terms(feeOnTop(0, "5"))))
+	sc.want(d, "route new", "authorise authorizing", "due 10s, ask submit, reserve 1010")
 	if r := d.Record; r.Method != "bank_card" || r.CardBIN != "424242" || r.CardLast4 != "4242" || r.CardFingerprint != "p" || r.Answered() || amountsText(r) != "1005 1000 1000 5" || r.AwaitsPayer() {
 		t.Errorf("%+v", r)
 	}
 	wantUnchanged(t, before, waiting)
-	l = newHosted(t)
-	d = l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
-	l.want(d, "refuse rejected", "final")
+	sc = newHosted(t)
+	d = sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")))
+	sc.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no exchange rate" || r.Terminal != (ledger.ID{}) || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
-	l := newHosted(t)
-	d := l.apply(l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
-	l.want(d, "refuse rejected", "final")
+	sc := newHosted(t)
+	d := sc.apply(sc.context.RefuseContinue(sc.record, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}))
+	sc.want(d, "refuse rejected", "final")
 	if r := d.Record; r.Failure.Describe("en") != "no terminal available" || r.Method != "sbp" {
 		t.Errorf("%+v", r)
 	}
@@ -135,54 +135,54 @@ func TestAHostedTransactionThatNoTerminalTakesIsRejected(t *testing.T) {
 // If the payer does nothing for the time of --action-ttl, the transaction is rejected with the code
 // payer_action_expired. If it is checked before its due instant, as after a restart, nothing happens.
 func TestAHostedTransactionThatNobodyPaysExpires(t *testing.T) {
-	l := newHosted(t)
-	if ask, _, decided := l.c.OnDue(l.r, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
+	sc := newHosted(t)
+	if ask, _, decided := sc.context.OnDue(sc.record, true, uuid.UUID{9}); ask != payment.AskNothing || decided {
 		t.Error("it expired early")
 	}
-	ask, d, decided := l.onDue(30 * time.Minute)
+	ask, d, decided := sc.onDue(30 * time.Minute)
 	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.want(d, "expire rejected", "final")
+	sc.want(d, "expire rejected", "final")
 	if d.Record.Failure.Describe("en") != "payer action expired" {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
 }
 
 // Another terminal is tried if the first one refused or was never reached, but not if the outcome is unknown.
-func TestOnlyARefusalOrACallThatNeverLeftCascades(t *testing.T) {
-	first := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
+func TestOnlyARefusalOrAnUnsentCallIsRerouted(t *testing.T) {
+	reroutable := map[payment.Verdict]bool{payment.VerdictRefused: true, payment.VerdictNotSent: true}
 	for v := payment.VerdictCharged; v <= payment.VerdictNotSent; v++ {
-		l := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-		if got := payment.Reroutable(l.r, payment.Answer{Verdict: v}); got != first[v] {
-			t.Errorf("the first answer %d: %v, want %v", v, got, first[v])
+		sc := newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
+		if got := payment.Reroutable(sc.record, payment.Answer{Verdict: v}); got != reroutable[v] {
+			t.Errorf("the first answer %d: %v, want %v", v, got, reroutable[v])
 		}
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
-		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after an unknown reference cascades", v)
 		}
-		l.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
-		if payment.Reroutable(l.r, payment.Answer{Verdict: v}) {
+		sc.onAnswer(payment.Answer{Verdict: payment.VerdictUnknown})
+		if payment.Reroutable(sc.record, payment.Answer{Verdict: v}) {
 			t.Errorf("%d after a time-out cascades", v)
 		}
 	}
 }
 
 func otherTerminalTerms(f payment.Fees) *payment.Terms {
-	on := terms(f)
-	on.Terminal, on.Route = otherID, "another"
-	return on
+	terminalTerms := terms(f)
+	terminalTerms.Terminal, terminalTerms.Route = otherID, "another"
+	return terminalTerms
 }
 
 func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
-	first, before := l.r, *l.r
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
+	sc := newScenario(t, payment.Payment, "1000", terms(feeOnTop(0, "7")))
+	first, before := sc.record, *sc.record
+	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "20")))
 	if !ok || d.MustRecord {
 		t.Fatal("not rerouted by a command")
 	}
-	l.apply(d)
-	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
+	sc.apply(d)
+	sc.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1014, reserve 1020")
 	r := d.Record
 	if amountsText(r) != "1000 980 980 20" || r.Terminal != otherID || r.Route != "another" || len(r.Attempts) != 1 || r.Answered() {
 		t.Errorf("%+v", r)
@@ -196,44 +196,44 @@ func TestAPaymentIsPricedAnewByTheNextTerminal(t *testing.T) {
 // Each decision has a list of attempts of its own. So a decision that the writer refuses changes neither the old record
 // nor the next decision.
 func TestAttemptsAreNotSharedBetweenDecisions(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for range 3 {
-		d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
-		l.apply(d)
+		d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, otherTerminalTerms(feeDeducted(0, "0")))
+		sc.apply(d)
 	}
-	first, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
-	_, _ = l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
+	first, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, terms(feeDeducted(0, "0")))
+	_, _ = sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.ExpiredCard}}, terms(feeDeducted(0, "0")))
 	if a := first.Record.Attempts; len(a) != 4 || a[3].Failure.Code != payment.ProcessingError {
 		t.Errorf("%+v", a)
 	}
 }
 
 func TestAPayoutIsHeldAnewForTheNextTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictNotSent}, otherTerminalTerms(feeOnTop(0, "30")))
-	l.want(d,
+	sc := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
+	d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictNotSent}, otherTerminalTerms(feeOnTop(0, "30")))
+	sc.want(d,
 		"reroute new: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"authorise authorizing: pending Dr L:partner:1:available 1030, Cr A:provider:next 1000, Cr I:fees 30",
 		"due 10s, ask submit, funds L:partner:1:available down to -0, release 1010, reserve 1060")
 }
 
 // The second terminal may convert although the first does not, or the other way round.
-func TestACascadeChangesTheDestinationWithTheTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"))
-	d, _ := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
-	l.apply(d)
-	l.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
-	if l.r.DestAsset() != usd || amountsText(l.r) != "1000 1000 1000 0" {
-		t.Errorf("%s of %v", amountsText(l.r), l.r.DestAsset())
+func TestReroutingChangesTheDestinationWithTheTerminal(t *testing.T) {
+	sc := newScenario(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "0"), usd, rub, "92.5"))
+	d, _ := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
+	sc.apply(d)
+	sc.want(d, "reroute new", "authorise authorizing", "due 10s, ask submit, release 1000, release 92500 "+rub.String()+", reserve 1000")
+	if sc.record.DestAsset() != usd || amountsText(sc.record) != "1000 1000 1000 0" {
+		t.Errorf("%s of %v", amountsText(sc.record), sc.record.DestAsset())
 	}
 }
 
 func TestTerminalExcludedByItsTermsIsSkipped(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "1000"))); ok {
+	sc := newScenario(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
+	if _, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "1000"))); ok {
 		t.Error("rerouted to a terminal whose fee takes all")
 	}
-	if _, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {
+	if _, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, convertingTerms(feeDeducted(0, "0"), usd, rub, "")); ok {
 		t.Error("rerouted to a terminal without a rate")
 	}
 }

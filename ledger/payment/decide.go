@@ -28,9 +28,9 @@ type Ask uint8
 const (
 	AskNothing   Ask = iota
 	AskSubmit        // submit the charge
-	AskInquire       // the outcome of the charge
+	AskInquire       // inquire the outcome of the charge
 	AskOp            // submit Record.Op
-	AskInquireOp     // the outcome of Record.Op
+	AskInquireOp     // inquire the outcome of Record.Op
 	AskReissue       // publish the payer's action again
 )
 
@@ -50,8 +50,8 @@ type Decision struct {
 	firstBound int
 }
 
-// next begins a decision on a copy of the record.
-func next(r *Record) Decision {
+// newDecision begins a decision on a copy of the record.
+func newDecision(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
 }
@@ -80,7 +80,7 @@ func (c DecisionContext) Reject(id ledger.ID, partner int64, r Request, why Fail
 
 // refuse ends a transaction that was not sent to a terminal.
 func (d *Decision) refuse(why Failure) {
-	d.Record.unpriced()
+	d.Record.clearPrice()
 	d.move(Refuse, nil)
 	d.end(why)
 }
@@ -97,9 +97,9 @@ func (c DecisionContext) Create(id ledger.ID, partner int64, r Request, t *Terms
 // Host creates a transaction that waits for its payer on the hosted page.
 func (c DecisionContext) Host(id ledger.ID, partner int64, r Request) Decision {
 	d := Decision{Record: &Record{ID: id, Partner: partner, Request: r, Status: Absent, Hosted: true}}
-	d.Record.unpriced()
+	d.Record.clearPrice()
 	d.move(Create, nil)
-	d.Due = c.after(c.ActionTTL)
+	d.Due = c.fromNow(c.ActionTTL)
 	return d
 }
 
@@ -110,7 +110,7 @@ type Credentials struct {
 	Network money.Network // network of the credentials; empty: they name none
 
 	PayerIP   netip.Addr    // source of the credentials; zero: unknown
-	Attempted ledger.Micros // as in Request
+	Attempted ledger.Micros // as Request.Attempted
 }
 
 // AwaitsPayer tells whether a hosted transaction still waits for its payer.
@@ -118,7 +118,7 @@ func (r *Record) AwaitsPayer() bool { return r.Hosted && r.Status == Created }
 
 // Continue routes a hosted transaction to a terminal.
 func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.Record.takeCredentials(entered)
 	c.begin(&d, t)
 	return d
@@ -126,7 +126,7 @@ func (c DecisionContext) Continue(r *Record, entered Credentials, t *Terms) Deci
 
 // RefuseContinue ends a hosted transaction whose payer has entered credentials, without routing it to a terminal.
 func (c DecisionContext) RefuseContinue(r *Record, entered Credentials, why Failure, attempts ...Attempt) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Attempts = attempts
 	d.Record.takeCredentials(entered)
 	d.refuse(why)
@@ -146,7 +146,7 @@ func (r *Record) takeCredentials(entered Credentials) {
 func (c DecisionContext) begin(d *Decision, t *Terms) {
 	r := d.Record
 	unrouted := *r
-	if code := r.take(t); code != "" {
+	if code := r.takeTerms(t); code != "" {
 		why := Failure{Code: code}
 		*r = unrouted
 		r.Asset = t.Asset
@@ -177,14 +177,14 @@ func (c DecisionContext) authorise(d *Decision, t *Terms) {
 	}
 	d.Counters = r.reserve(c.Org, d.Counters)
 	d.reserveVolumes(c.Org, t.Bounds)
-	d.Due = c.after(c.Inquire)
+	d.Due = c.fromNow(c.Inquire)
 	d.Ask = AskSubmit
 }
 
 // Reroute tries another terminal after a refusal. The writer may refuse this; then the first terminal's answer
 // becomes final. ok is false if the other terminal's terms exclude the transaction.
 func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok bool) {
-	d = next(r)
+	d = newDecision(r)
 	d.Counters = r.unreserve(c.Org, nil)
 	d.move(Reroute, r.release())
 	tried := Attempt{Terminal: r.Terminal, Failure: a.Failure.orCode(CardDeclined), At: ledger.MicrosOf(c.Now), Outcome: AttemptRefused, Priority: r.Priority}
@@ -193,7 +193,7 @@ func (c DecisionContext) Reroute(r *Record, a Answer, t *Terms) (d Decision, ok 
 	}
 	d.Record.Attempts = append(append(r.Attempts[:len(r.Attempts):len(r.Attempts)], tried), t.Skipped...)
 	d.Record.NotFoundAnswers, d.Record.Inquiries, d.Record.Known = 0, 0, false
-	if code := d.Record.take(t); code != "" {
+	if code := d.Record.takeTerms(t); code != "" {
 		return Decision{}, false
 	}
 	c.authorise(&d, t)
@@ -207,37 +207,37 @@ func Reroutable(r *Record, a Answer) bool {
 }
 
 // reserve appends the guards that keep every total in range, whatever the charge's outcome is.
-func (r *Record) reserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
-	if to == nil {
-		to = make([]ledger.CounterGuard, 0, 1)
+func (r *Record) reserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
+	if guards == nil {
+		guards = make([]ledger.CounterGuard, 0, 1)
 	}
-	to = append(to, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
+	guards = append(guards, ledger.Headroom(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		to = append(to, ledger.Headroom(org, r.SettlementAsset, r.Dest))
+		guards = append(guards, ledger.Headroom(org, r.SettlementAsset, r.Dest))
 	}
-	return to
+	return guards
 }
 
 // unreserve appends the guards that release what reserve and reserveVolumes have reserved.
-func (r *Record) unreserve(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
-	to = append(to, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
+func (r *Record) unreserve(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
+	guards = append(guards, ledger.HeadroomBack(org, r.Asset, plus(r.AmountWithFee, r.Fee)))
 	if !r.Rate.IsZero() && !r.Dest.IsZero() {
-		to = append(to, ledger.HeadroomBack(org, r.SettlementAsset, r.Dest))
+		guards = append(guards, ledger.HeadroomBack(org, r.SettlementAsset, r.Dest))
 	}
-	return r.releaseVolumes(org, r.Amount, to)
+	return r.releaseVolumes(org, r.Amount, guards)
 }
 
 // releaseSurplus returns the guards that release the surplus of a partial capture: what the whole charge reserved, less
 // what its captured part needs.
-func (r *Record) releaseSurplus(whole *Record, org ledger.ID) []ledger.CounterGuard {
-	var to []ledger.CounterGuard
-	if less := must(plus(whole.AmountWithFee, whole.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !less.IsZero() {
-		to = append(to, ledger.HeadroomBack(org, r.Asset, less))
+func (r *Record) releaseSurplus(fullCharge *Record, org ledger.ID) []ledger.CounterGuard {
+	var guards []ledger.CounterGuard
+	if surplus := must(plus(fullCharge.AmountWithFee, fullCharge.Fee).Sub(plus(r.AmountWithFee, r.Fee))); !surplus.IsZero() {
+		guards = append(guards, ledger.HeadroomBack(org, r.Asset, surplus))
 	}
-	if less := must(whole.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !less.IsZero() {
-		to = append(to, ledger.HeadroomBack(org, r.SettlementAsset, less))
+	if surplus := must(fullCharge.Dest.Sub(r.Dest)); !r.Rate.IsZero() && !surplus.IsZero() {
+		guards = append(guards, ledger.HeadroomBack(org, r.SettlementAsset, surplus))
 	}
-	return to
+	return guards
 }
 
 // Bounds of the gaps between inquiries. The gaps grow up to 2^maxBackOff provider time-outs. A gap is at least
@@ -248,17 +248,17 @@ const (
 	maxRetryDelay = 24 * time.Hour // even if the rail asks for a longer gap
 )
 
-// again returns the instant of the next inquiry after an answer that is not final.
-func (c DecisionContext) again(inquiries *uint8, a Answer) ledger.Micros {
+// nextInquiry returns the instant of the next inquiry after an answer that is not final.
+func (c DecisionContext) nextInquiry(inquiries *uint8, a Answer) ledger.Micros {
 	if a.Again > 0 {
-		return c.after(min(max(a.Again, minRetryDelay), maxRetryDelay))
+		return c.fromNow(min(max(a.Again, minRetryDelay), maxRetryDelay))
 	}
 	gap := c.Inquire << min(*inquiries, maxBackOff)
 	*inquiries = min(*inquiries+1, maxBackOff)
-	return c.after(gap)
+	return c.fromNow(gap)
 }
 
-func (c DecisionContext) after(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
+func (c DecisionContext) fromNow(d time.Duration) ledger.Micros { return ledger.MicrosOf(c.Now.Add(d)) }
 
 // giveUp ends a transaction that moved no money.
 func (d *Decision) giveUp(c DecisionContext, why Failure) {
@@ -277,9 +277,9 @@ func (d *Decision) end(why Failure) {
 }
 
 // amountOf returns the requested amount; all of it if the request names none.
-func amountOf(requested *money.Amount, all money.Amount) money.Amount {
+func amountOf(requested *money.Amount, total money.Amount) money.Amount {
 	if requested == nil {
-		return all
+		return total
 	}
 	return *requested
 }

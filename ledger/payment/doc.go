@@ -8,7 +8,8 @@
 //  2. Only the machine in machine.go names transitions; its report is committed beside it.
 //  3. An event that moves money has an entry whose template is in postings.go. Amounts are rounded
 //     down, and a named account gets the remainder.
-//  4. The headroom counters equal what live and settled transactions need, and no total exceeds them.
+//  4. An asset's headroom counter equals the money that live and settled transactions need, so no account total in
+//     that asset exceeds it.
 //  5. A volume limit has two counters: the amounts pending or settled, and the settled ones (volume.go). The
 //     record stores each volume in which it counts, so that an amount is subtracted from the same window on any
 //     day and after any change of the limit. Money that settled too late is in suspense and counts in no volume.

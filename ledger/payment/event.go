@@ -68,8 +68,8 @@ var events = []Event{
 	Reverse, Return, Correct, SettleLate, GiveBack, GaveBack, GiveBackFailed,
 }
 
-// passes maps each intermediate status of a rail to the event that leads to that status.
-var passes = map[Status]Event{
+// intermediateEvents maps each intermediate status of a rail to the event that leads to that status.
+var intermediateEvents = map[Status]Event{
 	PreAuthorized3DS: PassPreAuthorized3DS,
 	AuthRequired:     PassAuthRequired,
 	Unknown:          PassUnknown,

@@ -58,9 +58,9 @@ func terms(f payment.Fees) *payment.Terms {
 	return &payment.Terms{Terminal: terminalID, Route: "simulator", Fees: f, Asset: usd, HoldTTL: week}
 }
 
-func twoPhase(on *payment.Terms) *payment.Terms {
-	on.TwoPhase = true
-	return on
+func twoPhase(terminalTerms *payment.Terms) *payment.Terms {
+	terminalTerms.TwoPhase = true
+	return terminalTerms
 }
 
 // convertingTerms returns terms whose destination is in another asset.
@@ -81,68 +81,68 @@ func convertingTerms(f payment.Fees, from, to money.Asset, rate string) *payment
 // decision's record.
 type scenario struct {
 	t        testing.TB
-	c        payment.DecisionContext
-	r        *payment.Record
+	context  payment.DecisionContext
+	record   *payment.Record
 	requests byte // number of operations so far
 }
 
 // newScenario creates a transaction on a terminal.
-func newScenario(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
+func newScenario(t testing.TB, kind payment.Type, amount string, terminalTerms *payment.Terms) *scenario {
 	t.Helper()
-	l := &scenario{t: t, c: testContext}
+	sc := &scenario{t: t, context: testContext}
 	req := request(kind, amount)
-	req.Asset = on.Asset
-	l.apply(l.c.Create(transactionID, 1, req, on))
-	return l
+	req.Asset = terminalTerms.Asset
+	sc.apply(sc.context.Create(transactionID, 1, req, terminalTerms))
+	return sc
 }
 
 // newCharged creates a transaction that settles at once.
-func newCharged(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
+func newCharged(t testing.TB, kind payment.Type, amount string, terminalTerms *payment.Terms) *scenario {
 	t.Helper()
-	l := newScenario(t, kind, amount, on)
-	l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged})
-	return l
+	sc := newScenario(t, kind, amount, terminalTerms)
+	sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged})
+	return sc
 }
 
-func (l *scenario) apply(d payment.Decision) payment.Decision {
-	l.t.Helper()
+func (sc *scenario) apply(d payment.Decision) payment.Decision {
+	sc.t.Helper()
 	for i := range d.Events {
 		if e := d.Events[i].Entry; e != nil {
 			if err := e.Check(); err != nil {
-				l.t.Fatalf("%s: %v", d.Events[i].Name, err)
+				sc.t.Fatalf("%s: %v", d.Events[i].Name, err)
 			}
 		}
 	}
-	l.r = d.Record
-	l.c.Due = d.Due
+	sc.record = d.Record
+	sc.context.Due = d.Due
 	return d
 }
 
 // onAnswer applies and returns the decision on an answer about the charge. The answer must have an effect.
-func (l *scenario) onAnswer(a payment.Answer) payment.Decision {
-	l.t.Helper()
-	d, ok := l.c.Answered(l.r, a)
+func (sc *scenario) onAnswer(a payment.Answer) payment.Decision {
+	sc.t.Helper()
+	d, ok := sc.context.Answered(sc.record, a)
 	if !ok || !d.MustRecord {
-		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
+		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}
-	return l.apply(d)
+	return sc.apply(d)
 }
 
 // onOpAnswer applies and returns the decision on an answer about the operation under way. The answer must have an
 // effect.
-func (l *scenario) onOpAnswer(a payment.Answer) payment.Decision {
-	l.t.Helper()
-	d, ok := l.c.OpAnswered(l.r, l.r.Op.Request, a)
+func (sc *scenario) onOpAnswer(a payment.Answer) payment.Decision {
+	sc.t.Helper()
+	d, ok := sc.context.OpAnswered(sc.record, sc.record.Op.Request, a)
 	if !ok || !d.MustRecord {
-		l.t.Fatalf("%s: %v was not decided on", l.r.Status, a.Verdict)
+		sc.t.Fatalf("%s: %v was not decided on", sc.record.Status, a.Verdict)
 	}
-	return l.apply(d)
+	return sc.apply(d)
 }
 
 // newRequestID returns a new id for an operation.
-func (l *scenario) newRequestID() ledger.ID {
-	l.requests++
-	return uuid.UUID{9, l.requests}
+func (sc *scenario) newRequestID() ledger.ID {
+	sc.requests++
+	return uuid.UUID{9, sc.requests}
 }
 
 func amountPointer(amount string) *money.Amount {
@@ -153,34 +153,34 @@ func amountPointer(amount string) *money.Amount {
 	return &a
 }
 
-// refunds requests a refund of an amount, or of all that is left if the amount is empty.
-func (l *scenario) refunds(amount string) payment.Decision {
-	l.t.Helper()
-	return l.onRequest(l.c.Refund(l.r, amountPointer(amount), l.newRequestID()))
+// refund requests a refund of an amount, or of all that is left if the amount is empty.
+func (sc *scenario) refund(amount string) payment.Decision {
+	sc.t.Helper()
+	return sc.onRequest(sc.context.Refund(sc.record, amountPointer(amount), sc.newRequestID()))
 }
 
-func (l *scenario) commits(amount string) payment.Decision {
-	l.t.Helper()
-	return l.onRequest(l.c.Commit(l.r, amountPointer(amount), l.newRequestID()))
+func (sc *scenario) commit(amount string) payment.Decision {
+	sc.t.Helper()
+	return sc.onRequest(sc.context.Commit(sc.record, amountPointer(amount), sc.newRequestID()))
 }
 
-func (l *scenario) cancels() payment.Decision {
-	l.t.Helper()
-	return l.onRequest(l.c.Cancel(l.r, l.newRequestID()))
+func (sc *scenario) cancel() payment.Decision {
+	sc.t.Helper()
+	return sc.onRequest(sc.context.Cancel(sc.record, sc.newRequestID()))
 }
 
-func (l *scenario) completes(material bool) payment.Decision {
-	l.t.Helper()
-	return l.onRequest(l.continues(material))
+func (sc *scenario) complete(material bool) payment.Decision {
+	sc.t.Helper()
+	return sc.onRequest(sc.decideContinuation(material))
 }
 
-// continues decides to continue a charge whose payer has submitted all required material, or has come back from the
+// decideContinuation decides to continue a charge whose payer has submitted all required material, or has come back from the
 // rail.
-func (l *scenario) continues(material bool) (payment.Decision, error) {
+func (sc *scenario) decideContinuation(material bool) (payment.Decision, error) {
 	if material {
-		return l.c.Submit(l.r, hasTexts("otp", "signature"), l.newRequestID())
+		return sc.context.Submit(sc.record, hasTexts("otp", "signature"), sc.newRequestID())
 	}
-	return l.c.Complete(l.r, l.newRequestID())
+	return sc.context.Complete(sc.record, sc.newRequestID())
 }
 
 // hasTexts returns a function that tells whether the material has a text of that name.
@@ -188,33 +188,33 @@ func hasTexts(names ...string) func(string) bool {
 	return func(name string) bool { return slices.Contains(names, name) }
 }
 
-func (l *scenario) onRequest(d payment.Decision, err error) payment.Decision {
-	l.t.Helper()
+func (sc *scenario) onRequest(d payment.Decision, err error) payment.Decision {
+	sc.t.Helper()
 	if err != nil {
-		l.t.Fatalf("%s: %v", l.r.Status, err)
+		sc.t.Fatalf("%s: %v", sc.record.Status, err)
 	}
 	if d.MustRecord {
-		l.t.Fatalf("%s: what a caller asks for may be refused", l.r.Status)
+		sc.t.Fatalf("%s: what a caller asks for may be refused", sc.record.Status)
 	}
-	return l.apply(d)
+	return sc.apply(d)
 }
 
 // onDue moves the clock and decides what the record needs at its due instant.
-func (l *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, bool) {
-	l.t.Helper()
-	l.c.Now = l.c.Now.Add(after)
-	ask, d, decided := l.c.OnDue(l.r, false, l.newRequestID())
+func (sc *scenario) onDue(after time.Duration) (payment.Ask, payment.Decision, bool) {
+	sc.t.Helper()
+	sc.context.Now = sc.context.Now.Add(after)
+	ask, d, decided := sc.context.OnDue(sc.record, false, sc.newRequestID())
 	if decided {
-		l.apply(d)
+		sc.apply(d)
 	}
 	return ask, d, decided
 }
 
 // want fails the test unless the decision, as text, has these lines.
-func (l *scenario) want(d payment.Decision, want ...string) {
-	l.t.Helper()
-	if got := describe(l.c.Now, &d); !slices.Equal(got, want) {
-		l.t.Errorf("decided\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+func (sc *scenario) want(d payment.Decision, want ...string) {
+	sc.t.Helper()
+	if got := describe(sc.context.Now, &d); !slices.Equal(got, want) {
+		sc.t.Errorf("decided\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
 	}
 }
 
@@ -229,56 +229,56 @@ func wantRefused(t testing.TB, err error, code ledger.Code) {
 
 // describe formats a decision as text: one line per event, "event state: entry", and a last line
 // with its other effects.
-func describe(at time.Time, d *payment.Decision) []string {
-	var all []string
+func describe(clock time.Time, d *payment.Decision) []string {
+	var lines []string
 	asset := d.Record.Asset
 	for i := range d.Events {
 		e := &d.Events[i]
-		all = append(all, e.Name+" "+e.To+entry(asset, e.Entry))
+		lines = append(lines, e.Name+" "+e.To+entryText(asset, e.Entry))
 	}
-	var more []string
+	var effects []string
 	if d.Due != 0 {
-		more = append(more, "due "+d.Due.Time().Sub(at).String())
+		effects = append(effects, "due "+d.Due.Time().Sub(clock).String())
 	}
 	if ask := [...]string{"", "ask submit", "ask inquire", "ask op", "ask inquire op"}[d.Ask]; ask != "" {
-		more = append(more, ask)
+		effects = append(effects, ask)
 	}
 	for _, g := range d.Funds {
-		more = append(more, fmt.Sprintf("funds %s down to -%v", g.Account.Path, g.Overdraft))
+		effects = append(effects, fmt.Sprintf("funds %s down to -%v", g.Account.Path, g.Overdraft))
 	}
 	for _, g := range d.Counters {
-		more = append(more, counter(asset, g))
+		effects = append(effects, counterText(asset, g))
 	}
 	if d.Finish {
-		more = append(more, "final")
+		effects = append(effects, "final")
 	}
-	if more != nil {
-		all = append(all, strings.Join(more, ", "))
+	if effects != nil {
+		lines = append(lines, strings.Join(effects, ", "))
 	}
 	if d.Return != nil {
-		for _, line := range describe(at, d.Return) {
-			all = append(all, "return: "+line)
+		for _, line := range describe(clock, d.Return) {
+			lines = append(lines, "return: "+line)
 		}
 	}
-	return all
+	return lines
 }
 
-func counter(asset money.Asset, g ledger.CounterGuard) string {
+func counterText(asset money.Asset, g ledger.CounterGuard) string {
 	verb := map[bool]string{false: "reserve ", true: "release "}[g.Release]
-	of := strings.TrimPrefix(g.Key, "headroom/")
-	if of == asset.String() {
+	name := strings.TrimPrefix(g.Key, "headroom/")
+	if name == asset.String() {
 		return verb + g.Add.String()
 	}
-	return verb + g.Add.String() + " " + of
+	return verb + g.Add.String() + " " + name
 }
 
-func entry(asset money.Asset, e *ledger.Entry) string {
+func entryText(asset money.Asset, e *ledger.Entry) string {
 	if e == nil {
 		return ""
 	}
-	text := ": " + e.Phase.String() + " " + postings(asset, e.Postings)
+	text := ": " + e.Phase.String() + " " + postingsText(asset, e.Postings)
 	if e.Released != nil {
-		text += " for " + postings(asset, e.Released)
+		text += " for " + postingsText(asset, e.Released)
 	}
 	if e.Reverses != 0 {
 		text += fmt.Sprintf(" reverses %d", e.Reverses)
@@ -286,10 +286,10 @@ func entry(asset money.Asset, e *ledger.Entry) string {
 	return text
 }
 
-// postings formats the lines of an entry. It omits the terminal's id, marks a line that splits
+// postingsText formats the lines of an entry. It omits the terminal's id, marks a line that splits
 // with "*", and names an asset that is not the transaction's.
-func postings(asset money.Asset, list []ledger.Posting) string {
-	var all []string
+func postingsText(asset money.Asset, list []ledger.Posting) string {
+	var lines []string
 	for i := range list {
 		p := &list[i]
 		line := map[ledger.Side]string{ledger.Debit: "Dr ", ledger.Credit: "Cr "}[p.Side]
@@ -312,9 +312,9 @@ func postings(asset money.Asset, list []ledger.Posting) string {
 		default:
 			line += " spills to " + string(p.Spill)
 		}
-		all = append(all, line)
+		lines = append(lines, line)
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(lines, ", ")
 }
 
 // amountsText formats a record's amounts: the amount with the fee, the amount at the destination, the merchant's amount

@@ -17,22 +17,22 @@ func (c DecisionContext) Refund(r *Record, amount *money.Amount, request ledger.
 	if r.Op != nil {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "another refund is under way")
 	}
-	left := must(r.Settled().Sub(r.Refunded))
-	requested := amountOf(amount, left)
-	if requested.IsZero() || left.Less(requested) {
-		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", left)
+	remaining := must(r.Settled().Sub(r.Refunded))
+	requested := amountOf(amount, remaining)
+	if requested.IsZero() || remaining.Less(requested) {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "%v is left to refund", remaining)
 	}
-	if !r.hasRoom(requested == left) {
-		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, left)
+	if !r.hasRoomForRefund(requested == remaining) {
+		return Decision{}, ledger.Refuse(op, ledger.InvalidRefundAmount, "a transaction keeps %d refunds, and this is the last: it has to return all that is left, %v", MaxRefunds, remaining)
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: requested, From: r.Status}
 	d.Record.Op.RefundedFee = must(r.refundedFee(plus(r.Refunded, requested)).Sub(r.RefundedFee))
 	d.Record.addRefund(c)
 	f := d.Record.refundFlow()
 	d.move(Refund, &ledger.Entry{Phase: ledger.Pending, Postings: r.refundPostings(f, false)})
 	d.Counters = d.Record.refundHeadroom(c.Org, f, false)
-	c.ask(&d)
+	c.submitOp(&d)
 	return d, nil
 }
 
@@ -72,10 +72,10 @@ func (c DecisionContext) lapse(r *Record, request ledger.ID, why Code) Decision 
 }
 
 func (c DecisionContext) void(r *Record, e Event, why Code, request ledger.ID) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpVoid, Request: request, Why: why, From: r.Status}
 	d.move(e, nil)
-	c.ask(&d)
+	c.submitOp(&d)
 	return d
 }
 
@@ -98,11 +98,11 @@ func (c DecisionContext) Commit(r *Record, amount *money.Amount, request ledger.
 	if code := priced.price(requested); code != "" {
 		return Decision{}, ledger.Refuse(op, ledger.InvalidCaptureAmount, "%s", Failure{Code: code}.Describe("en"))
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpCapture, Request: request, Amount: requested, From: r.Status}
 	d.Record.LastCommit = requested
 	d.move(Commit, nil)
-	c.ask(&d)
+	c.submitOp(&d)
 	return d, nil
 }
 
@@ -164,10 +164,10 @@ func (r *Record) Ended(now ledger.Micros, onPage bool) bool {
 }
 
 func (c DecisionContext) complete(r *Record, request ledger.ID) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Op = &Op{Kind: OpComplete, Request: request, From: r.Status}
 	d.move(Submit, nil)
-	c.ask(&d)
+	c.submitOp(&d)
 	return d
 }
 
@@ -216,23 +216,23 @@ func (r *Record) waitsUntil() ledger.Micros {
 	return 0
 }
 
-// wait returns the due instant of a charge that waits for its payer or for a commit. That is the end of the payer's
+// dueWhileWaiting returns the due instant of a charge that waits for its payer or for a commit. That is the end of the payer's
 // time or of the hold, or an earlier inquiry if the rail asks for one or did not answer. After that end, or while
 // the rail processes the charge, the gaps between inquiries grow.
-func (c DecisionContext) wait(r *Record, a Answer) ledger.Micros {
-	switch over := r.waitsUntil(); {
-	case over <= ledger.MicrosOf(c.Now):
-		return c.again(&r.Inquiries, a)
+func (c DecisionContext) dueWhileWaiting(r *Record, a Answer) ledger.Micros {
+	switch end := r.waitsUntil(); {
+	case end <= ledger.MicrosOf(c.Now):
+		return c.nextInquiry(&r.Inquiries, a)
 	case a.Again > 0, a.Verdict == VerdictUnknown, a.Verdict == VerdictNotFound:
-		return min(over, c.again(&r.Inquiries, a))
+		return min(end, c.nextInquiry(&r.Inquiries, a))
 	default:
-		return over
+		return end
 	}
 }
 
-// ask submits the record's operation to the provider.
-func (c DecisionContext) ask(d *Decision) {
-	d.Due = c.after(c.Inquire)
+// submitOp submits the record's operation to the provider.
+func (c DecisionContext) submitOp(d *Decision) {
+	d.Due = c.fromNow(c.Inquire)
 	d.Ask = AskOp
 }
 
@@ -262,7 +262,7 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 	if r.Op == nil || r.Op.Request != request || r.Op.Kind == OpComplete {
 		return Decision{}, false
 	}
-	d = next(r)
+	d = newDecision(r)
 	d.MustRecord = true
 	o := *r.Op
 	d.Record.Op = &o
@@ -280,51 +280,51 @@ func (c DecisionContext) OpAnswered(r *Record, request ledger.ID, a Answer) (d D
 		if o.Kind == OpCapture {
 			d.Record.keepToken(a)
 		}
-		c.done(&d)
+		c.onDone(&d)
 	case VerdictRefused, VerdictFailed, VerdictNotSent:
-		c.notDone(&d, a.Failure)
+		c.onNotDone(&d, a.Failure)
 	case VerdictNotFound:
-		c.opNotFound(&d)
+		c.onOpNotFound(&d)
 	default:
-		c.stillAsked(&d, a)
+		c.onNoOutcome(&d, a)
 	}
 	return d, true
 }
 
-// opNotFound decides on the answer that the operation never arrived. After the second such answer in a row, a
+// onOpNotFound decides on the answer that the operation never arrived. After the second such answer in a row, a
 // provider time-out after the first, the operation is submitted once more under the same name. A charge can't be
 // submitted again, because the payer's credentials are not stored; an operation needs none, and its caller was told
 // that it is under way. If the second submission does not arrive either, the operation has failed.
-func (c DecisionContext) opNotFound(d *Decision) {
+func (c DecisionContext) onOpNotFound(d *Decision) {
 	const resubmitAt, giveUpAt = 2, 4
 	o := d.Record.Op
 	o.Answered = true
 	o.NotFoundAnswers++
 	if o.NotFoundAnswers == giveUpAt {
-		c.notDone(d, Failure{Code: Interrupted})
+		c.onNotDone(d, Failure{Code: Interrupted})
 		return
 	}
-	d.undecided()
-	d.Due = c.after(c.Inquire)
+	d.awaitOutcome()
+	d.Due = c.fromNow(c.Inquire)
 	if o.NotFoundAnswers == resubmitAt {
 		d.Ask = AskOp
 	}
 }
 
-// stillAsked records that the operation has no outcome yet.
-func (c DecisionContext) stillAsked(d *Decision, a Answer) {
+// onNoOutcome records that the operation has no outcome yet.
+func (c DecisionContext) onNoOutcome(d *Decision, a Answer) {
 	o := d.Record.Op
 	o.Answered = true
 	if a.Verdict == VerdictPending {
 		o.NotFoundAnswers = 0
 	}
-	d.undecided()
-	d.Due = c.again(&o.Inquiries, a)
+	d.awaitOutcome()
+	d.Due = c.nextInquiry(&o.Inquiries, a)
 }
 
-// undecided changes the status of a record whose operation has no outcome yet. Charged is a final status: a record
+// awaitOutcome changes the status of a record whose operation has no outcome yet. Charged is a final status: a record
 // that stayed in it during a refund would make readers conclude that nothing is being returned.
-func (d *Decision) undecided() {
+func (d *Decision) awaitOutcome() {
 	r := d.Record
 	if r.Op.Kind == OpRefund && !r.Op.Late && r.Status != Refunding {
 		r.delayRefund()
@@ -334,16 +334,16 @@ func (d *Decision) undecided() {
 	d.move(Await, nil)
 }
 
-// done books an operation that the provider has carried out.
-func (c DecisionContext) done(d *Decision) {
+// onDone books an operation that the provider has carried out.
+func (c DecisionContext) onDone(d *Decision) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
-		held, original := r.hold().Postings, *r
+		heldPostings, original := r.hold().Postings, *r
 		assertPriced(r.price(o.Amount))
 		d.Counters = r.releaseSurplus(&original, c.Org)
 		r.Captured = o.Amount
 		d.Counters = r.settleVolumes(c.Org, c.room(d.Counters))
-		d.move(Capture, r.capture(held))
+		d.move(Capture, r.capture(heldPostings))
 		d.end(Failure{})
 	case o.Kind == OpVoid:
 		event := Void
@@ -365,8 +365,8 @@ func (c DecisionContext) done(d *Decision) {
 	}
 }
 
-// notDone ends an operation that the provider has not carried out.
-func (c DecisionContext) notDone(d *Decision, why Failure) {
+// onNotDone ends an operation that the provider has not carried out.
+func (c DecisionContext) onNotDone(d *Decision, why Failure) {
 	switch r, o := d.Record, d.Record.Op; {
 	case o.Kind == OpCapture:
 		d.move(CommitRefused, nil)
@@ -376,7 +376,7 @@ func (c DecisionContext) notDone(d *Decision, why Failure) {
 		// The charge's status explains why the void failed: inquire it now, and again later.
 		d.move(VoidFailed, nil)
 		r.Op = nil
-		d.Due = c.wait(r, Answer{Verdict: VerdictUnknown})
+		d.Due = c.dueWhileWaiting(r, Answer{Verdict: VerdictUnknown})
 		d.Ask = AskInquire
 	case o.Late:
 		d.move(GiveBackFailed, nil)

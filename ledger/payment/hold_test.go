@@ -9,121 +9,121 @@ import (
 )
 
 // newHeld creates a two-phase transaction whose money is held.
-func newHeld(t testing.TB, kind payment.Type, amount string, on *payment.Terms) *scenario {
+func newHeld(t testing.TB, kind payment.Type, amount string, terminalTerms *payment.Terms) *scenario {
 	t.Helper()
-	l := newScenario(t, kind, amount, twoPhase(on))
-	l.onAnswer(answers["held"])
-	return l
+	sc := newScenario(t, kind, amount, twoPhase(terminalTerms))
+	sc.onAnswer(answers["held"])
+	return sc
 }
 
 // While money is held, the charge's entry is pending, with the partner's whole line on the available account. Only the
 // capture splits this line.
 func TestAHeldPaymentIsPendingAndSplitsAtCapture(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
-	l.want(l.onAnswer(answers["held"]),
+	sc := newScenario(t, payment.Payment, "1000", twoPhase(terms(feeDeducted(250, "3"))))
+	sc.want(sc.onAnswer(answers["held"]),
 		"process charging",
 		"hold_payment payment_suspended: pending Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"due 168h0m0s")
-	if l.r.HoldUntil != ledger.MicrosOf(now.Add(week)) || !l.r.Answered() {
-		t.Errorf("held until %v", l.r.HoldUntil.Time())
+	if sc.record.HoldUntil != ledger.MicrosOf(now.Add(week)) || !sc.record.Answered() {
+		t.Errorf("held until %v", sc.record.HoldUntil.Time())
 	}
-	l.want(l.commits(""), "commit payment_suspended", "due 10s, ask op")
-	if amount, asset := l.r.OperationAmount(); amount.String() != "1000" || asset != usd || l.r.Answered() {
+	sc.want(sc.commit(""), "commit payment_suspended", "due 10s, ask op")
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "1000" || asset != usd || sc.record.Answered() {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 1000, Cr L:partner:1:available 972*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"final")
-	if l.r.Captured.String() != "1000" || l.r.HoldUntil != 0 || l.r.Op != nil || amountsText(l.r) != "1000 972 972 28" {
-		t.Errorf("%+v", l.r)
+	if sc.record.Captured.String() != "1000" || sc.record.HoldUntil != 0 || sc.record.Op != nil || amountsText(sc.record) != "1000 972 972 28" {
+		t.Errorf("%+v", sc.record)
 	}
 }
 
 // The fee is computed anew for the captured part. The rest of the hold is released, and so is its headroom: 1028 − 413
 // and 1056 − 426.
 func TestFeeIsComputedForTheCapturedPart(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
-	l.commits("400")
-	if amount, _ := l.r.OperationAmount(); amount.String() != "400" || amountsText(l.r) != "1000 972 972 28" {
-		t.Errorf("%v is asked for, %s held", amount, amountsText(l.r))
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
+	sc.commit("400")
+	if amount, _ := sc.record.OperationAmount(); amount.String() != "400" || amountsText(sc.record) != "1000 972 972 28" {
+		t.Errorf("%v is asked for, %s held", amount, amountsText(sc.record))
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr L:partner:1:available 387*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 615, final")
-	if r := l.r; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || amountsText(r) != "400 387 387 13" {
+	if r := sc.record; r.Captured.String() != "400" || r.Settled().String() != "400" || r.Amount.String() != "1000" || amountsText(r) != "400 387 387 13" {
 		t.Errorf("%s of %v", amountsText(r), r.Captured)
 	}
 
-	l = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
-	l.commits("400")
-	if amount, _ := l.r.OperationAmount(); amount.String() != "413" {
+	sc = newHeld(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
+	sc.commit("400")
+	if amount, _ := sc.record.OperationAmount(); amount.String() != "413" {
 		t.Errorf("%v is asked for: the payer pays the fee", amount)
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 413, Cr L:partner:1:available 400*, Cr I:fees 13"+
 			" for Dr A:provider 1028, Cr L:partner:1:available 1000, Cr I:fees 28",
 		"release 630, final")
 }
 
 func TestPartialCaptureBelowItsFeeLeavesThePartnerInDebt(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "28")))
-	l.commits("20")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "28")))
+	sc.commit("20")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 980, final")
-	if amountsText(l.r) != "20 0 -8 28" {
-		t.Errorf("%s", amountsText(l.r))
+	if amountsText(sc.record) != "20 0 -8 28" {
+		t.Errorf("%s", amountsText(sc.record))
 	}
 }
 
 func TestAHeldPayoutIsCapturedWholeOrInPart(t *testing.T) {
-	l := newScenario(t, payment.Payout, "1000", twoPhase(terms(feeDeducted(100, "0"))))
-	l.want(l.onAnswer(answers["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
-	l.commits("")
-	if amount, asset := l.r.OperationAmount(); amount.String() != "990" || asset != usd {
+	sc := newScenario(t, payment.Payout, "1000", twoPhase(terms(feeDeducted(100, "0"))))
+	sc.want(sc.onAnswer(answers["held"]), "process charging", "hold_payout payout_suspended", "due 168h0m0s")
+	sc.commit("")
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "990" || asset != usd {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10"+
 			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"final")
 
-	l = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
-	l.commits("500")
-	if amount, _ := l.r.OperationAmount(); amount.String() != "495" {
+	sc = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
+	sc.commit("500")
+	if amount, _ := sc.record.OperationAmount(); amount.String() != "495" {
 		t.Errorf("%v is to be paid out", amount)
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 500, Cr A:provider 495, Cr I:fees 5"+
 			" for Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"release 505, final")
 }
 
 // A commit never captures more than is held.
-func TestWhatCanBeCommitted(t *testing.T) {
+func TestCommitIsBoundedByTheHold(t *testing.T) {
 	held := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for amount, code := range map[string]ledger.Code{"0": ledger.InvalidCaptureAmount, "1001": ledger.InvalidCaptureAmount} {
-		_, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID())
+		_, err := held.context.Commit(held.record, amountPointer(amount), held.newRequestID())
 		wantRefused(t, err, code)
 	}
 	for _, amount := range []string{"1", "1000"} {
-		if _, err := held.c.Commit(held.r, amountPointer(amount), held.newRequestID()); err != nil {
+		if _, err := held.context.Commit(held.record, amountPointer(amount), held.newRequestID()); err != nil {
 			t.Errorf("%s: %v", amount, err)
 		}
 	}
 	payout := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "10")))
-	_, err := payout.c.Commit(payout.r, amountPointer("10"), payout.newRequestID())
+	_, err := payout.context.Commit(payout.record, amountPointer("10"), payout.newRequestID())
 	wantRefused(t, err, ledger.InvalidCaptureAmount) // its fee leaves nothing
-	for name, l := range map[string]*scenario{
+	for name, sc := range map[string]*scenario{
 		"charged":         newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0"))),
 		"charging":        inState(t, payment.Payment, payment.Charging),
 		"action_required": inState(t, payment.Payment, payment.ActionRequired),
 		"hosted":          newHosted(t),
 	} {
-		if _, err := l.c.Commit(l.r, nil, l.newRequestID()); err == nil {
+		if _, err := sc.context.Commit(sc.record, nil, sc.newRequestID()); err == nil {
 			t.Errorf("%s was committed", name)
 		} else {
 			wantRefused(t, err, ledger.Conflict)
@@ -134,18 +134,18 @@ func TestWhatCanBeCommitted(t *testing.T) {
 // Of a commit and a cancel exactly one wins, and the other gets 409.
 func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 	committing := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	committing.commits("")
+	committing.commit("")
 	cancelling := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
-	cancelling.cancels()
-	for _, l := range []*scenario{committing, cancelling} {
+	cancelling.cancel()
+	for _, sc := range []*scenario{committing, cancelling} {
 		for range 2 { // before and after the provider has timed out
-			_, err := l.c.Commit(l.r, nil, l.newRequestID())
+			_, err := sc.context.Commit(sc.record, nil, sc.newRequestID())
 			wantRefused(t, err, ledger.Conflict)
-			_, err = l.c.Cancel(l.r, l.newRequestID())
+			_, err = sc.context.Cancel(sc.record, sc.newRequestID())
 			wantRefused(t, err, ledger.Conflict)
-			_, err = l.c.Refund(l.r, nil, l.newRequestID())
+			_, err = sc.context.Refund(sc.record, nil, sc.newRequestID())
 			wantRefused(t, err, ledger.NotReversible)
-			l.onOpAnswer(answers["nothing"])
+			sc.onOpAnswer(answers["nothing"])
 		}
 	}
 }
@@ -153,53 +153,53 @@ func TestACommitAndACancelExcludeEachOther(t *testing.T) {
 // A hold whose capture failed stays held until its time is over.
 func TestACommitThatTheProviderRefusesLeavesTheMoneyHeld(t *testing.T) {
 	for name, why := range map[string]string{"refused": "why", "failed": "why", "not sent": "why"} {
-		l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-		l.commits("400")
-		l.want(l.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
-		if r := l.r; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || amountsText(r) != "1000 1000 1000 0" {
+		sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+		sc.commit("400")
+		sc.want(sc.onOpAnswer(answers[name]), "commit_refused payment_suspended", "due 168h0m0s")
+		if r := sc.record; r.Failure.Describe("en") != why || r.Op != nil || !r.Captured.IsZero() || amountsText(r) != "1000 1000 1000 0" {
 			t.Errorf("%s: %+v", name, r)
 		}
-		l.commits("")
-		if l.onOpAnswer(answers["charged"]); l.r.Status != payment.Charged || l.r.Failure.Describe("en") != "" {
-			t.Errorf("again: %s %q", l.r.Status, l.r.Failure.Describe("en"))
+		sc.commit("")
+		if sc.onOpAnswer(answers["charged"]); sc.record.Status != payment.Charged || sc.record.Failure.Describe("en") != "" {
+			t.Errorf("again: %s %q", sc.record.Status, sc.record.Failure.Describe("en"))
 		}
 	}
 }
 
 func TestAnOperationIsInquiredUntilItsProviderKnowsHowItEnded(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.commits("")
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.commit("")
 	for _, c := range []struct{ says, due string }{
 		{"nothing", "due 10s"}, {"pending", "due 20s"}, {"not known", "due 10s"}, {"pending", "due 40s"}, {"not known", "due 10s"},
 		{"held", "due 1m20s"}, {"not sent", "due 2m40s"}, {"pending", "due 5m20s"},
 	} {
-		l.want(l.onOpAnswer(answers[c.says]), "await payment_suspended", c.due)
-		if !l.r.Answered() {
+		sc.want(sc.onOpAnswer(answers[c.says]), "await payment_suspended", c.due)
+		if !sc.record.Answered() {
 			t.Errorf("%s: nobody is answered", c.says)
 		}
 	}
-	l.onOpAnswer(answers["not known"])
-	l.want(l.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s, ask op")
-	l.want(l.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s")
-	l.want(l.onOpAnswer(answers["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
-	if l.r.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
-		t.Errorf("never heard of, and not when it was sent again: %q", l.r.Failure.Describe("en"))
+	sc.onOpAnswer(answers["not known"])
+	sc.want(sc.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s, ask op")
+	sc.want(sc.onOpAnswer(answers["not known"]), "await payment_suspended", "due 10s")
+	sc.want(sc.onOpAnswer(answers["not known"]), "commit_refused payment_suspended", "due 168h0m0s")
+	if sc.record.Failure.Describe("en") != "The transaction was interrupted before it reached the provider." {
+		t.Errorf("never heard of, and not when it was sent again: %q", sc.record.Failure.Describe("en"))
 	}
 }
 
 // A cancel is an intent to void at the provider; when it is done, the hold is released.
 func TestACancelReleasesTheHold(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
-	l.want(l.cancels(), "cancel payment_suspended", "due 10s, ask op")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
+	sc.want(sc.cancel(), "cancel payment_suspended", "due 10s, ask op")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 972, Cr I:fees 28",
 		"release 1028, final")
-	if r := l.r; r.Failure.Describe("en") != "The transaction was cancelled before it settled." || r.HoldUntil != 0 || r.Op != nil {
+	if r := sc.record; r.Failure.Describe("en") != "The transaction was cancelled before it settled." || r.HoldUntil != 0 || r.Op != nil {
 		t.Errorf("%+v", r)
 	}
-	l = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
-	l.cancels()
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc = newHeld(t, payment.Payout, "1000", terms(feeDeducted(100, "0")))
+	sc.cancel()
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"void failed: void Dr L:partner:1:available 1000, Cr A:provider 990, Cr I:fees 10",
 		"release 1010, final")
 }
@@ -207,14 +207,14 @@ func TestACancelReleasesTheHold(t *testing.T) {
 // A charge that has not settled can be voided too; a payment holds nothing then.
 func TestACancelBeforeSettlementFails(t *testing.T) {
 	for _, status := range []payment.Status{payment.Charging, payment.ActionRequired, payment.AuthRequired} {
-		l := inState(t, payment.Payment, status)
-		l.want(l.cancels(), "cancel "+string(status), "due 10s, ask op")
-		if amount, _ := l.r.OperationAmount(); !amount.IsZero() {
+		sc := inState(t, payment.Payment, status)
+		sc.want(sc.cancel(), "cancel "+string(status), "due 10s, ask op")
+		if amount, _ := sc.record.OperationAmount(); !amount.IsZero() {
 			t.Errorf("%s: a void of %v", status, amount)
 		}
-		l.want(l.onOpAnswer(answers["charged"]), "void failed", "release 100, final")
-		if l.r.Failure.Describe("en") != "The transaction was cancelled before it settled." || l.r.Action != nil {
-			t.Errorf("%s: %q, action %v", status, l.r.Failure.Describe("en"), l.r.Action)
+		sc.want(sc.onOpAnswer(answers["charged"]), "void failed", "release 100, final")
+		if sc.record.Failure.Describe("en") != "The transaction was cancelled before it settled." || sc.record.Action != nil {
+			t.Errorf("%s: %q, action %v", status, sc.record.Failure.Describe("en"), sc.record.Action)
 		}
 	}
 }
@@ -224,13 +224,13 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 	closed := inState(t, payment.Payment, payment.Charging)
 	closed.onAnswer(answers["refused"])
 	returned := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	decision, _ := returned.c.DecideReversal(returned.r, 7, otherID, payment.Failure{})
+	decision, _ := returned.context.DecideReversal(returned.record, 7, otherID, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
-		"hosted":      newHosted(t).r,
-		"authorizing": newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
-		"charged":     returned.r,
+		"hosted":      newHosted(t).record,
+		"authorizing": newScenario(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).record,
+		"charged":     returned.record,
 		"reversed":    decision.Record,
-		"rejected":    closed.r,
+		"rejected":    closed.record,
 	} {
 		_, err := testContext.Cancel(r, otherID)
 		if err == nil {
@@ -243,127 +243,127 @@ func TestWhatCanNotBeCancelled(t *testing.T) {
 
 // If the provider reports after a void that the charge settled, the transaction is charged.
 func TestAVoidThatComesTooLateLeadsToWhatTheProviderSays(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.cancels()
-	l.want(l.onOpAnswer(answers["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
-	l.want(l.onAnswer(answers["charged"]),
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.cancel()
+	sc.want(sc.onOpAnswer(answers["refused"]), "void_failed payment_suspended", "due 10s, ask inquire")
+	sc.want(sc.onAnswer(answers["charged"]),
 		"settle charged: capture Dr A:provider 1000, Cr L:partner:1:available 1000* for Dr A:provider 1000, Cr L:partner:1:available 1000",
 		"final")
-	if r := l.r; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
+	if r := sc.record; r.Captured.String() != "1000" || r.Failure.Describe("en") != "" {
 		t.Errorf("%v captured, %q", r.Captured, r.Failure.Describe("en"))
 	}
-	l = inState(t, payment.Payout, payment.Charging)
-	l.cancels()
-	l.want(l.onOpAnswer(answers["failed"]), "void_failed charging", "due 10s, ask inquire")
-	l.want(l.onAnswer(answers["charged"]),
+	sc = inState(t, payment.Payout, payment.Charging)
+	sc.cancel()
+	sc.want(sc.onOpAnswer(answers["failed"]), "void_failed charging", "due 10s, ask inquire")
+	sc.want(sc.onAnswer(answers["charged"]),
 		"settle charged: capture Dr L:partner:1:available 100, Cr A:provider 100 for Dr L:partner:1:available 100, Cr A:provider 100", "final")
 }
 
 // The inquiry about the charge's status may be lost. It is repeated before the hold's time is over.
 func TestChargeIsInquiredAfterARefusedVoidUntilItsStatusIsKnown(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.cancels()
-	l.onOpAnswer(answers["refused"])
-	if ask, _, decided := l.onDue(10 * time.Second); ask != payment.AskInquire || decided {
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.cancel()
+	sc.onOpAnswer(answers["refused"])
+	if ask, _, decided := sc.onDue(10 * time.Second); ask != payment.AskInquire || decided {
 		t.Fatalf("it asks %v", ask)
 	}
-	l.want(l.onAnswer(answers["nothing"]), "await payment_suspended", "due 20s")
-	if ask, _, _ := l.onDue(20 * time.Second); ask != payment.AskInquire {
+	sc.want(sc.onAnswer(answers["nothing"]), "await payment_suspended", "due 20s")
+	if ask, _, _ := sc.onDue(20 * time.Second); ask != payment.AskInquire {
 		t.Fatalf("it asks %v", ask)
 	}
-	l.want(l.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
-	if ask, _, decided := l.c.OnDue(l.r, true, otherID); ask != payment.AskNothing || decided {
+	sc.want(sc.onAnswer(answers["held"]), "await payment_suspended", "due 167h59m30s")
+	if ask, _, decided := sc.context.OnDue(sc.record, true, otherID); ask != payment.AskNothing || decided {
 		t.Errorf("held as before, it asks %v", ask)
 	}
 }
 
 func TestAVoidThatNeverArrivesLeavesTheChargeAsItIs(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.cancels()
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.cancel()
 	for range 3 {
-		l.onOpAnswer(answers["not known"])
+		sc.onOpAnswer(answers["not known"])
 	}
-	l.want(l.onOpAnswer(answers["not known"]), "void_failed charging", "due 10s, ask inquire")
-	if l.r.Op != nil || l.r.Failure.Describe("en") != "" {
-		t.Errorf("%+v", l.r)
+	sc.want(sc.onOpAnswer(answers["not known"]), "void_failed charging", "due 10s, ask inquire")
+	if sc.record.Op != nil || sc.record.Failure.Describe("en") != "" {
+		t.Errorf("%+v", sc.record)
 	}
-	l.cancels() // it can be tried again
+	sc.cancel() // it can be tried again
 }
 
 // A hold is voided at the provider when its time is over.
 func TestExpiredHoldIsVoided(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	if _, _, decided := l.onDue(week - time.Microsecond); decided {
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	if _, _, decided := sc.onDue(week - time.Microsecond); decided {
 		t.Fatal("it lapsed early")
 	}
-	ask, d, decided := l.onDue(time.Microsecond)
+	ask, d, decided := sc.onDue(time.Microsecond)
 	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.want(d, "lapse payment_suspended", "due 10s, ask op")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(d, "lapse payment_suspended", "due 10s, ask op")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"void failed: void Dr A:provider 1000, Cr L:partner:1:available 1000", "release 1000, final")
-	if l.r.Failure.Describe("en") != "hold expired" {
-		t.Errorf("%q", l.r.Failure.Describe("en"))
+	if sc.record.Failure.Describe("en") != "hold expired" {
+		t.Errorf("%q", sc.record.Failure.Describe("en"))
 	}
 }
 
 // A void that the provider refused is repeated, with growing gaps.
 func TestFailedVoidOfAnExpiredHoldIsRetried(t *testing.T) {
-	l := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
-	l.onDue(week)
-	l.want(l.onOpAnswer(answers["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
-	l.c.Now = l.c.Now.Add(10 * time.Second)
-	l.want(l.onAnswer(answers["held"]), "await payout_suspended", "due 20s")
-	_, d, decided := l.onDue(20 * time.Second)
+	sc := newHeld(t, payment.Payout, "1000", terms(feeDeducted(0, "0")))
+	sc.onDue(week)
+	sc.want(sc.onOpAnswer(answers["failed"]), "void_failed payout_suspended", "due 10s, ask inquire")
+	sc.context.Now = sc.context.Now.Add(10 * time.Second)
+	sc.want(sc.onAnswer(answers["held"]), "await payout_suspended", "due 20s")
+	_, d, decided := sc.onDue(20 * time.Second)
 	if !decided {
 		t.Fatal("it stands still")
 	}
-	l.want(d, "lapse payout_suspended", "due 10s, ask op")
+	sc.want(d, "lapse payout_suspended", "due 10s, ask op")
 }
 
 // If a commit is refused after the hold's time, the hold lapses at once.
 func TestACommitRefusedAfterTheHoldsTimeLapses(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.c.Now = now.Add(week - time.Second)
-	l.commits("")
-	l.c.Now = now.Add(week + time.Second)
-	l.onOpAnswer(answers["refused"])
-	if _, d, decided := l.onDue(0); !decided || d.Events[0].Name != "lapse" {
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.context.Now = now.Add(week - time.Second)
+	sc.commit("")
+	sc.context.Now = now.Add(week + time.Second)
+	sc.onOpAnswer(answers["refused"])
+	if _, d, decided := sc.onDue(0); !decided || d.Events[0].Name != "lapse" {
 		t.Error("it stays held for ever")
 	}
 }
 
 // If the rail of a one-phase terminal holds money, nobody can commit the hold, so it is voided at once.
 func TestHoldOnAOnePhaseTerminalIsVoided(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.onAnswer(answers["held"])
-	if _, d, decided := l.onDue(0); !decided || d.Events[0].Name != "lapse" {
+	sc := newScenario(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.onAnswer(answers["held"])
+	if _, d, decided := sc.onDue(0); !decided || d.Events[0].Name != "lapse" {
 		t.Error("it is held for nobody")
 	}
 }
 
 // A partial capture of a converted hold reduces the held amounts of both assets.
 func TestAConvertedHoldIsCapturedInPart(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(250, "3"), usd, rub, "0.333"))
-	l.commits("400")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc := newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(250, "3"), usd, rub, "0.333"))
+	sc.commit("400")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 400, Cr Q:fx_position 387, Dr Q:fx_position 128 RUB, Cr L:partner:1:available 128 RUB*, Cr I:fees 13"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 615, release 195 "+rub.String()+", final")
 	// If the fee takes the whole captured part, nothing is converted, and the partner's debt is in the source's asset.
-	l = newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "28"), usd, rub, "0.333"))
-	l.commits("20")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc = newHeld(t, payment.Payment, "1000", convertingTerms(feeDeducted(0, "28"), usd, rub, "0.333"))
+	sc.commit("20")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr A:provider 20, Dr L:partner:1:available 8*, Cr I:fees 28"+
 			" for Dr A:provider 1000, Cr Q:fx_position 972, Dr Q:fx_position 323 RUB, Cr L:partner:1:available 323 RUB, Cr I:fees 28",
 		"release 980, release 323 "+rub.String()+", final")
-	l = newHeld(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
-	l.commits("50000")
-	if amount, asset := l.r.OperationAmount(); amount.String() != "5346000" || asset != tron {
+	sc = newHeld(t, payment.Payout, "100000", convertingTerms(feeDeducted(100, "0"), rub, tron, "0.0108"))
+	sc.commit("50000")
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "5346000" || asset != tron {
 		t.Errorf("%v %v is to be paid out", amount, asset)
 	}
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"capture charged: capture Dr L:partner:1:available 50000, Cr Q:fx_position 49500, Dr Q:fx_position 5346000 USDT, Cr A:provider 5346000 USDT, Cr I:fees 500"+
 			" for Dr L:partner:1:available 100000, Cr Q:fx_position 99000, Dr Q:fx_position 10692000 USDT, Cr A:provider 10692000 USDT, Cr I:fees 1000",
 		"release 50500, release 5346000 "+tron.String()+", final")

@@ -107,9 +107,9 @@ func atRailSteps(status Status) row {
 		Void:        {To: Failed, Why: "the provider voided it; nothing moved"},
 		VoidFailed:  {To: status, Why: "the provider did not void it: it is asked how the charge stands"},
 	}
-	for other, event := range passes {
-		if other != status {
-			r[event] = Step{To: other, Why: "a state of the rail's own: not final"}
+	for railStatus, event := range intermediateEvents {
+		if railStatus != status {
+			r[event] = Step{To: railStatus, Why: "a state of the rail's own: not final"}
 		}
 	}
 	if status != Charging {

@@ -78,7 +78,7 @@ var grid = map[payment.Status]steps{
 }
 
 // atRailSteps returns the steps out of a status in which the rail has the charge, with the given ones added.
-func atRailSteps(status payment.Status, more steps) steps {
+func atRailSteps(status payment.Status, added steps) steps {
 	row := steps{
 		"act": "action_required", "settle": "charged", "fail": "failed", "decline": "rejected",
 		"hold_payment": "payment_suspended", "hold_payout": "payout_suspended",
@@ -86,7 +86,7 @@ func atRailSteps(status payment.Status, more steps) steps {
 		"pass_pre_authorized_3ds": "pre_authorized_3ds", "pass_auth_required": "auth_required", "pass_unknown": "unknown", "pass_cancelled": "cancelled",
 	}
 	delete(row, "pass_"+payment.Event(status)) // it is the status already
-	maps.Copy(row, more)
+	maps.Copy(row, added)
 	return row
 }
 

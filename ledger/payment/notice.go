@@ -6,15 +6,15 @@ import (
 	"mizan/ledger"
 )
 
-// notified lists the statuses of which a merchant can be notified. A status's index is stored, so no status may
-// change its place. Merchants are notified of the first notifiedByDefault statuses unless the terminal selects
+// notifiableStatuses lists the statuses of which a merchant can be notified. A status's index is stored, so no status may
+// change its place. Merchants are notified of the first numNotifiedByDefault statuses unless the terminal selects
 // others (merchant_params.notify_statuses).
-var notified = [...]Status{
+var notifiableStatuses = [...]Status{
 	ActionRequired, PaymentHeld, PayoutHeld, Charged, Rejected, Failed, Reversed, Refunding, Refunded,
 	Created, New, Authorizing, Charging, PreAuthorized3DS, AuthRequired, Unknown, Cancelled,
 }
 
-const notifiedByDefault = 9
+const numNotifiedByDefault = 9
 
 // Notifiable tells whether a merchant can be notified of an event. The event must lead to another status or bring
 // other news: another action of the payer, or a further refund. A refusal by one terminal is no news while failover
@@ -28,19 +28,21 @@ func Notifiable(e *ledger.Event) bool {
 
 // NotifiedByDefault tells whether a merchant is notified of the status if its terminal does not
 // select statuses.
-func NotifiedByDefault(s Status) bool { return slices.Contains(notified[:notifiedByDefault], s) }
+func NotifiedByDefault(s Status) bool {
+	return slices.Contains(notifiableStatuses[:numNotifiedByDefault], s)
+}
 
 // NotifiedNumber returns the number that stands for a status in stored notices; false if merchants are not notified
 // of it.
 func NotifiedNumber(s Status) (byte, bool) {
-	i := slices.Index(notified[:], s)
+	i := slices.Index(notifiableStatuses[:], s)
 	return byte(max(i, 0)), i >= 0
 }
 
 // NotifiedStatus returns the status with that number; false if there is none.
 func NotifiedStatus(n byte) (Status, bool) {
-	if int(n) >= len(notified) {
+	if int(n) >= len(notifiableStatuses) {
 		return "", false
 	}
-	return notified[n], true
+	return notifiableStatuses[n], true
 }

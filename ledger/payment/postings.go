@@ -21,7 +21,7 @@ func (r *Record) chargeFlow() flow {
 	return flow{provider: r.AmountWithFee, partner: r.Merchant, fees: r.Fee, dest: money.Signed{Abs: r.Dest}}
 }
 
-// refundsFlow returns the flow of all refunds together, given the total of the refunded amounts and of the returned
+// refundsFlow returns the flow of all refunds together, given the totals of the refunded amounts and of the returned
 // fees. If the payer paid the fee on top of the amount, a refund returns both.
 func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 	f := flow{fees: fee, provider: amount, partner: money.Difference(amount, fee)}
@@ -36,12 +36,12 @@ func (r *Record) refundsFlow(amount, fee money.Amount) flow {
 }
 
 // minus returns the flow that is left after another one is subtracted.
-func (f flow) minus(o flow) flow {
+func (f flow) minus(other flow) flow {
 	return flow{
-		provider: must(f.provider.Sub(o.provider)),
-		partner:  must(f.partner.Add(o.partner.Neg())),
-		fees:     must(f.fees.Sub(o.fees)),
-		dest:     must(f.dest.Add(o.dest.Neg())),
+		provider: must(f.provider.Sub(other.provider)),
+		partner:  must(f.partner.Add(other.partner.Neg())),
+		fees:     must(f.fees.Sub(other.fees)),
+		dest:     must(f.dest.Add(other.dest.Neg())),
 	}
 }
 
@@ -69,15 +69,15 @@ func (r *Record) refundPostings(f flow, splits bool) []ledger.Posting {
 func (r *Record) postings(f flow, side ledger.Side, splits bool) []ledger.Posting {
 	l := r.lines()
 	l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, side, f.provider)
-	other := side.Opposite()
+	opposite := side.Opposite()
 	if !r.crosses() {
-		l.partner(r.Partner, r.Asset, other, f.partner, splits)
+		l.addPartner(r.Partner, r.Asset, opposite, f.partner, splits)
 	} else {
-		l.signed(ledger.FXPosition, r.Asset, other, f.partner)
-		l.signed(ledger.FXPosition, r.SettlementAsset, side, f.dest)
-		l.partner(r.Partner, r.SettlementAsset, other, f.dest, splits)
+		l.addSigned(ledger.FXPosition, r.Asset, opposite, f.partner)
+		l.addSigned(ledger.FXPosition, r.SettlementAsset, side, f.dest)
+		l.addPartner(r.Partner, r.SettlementAsset, opposite, f.dest, splits)
 	}
-	l.add(ledger.Fees, r.Asset, other, f.fees)
+	l.add(ledger.Fees, r.Asset, opposite, f.fees)
 	return l.postings
 }
 
@@ -95,7 +95,7 @@ func (r *Record) payoutPostings() []ledger.Posting {
 	if r.Rate.IsZero() {
 		l.add(ledger.ProviderReceivable(r.Terminal), r.Asset, ledger.Credit, r.Dest)
 	} else {
-		l.signed(ledger.FXPosition, r.Asset, ledger.Credit, r.Merchant)
+		l.addSigned(ledger.FXPosition, r.Asset, ledger.Credit, r.Merchant)
 		l.add(ledger.FXPosition, r.SettlementAsset, ledger.Debit, r.Dest)
 		l.add(ledger.ProviderReceivable(r.Terminal), r.SettlementAsset, ledger.Credit, r.Dest)
 	}
@@ -134,11 +134,11 @@ func (r *Record) settlement() *ledger.Entry {
 }
 
 // capture returns the entry that settles held money.
-func (r *Record) capture(held []ledger.Posting) *ledger.Entry {
+func (r *Record) capture(heldPostings []ledger.Posting) *ledger.Entry {
 	if r.Type == Payout {
-		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: held}
+		return &ledger.Entry{Phase: ledger.Capture, Postings: r.payoutPostings(), Released: heldPostings}
 	}
-	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: held}
+	return &ledger.Entry{Phase: ledger.Capture, Postings: r.paymentPostings(r.chargeFlow(), true), Released: heldPostings}
 }
 
 // refundFlow returns the flow of the refund under way.
@@ -176,18 +176,18 @@ func (l *lines) add(account ledger.Path, asset money.Asset, side ledger.Side, am
 	}
 }
 
-// signed adds a line, on the opposite side if the amount is negative.
-func (l *lines) signed(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
+// addSigned adds a line, on the opposite side if the amount is negative.
+func (l *lines) addSigned(account ledger.Path, asset money.Asset, side ledger.Side, amount money.Signed) {
 	if amount.Negative {
 		side = side.Opposite()
 	}
 	l.add(account, asset, side, amount.Abs)
 }
 
-// partner adds the partner's line, with a Spill account if it splits.
-func (l *lines) partner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
+// addPartner adds the partner's line, with a Spill account if it splits.
+func (l *lines) addPartner(number int64, asset money.Asset, side ledger.Side, amount money.Signed, splits bool) {
 	before := len(l.postings)
-	l.signed(ledger.PartnerAvailable(number), asset, side, amount)
+	l.addSigned(ledger.PartnerAvailable(number), asset, side, amount)
 	if splits && len(l.postings) > before {
 		l.postings[before].Spill = ledger.PartnerReceivable(number)
 	}

@@ -20,10 +20,10 @@ import (
 // randomTransaction is a transaction of a random test: its record, what its postings have moved, and the headroom of its
 // refunds.
 type randomTransaction struct {
-	b               *books
+	books           *books
 	t               *rapid.T
-	c               payment.DecisionContext
-	r               *payment.Record
+	context         payment.DecisionContext
+	record          *payment.Record
 	requests        byte
 	net             map[ledger.Account]*big.Int
 	openRefund      map[string]*big.Int // headroom of the refund under way, by counter
@@ -35,8 +35,8 @@ type randomTransaction struct {
 
 // Requests, reports and answers come in random order and under random terms. No decision panics or changes the old
 // record. Entries balance and close exactly what was held, and no refund exceeds what settled. The headroom is what
-// live and settled transactions need, and volumes are the sums of their amounts. A transaction that was rejected,
-// failed, was reversed, or was refunded with its fee has moved nothing in total.
+// live and settled transactions need, and volumes are the sums of their amounts. A rejected, failed or reversed
+// transaction has moved nothing in total, and neither has one that was refunded with its fee.
 func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	if seed := os.Getenv("MIZAN_SEED"); seed != "" { // rapid prints its seed on failure
 		if err := flag.Set("rapid.seed", seed); err != nil {
@@ -45,25 +45,25 @@ func TestEveryLifeOfATransactionBalances(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		b := newBooks(t)
-		var all []*randomTransaction
+		var txs []*randomTransaction
 		for i := range rapid.IntRange(1, 3).Draw(t, "transactions") {
-			o := &randomTransaction{b: b, t: t, c: testContext, net: map[ledger.Account]*big.Int{}, finishedRefunds: map[string]*big.Int{}}
-			all = append(all, o)
-			o.begin(uuid.UUID{4, byte(i)})
-			checkHeadroom(t, b, all)
+			tx := &randomTransaction{books: b, t: t, context: testContext, net: map[ledger.Account]*big.Int{}, finishedRefunds: map[string]*big.Int{}}
+			txs = append(txs, tx)
+			tx.begin(uuid.UUID{4, byte(i)})
+			checkHeadroom(t, b, txs)
 			for range rapid.IntRange(0, 20).Draw(t, "steps") {
-				o.step()
-				checkHeadroom(t, b, all)
+				tx.step()
+				checkHeadroom(t, b, txs)
 			}
 			if rapid.Bool().Draw(t, "ends") {
-				o.end()
-				checkHeadroom(t, b, all)
+				tx.end()
+				checkHeadroom(t, b, txs)
 			}
 		}
-		for _, o := range all {
-			o.end()
+		for _, tx := range txs {
+			tx.end()
 		}
-		checkHeadroom(t, b, all)
+		checkHeadroom(t, b, txs)
 		for id, held := range b.holds {
 			t.Fatalf("%v still holds %v", id, held)
 		}
@@ -85,60 +85,60 @@ func anyAmount(t *rapid.T, label string) string {
 }
 
 func anyTerms(t *rapid.T, asset money.Asset) *payment.Terms {
-	on := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{terminalID, otherID}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
-	on.TwoPhase = rapid.Bool().Draw(t, "two-phase")
-	on.Fees.Bps = rapid.SampledFrom([]money.BasisPoints{0, 1, 250, 3333, 9999, 10_000, 25_000, money.MaxBasisPoints}).Draw(t, "bps")
+	terminalTerms := &payment.Terms{Terminal: rapid.SampledFrom([]ledger.ID{terminalID, otherID}).Draw(t, "terminal"), Route: "simulator", Asset: asset, HoldTTL: week}
+	terminalTerms.TwoPhase = rapid.Bool().Draw(t, "two-phase")
+	terminalTerms.Fees.Bps = rapid.SampledFrom([]money.BasisPoints{0, 1, 250, 3333, 9999, 10_000, 25_000, money.MaxBasisPoints}).Draw(t, "bps")
 	fixed := rapid.OneOf(rapid.SampledFrom([]string{"0", "1", "70"}), rapid.Custom(func(t *rapid.T) string { return anyAmount(t, "fee") })).Draw(t, "fixed")
-	on.Fees.Fixed = money.MustParse(fixed)
-	on.Fees.OnTop = rapid.Bool().Draw(t, "on top")
-	on.Fees.Refundable = rapid.Bool().Draw(t, "refundable")
-	on.Bounds = anyBounds(t)
+	terminalTerms.Fees.Fixed = money.MustParse(fixed)
+	terminalTerms.Fees.OnTop = rapid.Bool().Draw(t, "on top")
+	terminalTerms.Fees.Refundable = rapid.Bool().Draw(t, "refundable")
+	terminalTerms.Bounds = anyBounds(t)
 	if !rapid.Bool().Draw(t, "converts") {
-		return on
+		return terminalTerms
 	}
-	on.Converts = true
-	on.SettlementAsset = rapid.SampledFrom([]money.Asset{rub, idr, tron, bsc, ton}).
+	terminalTerms.Converts = true
+	terminalTerms.SettlementAsset = rapid.SampledFrom([]money.Asset{rub, idr, tron, bsc, ton}).
 		Filter(func(a money.Asset) bool { return a != asset }).Draw(t, "settles")
 	rate := rapid.OneOf(rapid.SampledFrom([]string{"1", "0.333", "92.5", "0.0108", "15650.5", "0.00000000000000000001"}),
 		rapid.StringMatching(`[1-9][0-9]{0,17}\.[0-9]{0,18}[1-9]`)).Draw(t, "rate")
 	var err error
-	if on.Rate, err = money.ParseRate(rate); err != nil {
+	if terminalTerms.Rate, err = money.ParseRate(rate); err != nil {
 		t.Fatal(err)
 	}
-	return on
+	return terminalTerms
 }
 
 // begin creates the transaction: hosted, refused or on a terminal.
-func (o *randomTransaction) begin(id ledger.ID) {
-	t := o.t
+func (tx *randomTransaction) begin(id ledger.ID) {
+	t := tx.t
 	r := request(rapid.SampledFrom([]payment.Type{payment.Payment, payment.Payout}).Draw(t, "type"), anyAmount(t, "amount"))
 	r.Asset = rapid.SampledFrom([]money.Asset{usd, rub, tron, bsc}).Draw(t, "asset")
 	if r.Type == payment.Payout && rapid.Bool().Draw(t, "funded") {
-		o.b.fund(r.Asset, ledger.MaxAmount)
-		o.b.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
+		tx.books.fund(r.Asset, ledger.MaxAmount)
+		tx.books.fund(r.Asset, ledger.MaxAmount) // with a fee on top, a payout may exceed the first sum
 	}
 	if r.Type == payment.Payment && rapid.IntRange(0, 5).Draw(t, "hosted") == 0 {
-		o.apply(o.c.Host(id, 1, r))
+		tx.apply(tx.context.Host(id, 1, r))
 		return
 	}
-	on := anyTerms(t, r.Asset)
-	o.termsBounds = on.Bounds
-	d := o.c.Create(id, 1, r, on)
-	if why := o.refusal(&d); !why.IsZero() {
-		d = o.c.Reject(id, 1, r, why)
+	terminalTerms := anyTerms(t, r.Asset)
+	tx.termsBounds = terminalTerms.Bounds
+	d := tx.context.Create(id, 1, r, terminalTerms)
+	if why := tx.refusal(&d); !why.IsZero() {
+		d = tx.context.Reject(id, 1, r, why)
 	}
-	o.apply(d)
+	tx.apply(d)
 }
 
 // apply books a decision and checks the invariants after it.
-func (o *randomTransaction) apply(d payment.Decision) {
-	t := o.t
-	o.b.apply(&d, o.net)
-	o.countRefundHeadroom(&d)
+func (tx *randomTransaction) apply(d payment.Decision) {
+	t := tx.t
+	tx.books.apply(&d, tx.net)
+	tx.countRefundHeadroom(&d)
 	r := d.Record
 	for i := range d.Events {
 		if payment.Event(d.Events[i].Name) == payment.Authorise {
-			o.bounds = o.termsBounds
+			tx.bounds = tx.termsBounds
 		}
 	}
 	if r.Settled().Less(r.Refunded) || r.Fee.Less(r.RefundedFee) || r.Amount.Less(r.Captured) {
@@ -147,17 +147,17 @@ func (o *randomTransaction) apply(d payment.Decision) {
 	if d.Finish && !r.Status.Final() {
 		t.Fatalf("%s is no end", r.Status)
 	}
-	o.checkDue(&d)
-	o.r, o.c.Due, o.c.Room = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
-	o.b.check()
-	if nothing := r.Status == payment.Rejected || r.Status == payment.Failed; nothing && !r.SettledLate {
-		o.wantNothingMoved(string(r.Status))
+	tx.checkDue(&d)
+	tx.record, tx.context.Due, tx.context.Room = r, d.Due, d.Counters // the counters are booked, so later decisions may overwrite their memory
+	tx.books.check()
+	if closed := r.Status == payment.Rejected || r.Status == payment.Failed; closed && !r.SettledLate {
+		tx.wantNothingMoved(string(r.Status))
 	}
 	if r.Status == payment.Reversed {
-		o.wantNothingMoved("a reversal")
+		tx.wantNothingMoved("a reversal")
 	}
 	if r.Refunded == r.Settled() && r.Fees.Refundable {
-		o.wantNothingMoved("a refund of everything")
+		tx.wantNothingMoved("a refund of everything")
 	}
 	if r.RefundedFee != (money.Amount{}) && !r.Fees.Refundable {
 		t.Fatalf("%v of a fee that stays went back", r.RefundedFee)
@@ -166,82 +166,82 @@ func (o *randomTransaction) apply(d payment.Decision) {
 
 // checkDue checks that a transaction which still waits for something has a due instant, and that one which is over has
 // none.
-func (o *randomTransaction) checkDue(d *payment.Decision) {
-	r, now := d.Record, ledger.MicrosOf(o.c.Now)
+func (tx *randomTransaction) checkDue(d *payment.Decision) {
+	r, now := d.Record, ledger.MicrosOf(tx.context.Now)
 	over := r.Op == nil && (r.Status.Final() || r.Status == payment.Refunded)
 	switch {
 	case over && r.SettledLate && r.Type == payment.Payment && refundID(r) == (ledger.ID{}): // its money has to be returned
 		if d.Due == 0 {
-			o.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
+			tx.t.Fatalf("%s: nobody gives back what is in suspense", r.Status)
 		}
 	case over:
 		if d.Due != 0 {
-			o.t.Fatalf("%s is due at %v", r.Status, d.Due)
+			tx.t.Fatalf("%s is due at %v", r.Status, d.Due)
 		}
 	case d.Due > now:
 	case r.Status.Held() && d.Due == r.HoldUntil: // the hold lapses at once
 	default:
-		o.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
+		tx.t.Fatalf("%s: due %v at %v: it stands still, or is asked for ever at one instant", r.Status, d.Due, now)
 	}
 }
 
-func (o *randomTransaction) wantNothingMoved(after string) {
-	for a, n := range o.net {
+func (tx *randomTransaction) wantNothingMoved(after string) {
+	for a, n := range tx.net {
 		if n.Sign() != 0 {
-			o.t.Fatalf("after %s %v has moved by %v", after, a, n)
+			tx.t.Fatalf("after %s %v has moved by %v", after, a, n)
 		}
 	}
 }
 
 // countRefundHeadroom counts the headroom that refunds reserve: the provider's amount, the fee once more, and
 // the amount at the destination.
-func (o *randomTransaction) countRefundHeadroom(d *payment.Decision) {
+func (tx *randomTransaction) countRefundHeadroom(d *payment.Decision) {
 	for i := range d.Events {
 		e := &d.Events[i]
 		switch payment.Event(e.Name) {
 		case payment.Refund:
-			o.openRefund = map[string]*big.Int{}
+			tx.openRefund = map[string]*big.Int{}
 			for _, p := range e.Entry.Postings {
 				source := p.Asset == d.Record.Asset
 				if source && (p.Account == ledger.Fees || strings.HasPrefix(string(p.Account), "A:provider:")) || !source && p.Account == ledger.FXPosition {
-					addHeadroom(o.openRefund, p.Asset, number(p.Amount))
+					addHeadroom(tx.openRefund, p.Asset, number(p.Amount))
 				}
 			}
 		case payment.RefundDone:
-			for key, n := range o.openRefund {
-				addToCounter(o.finishedRefunds, key, n)
+			for key, n := range tx.openRefund {
+				addToCounter(tx.finishedRefunds, key, n)
 			}
-			o.openRefund = nil
+			tx.openRefund = nil
 		case payment.RefundRefused, payment.FurtherRefundRefused:
-			o.openRefund = nil
+			tx.openRefund = nil
 		}
 	}
 }
 
-func addHeadroom(sums map[string]*big.Int, asset money.Asset, by *big.Int) {
-	addToCounter(sums, "headroom/"+asset.String(), by)
+func addHeadroom(sums map[string]*big.Int, asset money.Asset, amount *big.Int) {
+	addToCounter(sums, "headroom/"+asset.String(), amount)
 }
 
-func addToCounter(sums map[string]*big.Int, key string, by *big.Int) {
+func addToCounter(sums map[string]*big.Int, key string, amount *big.Int) {
 	if sums[key] == nil {
 		sums[key] = new(big.Int)
 	}
-	sums[key].Add(sums[key], by)
+	sums[key].Add(sums[key], amount)
 }
 
 // checkHeadroom checks that the counters equal what the transactions and the funding need.
-func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
+func checkHeadroom(t *rapid.T, b *books, txs []*randomTransaction) {
 	want := map[string]*big.Int{}
 	for a, s := range b.accounts {
 		if a.Path == ledger.Bank {
 			addHeadroom(want, a.Asset, &s.posted[ledger.Debit])
 		}
 	}
-	for _, o := range all {
-		r := o.r
+	for _, tx := range txs {
+		r := tx.record
 		closed := r.Status == payment.Rejected || r.Status == payment.Failed
-		if o.bounds != nil && !closed {
-			addVolumes(want, o)
+		if tx.bounds != nil && !closed {
+			addVolumes(want, tx)
 		}
 		if closed && r.SettledLate || !closed && r.Status != payment.Created {
 			addHeadroom(want, r.Asset, new(big.Int).Add(number(r.AmountWithFee), number(r.Fee)))
@@ -249,8 +249,8 @@ func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
 				addHeadroom(want, r.SettlementAsset, number(r.Dest))
 			}
 		}
-		for _, more := range []map[string]*big.Int{o.openRefund, o.finishedRefunds} {
-			for key, n := range more {
+		for _, headroom := range []map[string]*big.Int{tx.openRefund, tx.finishedRefunds} {
+			for key, n := range headroom {
 				addToCounter(want, key, n)
 			}
 		}
@@ -259,56 +259,56 @@ func checkHeadroom(t *rapid.T, b *books, all []*randomTransaction) {
 		addToCounter(want, key, new(big.Int))
 	}
 	for key, n := range want {
-		have := b.counters[key]
-		if have == nil {
-			have = new(big.Int)
+		reserved := b.counters[key]
+		if reserved == nil {
+			reserved = new(big.Int)
 		}
-		if have.Cmp(n) != 0 {
-			t.Fatalf("%s: %v is reserved, the transactions need %v", key, have, n)
+		if reserved.Cmp(n) != 0 {
+			t.Fatalf("%s: %v is reserved, the transactions need %v", key, reserved, n)
 		}
 	}
 }
 
-func (o *randomTransaction) newRequestID() ledger.ID {
-	o.requests++
-	return uuid.UUID{9, byte(len(o.net)), o.requests, o.r.ID[1]}
+func (tx *randomTransaction) newRequestID() ledger.ID {
+	tx.requests++
+	return uuid.UUID{9, byte(len(tx.net)), tx.requests, tx.record.ID[1]}
 }
 
-// deepCopy returns a copy of a record, which stays as it is if a decision changes the record by mistake.
+// deepCopy returns a copy of a record. The copy stays as it is even if a decision changes the record by mistake.
 func deepCopy(r *payment.Record) payment.Record {
-	f := *r
+	copied := *r
 	if r.Op != nil {
 		op := *r.Op
-		f.Op = &op
+		copied.Op = &op
 	}
 	if r.Action != nil {
 		action := *r.Action
-		f.Action = &action
+		copied.Action = &action
 	}
-	f.Attempts = append([]payment.Attempt(nil), r.Attempts...)
-	f.Volumes = append([]payment.Volume(nil), r.Volumes...)
-	return f
+	copied.Attempts = append([]payment.Attempt(nil), r.Attempts...)
+	copied.Volumes = append([]payment.Volume(nil), r.Volumes...)
+	return copied
 }
 
 // step tries one action, whether it fits the state or not.
-func (o *randomTransaction) step() {
-	before, decided := deepCopy(o.r), o.r
-	kinds := []func() (payment.Decision, bool){o.answer, o.answer, o.operation, o.operation, o.onDue, o.refund, o.refund, o.cancel, o.commit, o.complete,
-		o.reverse, o.correct, o.giveBack, o.resume, o.reroute}
-	d, ok := rapid.SampledFrom(kinds).Draw(o.t, "step")()
+func (tx *randomTransaction) step() {
+	before, decided := deepCopy(tx.record), tx.record
+	kinds := []func() (payment.Decision, bool){tx.answer, tx.answer, tx.operation, tx.operation, tx.onDue, tx.refund, tx.refund, tx.cancel, tx.commit, tx.complete,
+		tx.reverse, tx.correct, tx.giveBack, tx.resume, tx.reroute}
+	d, ok := rapid.SampledFrom(kinds).Draw(tx.t, "step")()
 	if len(before.Attempts) == 0 {
 		before.Attempts = decided.Attempts
 	}
 	if !reflect.DeepEqual(before, *decided) {
-		o.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *decided)
+		tx.t.Fatalf("the record decided on was changed:\n%+v\n%+v", before, *decided)
 	}
 	if ok {
-		o.apply(d)
+		tx.apply(d)
 	}
 }
 
-func (o *randomTransaction) anyAnswer() payment.Answer {
-	t := o.t
+func (tx *randomTransaction) anyAnswer() payment.Answer {
+	t := tx.t
 	a := payment.Answer{
 		Verdict: payment.Verdict(rapid.IntRange(int(payment.VerdictCharged), int(payment.VerdictNotSent)).Draw(t, "verdict")),
 		Again:   time.Duration(rapid.Int64Range(-5, 5_000_000).Draw(t, "again")),
@@ -321,37 +321,37 @@ func (o *randomTransaction) anyAnswer() payment.Answer {
 	return a
 }
 
-func (o *randomTransaction) answer() (payment.Decision, bool) {
-	return o.c.Answered(o.r, o.anyAnswer())
+func (tx *randomTransaction) answer() (payment.Decision, bool) {
+	return tx.context.Answered(tx.record, tx.anyAnswer())
 }
 
-func (o *randomTransaction) operation() (payment.Decision, bool) {
-	id := o.newRequestID()
-	if o.r.Op != nil && rapid.IntRange(0, 9).Draw(o.t, "of this operation") > 0 {
-		id = o.r.Op.Request
+func (tx *randomTransaction) operation() (payment.Decision, bool) {
+	id := tx.newRequestID()
+	if tx.record.Op != nil && rapid.IntRange(0, 9).Draw(tx.t, "of this operation") > 0 {
+		id = tx.record.Op.Request
 	}
-	if op := o.r.Op; op != nil {
-		o.r.OperationAmount()
+	if op := tx.record.Op; op != nil {
+		tx.record.OperationAmount()
 	}
-	return o.c.OpAnswered(o.r, id, o.anyAnswer())
+	return tx.context.OpAnswered(tx.record, id, tx.anyAnswer())
 }
 
 // onDue decides at the due instant of the record, or at an earlier one, as after a restart.
-func (o *randomTransaction) onDue() (payment.Decision, bool) {
-	early := rapid.Bool().Draw(o.t, "early")
-	if !early && o.c.Due != 0 {
-		if at := o.c.Due.Time(); at.After(o.c.Now) {
-			o.c.Now = at
+func (tx *randomTransaction) onDue() (payment.Decision, bool) {
+	early := rapid.Bool().Draw(tx.t, "early")
+	if !early && tx.context.Due != 0 {
+		if at := tx.context.Due.Time(); at.After(tx.context.Now) {
+			tx.context.Now = at
 		}
 	}
-	_, d, decided := o.c.OnDue(o.r, early, o.newRequestID())
+	_, d, decided := tx.context.OnDue(tx.record, early, tx.newRequestID())
 	return d, decided
 }
 
 // drawAmount draws a part of an amount, all of it, or more than it. nil stands for all that is left.
-func (o *randomTransaction) drawAmount(all money.Amount) *money.Amount {
-	n := number(all)
-	switch rapid.IntRange(0, 5).Draw(o.t, "part") {
+func (tx *randomTransaction) drawAmount(whole money.Amount) *money.Amount {
+	n := number(whole)
+	switch rapid.IntRange(0, 5).Draw(tx.t, "part") {
 	case 0:
 		return nil
 	case 1:
@@ -366,116 +366,116 @@ func (o *randomTransaction) drawAmount(all money.Amount) *money.Amount {
 	case 4:
 		n.Add(n, big.NewInt(1))
 	case 5:
-		n.Div(n, big.NewInt(rapid.Int64Range(3, 1000).Draw(o.t, "of")))
+		n.Div(n, big.NewInt(rapid.Int64Range(3, 1000).Draw(tx.t, "of")))
 	}
 	a := amountOf(n)
 	return &a
 }
 
-func (o *randomTransaction) refund() (payment.Decision, bool) {
-	left, err := o.r.Settled().Sub(o.r.Refunded)
+func (tx *randomTransaction) refund() (payment.Decision, bool) {
+	remaining, err := tx.record.Settled().Sub(tx.record.Refunded)
 	if err != nil {
-		o.t.Fatal(err)
+		tx.t.Fatal(err)
 	}
-	return acceptedDecision(o.c.Refund(o.r, o.drawAmount(left), o.newRequestID()))
+	return acceptedDecision(tx.context.Refund(tx.record, tx.drawAmount(remaining), tx.newRequestID()))
 }
 
-func (o *randomTransaction) commit() (payment.Decision, bool) {
-	return acceptedDecision(o.c.Commit(o.r, o.drawAmount(o.r.Amount), o.newRequestID()))
+func (tx *randomTransaction) commit() (payment.Decision, bool) {
+	return acceptedDecision(tx.context.Commit(tx.record, tx.drawAmount(tx.record.Amount), tx.newRequestID()))
 }
 
-func (o *randomTransaction) cancel() (payment.Decision, bool) {
-	return acceptedDecision(o.c.Cancel(o.r, o.newRequestID()))
+func (tx *randomTransaction) cancel() (payment.Decision, bool) {
+	return acceptedDecision(tx.context.Cancel(tx.record, tx.newRequestID()))
 }
 
-func (o *randomTransaction) complete() (payment.Decision, bool) {
-	if rapid.Bool().Draw(o.t, "material") {
-		return acceptedDecision(o.c.Submit(o.r, func(string) bool { return rapid.Bool().Draw(o.t, "has it") }, o.newRequestID()))
+func (tx *randomTransaction) complete() (payment.Decision, bool) {
+	if rapid.Bool().Draw(tx.t, "material") {
+		return acceptedDecision(tx.context.Submit(tx.record, func(string) bool { return rapid.Bool().Draw(tx.t, "has it") }, tx.newRequestID()))
 	}
-	return acceptedDecision(o.c.Complete(o.r, o.newRequestID()))
+	return acceptedDecision(tx.context.Complete(tx.record, tx.newRequestID()))
 }
 
 func acceptedDecision(d payment.Decision, err error) (payment.Decision, bool) { return d, err == nil }
 
-func (o *randomTransaction) reverse() (payment.Decision, bool) {
-	return o.c.DecideReversal(o.r, 7, uuid.UUID{5, o.r.ID[1]}, payment.Failure{})
+func (tx *randomTransaction) reverse() (payment.Decision, bool) {
+	return tx.context.DecideReversal(tx.record, 7, uuid.UUID{5, tx.record.ID[1]}, payment.Failure{})
 }
 
-func (o *randomTransaction) correct() (payment.Decision, bool) {
-	return o.c.DecideCorrection(o.r, payment.Failure{Detail: "corrected"})
+func (tx *randomTransaction) correct() (payment.Decision, bool) {
+	return tx.context.DecideCorrection(tx.record, payment.Failure{Detail: "corrected"})
 }
 
-func (o *randomTransaction) giveBack() (payment.Decision, bool) {
-	return o.c.DecideSuspenseRefund(o.r, o.newRequestID())
+func (tx *randomTransaction) giveBack() (payment.Decision, bool) {
+	return tx.context.DecideSuspenseRefund(tx.record, tx.newRequestID())
 }
 
 // resume continues a hosted transaction.
-func (o *randomTransaction) resume() (payment.Decision, bool) {
-	if !o.r.AwaitsPayer() {
+func (tx *randomTransaction) resume() (payment.Decision, bool) {
+	if !tx.record.AwaitsPayer() {
 		return payment.Decision{}, false
 	}
-	if rapid.IntRange(0, 3).Draw(o.t, "no terminal") == 0 {
-		return o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}), true
+	if rapid.IntRange(0, 3).Draw(tx.t, "no terminal") == 0 {
+		return tx.context.RefuseContinue(tx.record, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.NoTerminal}), true
 	}
-	on := anyTerms(o.t, o.r.Asset)
-	o.termsBounds = on.Bounds
-	d := o.c.Continue(o.r, payment.Credentials{Method: "sbp"}, on)
-	if why := o.refusal(&d); !why.IsZero() {
-		d = o.c.RefuseContinue(o.r, payment.Credentials{Method: "sbp"}, why)
+	terminalTerms := anyTerms(tx.t, tx.record.Asset)
+	tx.termsBounds = terminalTerms.Bounds
+	d := tx.context.Continue(tx.record, payment.Credentials{Method: "sbp"}, terminalTerms)
+	if why := tx.refusal(&d); !why.IsZero() {
+		d = tx.context.RefuseContinue(tx.record, payment.Credentials{Method: "sbp"}, why)
 	}
 	return d, true
 }
 
-func (o *randomTransaction) reroute() (payment.Decision, bool) {
-	a := o.anyAnswer()
-	if !payment.Reroutable(o.r, a) {
+func (tx *randomTransaction) reroute() (payment.Decision, bool) {
+	a := tx.anyAnswer()
+	if !payment.Reroutable(tx.record, a) {
 		return payment.Decision{}, false
 	}
-	on := anyTerms(o.t, o.r.Asset)
-	o.termsBounds = on.Bounds
-	d, ok := o.c.Reroute(o.r, a, on)
-	return d, ok && o.refusal(&d).IsZero()
+	terminalTerms := anyTerms(tx.t, tx.record.Asset)
+	tx.termsBounds = terminalTerms.Bounds
+	d, ok := tx.context.Reroute(tx.record, a, terminalTerms)
+	return d, ok && tx.refusal(&d).IsZero()
 }
 
 // end lets the provider answer until the transaction is over, and commits or cancels a hold.
-func (o *randomTransaction) end() {
+func (tx *randomTransaction) end() {
 	for range 40 {
 		var d payment.Decision
 		ok := true
-		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(o.t, "at last")}
-		switch r := o.r; {
+		answer := payment.Answer{Verdict: rapid.SampledFrom([]payment.Verdict{payment.VerdictCharged, payment.VerdictRefused, payment.VerdictFailed}).Draw(tx.t, "at last")}
+		switch r := tx.record; {
 		case r.Op != nil && r.Op.Kind != payment.OpComplete:
-			d, ok = o.c.OpAnswered(r, r.Op.Request, answer)
+			d, ok = tx.context.OpAnswered(r, r.Op.Request, answer)
 		case r.AwaitsPayer():
-			d, ok = o.c.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
-		case r.Status.Held() && rapid.Bool().Draw(o.t, "captured"):
-			d, ok = o.commit()
+			d, ok = tx.context.RefuseContinue(r, payment.Credentials{}, payment.Failure{Code: payment.NoTerminal}), true
+		case r.Status.Held() && rapid.Bool().Draw(tx.t, "captured"):
+			d, ok = tx.commit()
 		case r.Status.Held():
-			d, ok = o.cancel()
+			d, ok = tx.cancel()
 		case r.Status == payment.Refunded, r.Status.Final():
-			if d, ok = o.giveBack(); !ok {
+			if d, ok = tx.giveBack(); !ok {
 				return
 			}
 		default:
-			d, ok = o.c.Answered(r, answer)
+			d, ok = tx.context.Answered(r, answer)
 		}
 		if ok {
-			o.apply(d)
+			tx.apply(d)
 		}
 	}
 	// The provider has refused every capture and every void, so only its own report can end the hold.
-	if !o.r.Status.Held() {
-		o.t.Fatalf("%s has no end", o.r.Status)
+	if !tx.record.Status.Held() {
+		tx.t.Fatalf("%s has no end", tx.record.Status)
 	}
-	d, ok := o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
-	if o.r.Op != nil {
-		if d, ok = o.c.OpAnswered(o.r, o.r.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
-			o.apply(d)
+	d, ok := tx.context.Answered(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
+	if tx.record.Op != nil {
+		if d, ok = tx.context.OpAnswered(tx.record, tx.record.Op.Request, payment.Answer{Verdict: payment.VerdictRefused}); ok {
+			tx.apply(d)
 		}
-		d, ok = o.c.Answered(o.r, payment.Answer{Verdict: payment.VerdictFailed})
+		d, ok = tx.context.Answered(tx.record, payment.Answer{Verdict: payment.VerdictFailed})
 	}
 	if !ok {
-		o.t.Fatalf("%s: not decided on", o.r.Status)
+		tx.t.Fatalf("%s: not decided on", tx.record.Status)
 	}
-	o.apply(d)
+	tx.apply(d)
 }

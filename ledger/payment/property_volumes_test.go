@@ -15,7 +15,7 @@ import (
 )
 
 // anyBounds returns up to three limits' volumes, some with a subject in common.
-func anyBounds(t *rapid.T) (all []payment.Bound) {
+func anyBounds(t *rapid.T) (bounds []payment.Bound) {
 	for i := range rapid.IntRange(0, 3).Draw(t, "bounds") {
 		b := payment.Bound{Max: ledger.MaxAmount, Breach: payment.Failure{Code: payment.LimitExceeded, Detail: fmt.Sprint(i)}}
 		b.Limit, b.Window = uuid.UUID{7, byte(i)}, rapid.SampledFrom([]string{"2026-09-03", "2026-09-04"}).Draw(t, "window")
@@ -23,25 +23,25 @@ func anyBounds(t *rapid.T) (all []payment.Bound) {
 		if rapid.IntRange(0, 2).Draw(t, "narrow") == 0 {
 			b.Max = money.MustParse(anyAmount(t, "most"))
 		}
-		all = append(all, b)
+		bounds = append(bounds, b)
 	}
 	if rapid.Bool().Draw(t, "shared") {
-		payment.Share(all)
+		payment.Share(bounds)
 	}
-	return all
+	return bounds
 }
 
 // refusal returns why the writer would refuse a command; zero if it would not.
-func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
-	if i, accepted := o.b.countersAccept(d); !accepted {
+func (tx *randomTransaction) refusal(d *payment.Decision) payment.Failure {
+	if i, accepted := tx.books.countersAccept(d); !accepted {
 		g, breach := &d.Counters[i], d.Breach(i)
-		at := slices.IndexFunc(o.termsBounds, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
-		if at < 0 && breach.Code != payment.AmountOutOfRange || at >= 0 && breach != o.termsBounds[at].Breach {
-			o.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
+		index := slices.IndexFunc(tx.termsBounds, func(b payment.Bound) bool { return strings.Contains(g.Key, b.Limit.String()) })
+		if index < 0 && breach.Code != payment.AmountOutOfRange || index >= 0 && breach != tx.termsBounds[index].Breach {
+			tx.t.Fatalf("%s refuses, and the reason is %q", g.Key, breach)
 		}
 		return breach
 	}
-	if !o.b.fundsAvailable(d) {
+	if !tx.books.fundsAvailable(d) {
 		return payment.Failure{Code: payment.InsufficientBalance}
 	}
 	return payment.Failure{}
@@ -49,13 +49,13 @@ func (o *randomTransaction) refusal(d *payment.Decision) payment.Failure {
 
 // addVolumes adds a pending or settled transaction to its volumes: its amount, or the part
 // that was captured.
-func addVolumes(want map[string]*big.Int, o *randomTransaction) {
-	amount := number(o.r.Amount)
-	if !o.r.Captured.IsZero() {
-		amount = number(o.r.Captured)
+func addVolumes(want map[string]*big.Int, tx *randomTransaction) {
+	amount := number(tx.record.Amount)
+	if !tx.record.Captured.IsZero() {
+		amount = number(tx.record.Captured)
 	}
-	settled := o.r.Status == payment.Charged || o.r.Status == payment.Refunding || o.r.Status == payment.Refunded || o.r.Status == payment.Reversed
-	for _, b := range o.bounds {
+	settled := tx.record.Status == payment.Charged || tx.record.Status == payment.Refunding || tx.record.Status == payment.Refunded || tx.record.Status == payment.Reversed
+	for _, b := range tx.bounds {
 		tail := b.Limit.String() + "/" + b.Window + "/" + b.Subject
 		addToCounter(want, "volume/"+tail, amount)
 		if settled {

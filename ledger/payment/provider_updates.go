@@ -16,7 +16,7 @@ func (c DecisionContext) DecideReversal(r *Record, chargeSeq uint64, returnID le
 	if r.Type != Payment || r.ReversalOf != (ledger.ID{}) || r.Op != nil || unrefunded.IsZero() {
 		return Decision{}, false
 	}
-	original := next(r)
+	original := newDecision(r)
 	original.Record.ReturnID = returnID
 	original.MustRecord = true
 	original.move(Reverse, nil)
@@ -42,7 +42,7 @@ func (c DecisionContext) DecideCorrection(r *Record, why Failure) (Decision, boo
 	if r.Status != Rejected || r.Terminal == (ledger.ID{}) || r.Op != nil || r.Failure.Code == PayerActionExpired {
 		return Decision{}, false
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.MustRecord = true
 	d.move(Correct, nil)
 	d.Record.Failure = why.orCode(ProcessingError)
@@ -57,7 +57,7 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	if a.Verdict != VerdictCharged || r.Terminal == (ledger.ID{}) || r.SettledLate {
 		return Decision{}, false
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.MustRecord = true
 	d.Record.SettledLate = true
 	if a.RRN != "" {
@@ -66,7 +66,7 @@ func (c DecisionContext) decideLateAnswer(r *Record, a Answer) (Decision, bool) 
 	d.Counters = d.Record.reserve(c.Org, nil)
 	d.move(SettleLate, d.Record.suspense(ledger.Debit))
 	if r.Type == Payment {
-		d.Due = c.after(minRetryDelay) // the timer refunds it, unless a caller has done so before
+		d.Due = c.fromNow(minRetryDelay) // the timer refunds it, unless a caller has done so before
 	}
 	return d, true
 }
@@ -77,11 +77,11 @@ func (c DecisionContext) DecideSuspenseRefund(r *Record, request ledger.ID) (Dec
 	if !r.SettledLate || r.Type != Payment || r.Op != nil || len(r.Refunds) > 0 {
 		return Decision{}, false
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.MustRecord = true
 	d.Record.Op = &Op{Kind: OpRefund, Request: request, Amount: r.Amount, Late: true, From: r.Status}
 	d.Record.addRefund(c)
 	d.move(GiveBack, nil)
-	c.ask(&d)
+	c.submitOp(&d)
 	return d, true
 }

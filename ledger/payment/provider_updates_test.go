@@ -19,7 +19,7 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		fees         payment.Fees
 		refunds      []string
 		entry        string
-		left         string // the return's amount
+		returnAmount string // the return's amount
 		figures      string
 	}{
 		{"no fee", "50", feeDeducted(0, "0"), nil, "Cr A:provider 50, Dr L:partner:1:available 50*", "50", "50 50 50 0"},
@@ -37,20 +37,20 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 		{"the fee is more, refunded", "50", refundable(feeDeducted(0, "70")), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 12*, Dr I:fees 42", "30", "30 0 -12 42"},
 		{"the fee is more and stays, refunded", "50", feeDeducted(0, "70"), []string{"20"}, "Cr A:provider 30, Cr L:partner:1:available 40*, Dr I:fees 70", "30", "30 0 -40 70"},
 	} {
-		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
+		sc := newCharged(t, payment.Payment, c.amount, terms(c.fees))
 		for _, r := range c.refunds {
-			l.refunds(r)
-			l.onOpAnswer(answers["charged"])
+			sc.refund(r)
+			sc.onOpAnswer(answers["charged"])
 		}
-		before, decided := *l.r, l.r
-		d, ok := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
+		before, decided := *sc.record, sc.record
+		d, ok := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{})
 		if !ok || !d.MustRecord || !d.Return.MustRecord {
 			t.Fatalf("%s: not reversed", c.name)
 		}
-		l.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
+		sc.want(d, "reverse reversed", "final", "return: return charged: posted "+c.entry+" reverses 7", "return: final")
 		r := d.Return.Record
-		if amountsText(r) != c.figures || r.Amount.String() != c.left {
-			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, amountsText(r), c.left, c.figures)
+		if amountsText(r) != c.figures || r.Amount.String() != c.returnAmount {
+			t.Errorf("%s: the return is of %v, %s, want %s, %s", c.name, r.Amount, amountsText(r), c.returnAmount, c.figures)
 		}
 		wantUnchanged(t, before, decided)
 	}
@@ -59,8 +59,8 @@ func TestAReversalMirrorsTheChargeLessWhatWasRefunded(t *testing.T) {
 // A return is a transaction of its own: a payout in status charged, with merchant_meta.reversal_of. The original becomes
 // reversed and shows return_id.
 func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
-	l := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
-	d, _ := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{Detail: "the bank's own words"})
+	sc := newCharged(t, payment.Payment, "50", terms(feeDeducted(0, "0")))
+	d, _ := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{Detail: "the bank's own words"})
 	if r := d.Record; r.Failure.Detail != "the bank's own words" || r.ReturnID != otherID || r.Status != payment.Reversed || r.Failure.Code != payment.TakenBack || r.Settled().String() != "50" {
 		t.Errorf("original %+v", r)
 	}
@@ -75,11 +75,11 @@ func TestAReturnIsATransactionOfItsOwn(t *testing.T) {
 }
 
 func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
-	l.commits("400")
-	l.onOpAnswer(answers["charged"])
-	d, _ := l.c.DecideReversal(l.r, 7, otherID, payment.Failure{})
-	l.want(d, "reverse reversed", "final",
+	sc := newHeld(t, payment.Payment, "1000", terms(feeDeducted(250, "3")))
+	sc.commit("400")
+	sc.onOpAnswer(answers["charged"])
+	d, _ := sc.context.DecideReversal(sc.record, 7, otherID, payment.Failure{})
+	sc.want(d, "reverse reversed", "final",
 		"return: return charged: posted Cr A:provider 400, Dr L:partner:1:available 387*, Dr I:fees 13 reverses 7", "return: final")
 	if got := d.Return.Record.Amount.String(); got != "400" {
 		t.Errorf("a return of %s", got)
@@ -89,24 +89,24 @@ func TestPartialCaptureIsReversedAtTheCapturedAmount(t *testing.T) {
 // A transaction that has not settled, is already returned, or has a refund under way is not
 // reversed: the refund's answer comes first.
 func TestWhatCanNotBeReversed(t *testing.T) {
-	plain := func() *scenario { return newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))) }
-	reversed, refunding, pending, all := plain(), plain(), plain(), plain()
-	decision, _ := reversed.c.DecideReversal(reversed.r, 7, otherID, payment.Failure{})
-	refunding.refunds("1")
-	pending.refunds("1")
+	newPayment := func() *scenario { return newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))) }
+	reversed, refunding, pending, refunded := newPayment(), newPayment(), newPayment(), newPayment()
+	decision, _ := reversed.context.DecideReversal(reversed.record, 7, otherID, payment.Failure{})
+	refunding.refund("1")
+	pending.refund("1")
 	pending.onOpAnswer(answers["pending"])
-	all.refunds("")
-	all.onOpAnswer(answers["charged"])
+	refunded.refund("")
+	refunded.onOpAnswer(answers["charged"])
 	for name, r := range map[string]*payment.Record{
 		"reversed":                 decision.Record,
 		"a return":                 decision.Return.Record,
-		"refund requested":         refunding.r,
-		"refunding":                pending.r,
-		"refunded wholly":          all.r,
-		"a payout":                 newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
-		"held":                     inState(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":                 inState(t, payment.Payment, payment.Charging).r,
-		"waits on the hosted page": newHosted(t).r,
+		"refund requested":         refunding.record,
+		"refunding":                pending.record,
+		"refunded wholly":          refunded.record,
+		"a payout":                 newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).record,
+		"held":                     inState(t, payment.Payment, payment.PaymentHeld).record,
+		"charging":                 inState(t, payment.Payment, payment.Charging).record,
+		"waits on the hosted page": newHosted(t).record,
 	} {
 		if _, ok := testContext.DecideReversal(r, 7, otherID, payment.Failure{}); ok {
 			t.Errorf("%s was reversed", name)
@@ -116,14 +116,14 @@ func TestWhatCanNotBeReversed(t *testing.T) {
 
 // Some rails correct a refusal into a failure; the transaction then goes from rejected to failed.
 func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(answers["refused"])
-	before, decided := *l.r, l.r
-	d, ok := l.c.DecideCorrection(l.r, payment.Failure{Code: payment.ProcessingError})
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(answers["refused"])
+	before, decided := *sc.record, sc.record
+	d, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Code: payment.ProcessingError})
 	if !ok || !d.MustRecord {
 		t.Fatal("not corrected")
 	}
-	l.want(d, "correct failed", "final")
+	sc.want(d, "correct failed", "final")
 	if d.Record.Failure.Code != payment.ProcessingError {
 		t.Errorf("%q", d.Record.Failure.Describe("en"))
 	}
@@ -131,10 +131,10 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	for name, r := range map[string]*payment.Record{
-		"failed already": failed.r,
+		"failed already": failed.record,
 		"unrouted":       testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
-		"charged":        newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).r,
-		"charging":       inState(t, payment.Payment, payment.Charging).r,
+		"charged":        newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0"))).record,
+		"charging":       inState(t, payment.Payment, payment.Charging).record,
 	} {
 		if _, ok := testContext.DecideCorrection(r, payment.Failure{Detail: "why"}); ok {
 			t.Errorf("%s was corrected", name)
@@ -146,10 +146,10 @@ func TestARailCorrectsARefusalIntoAFailure(t *testing.T) {
 // is reserved for it again. A payment is to be given back then.
 func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 	for _, c := range []struct {
-		kind  payment.Type
-		on    *payment.Terms
-		entry string
-		more  string
+		kind          payment.Type
+		terminalTerms *payment.Terms
+		entry         string
+		effects       string
 	}{
 		{payment.Payment, terms(feeDeducted(250, "3")), "Dr A:provider 1000, Cr L:suspense:1 1000", "due 1ms, reserve 1028"},
 		{payment.Payment, terms(feeOnTop(250, "3")), "Dr A:provider 1028, Cr L:suspense:1 1028", "due 1ms, reserve 1056"},
@@ -158,15 +158,15 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 		{payment.Payout, convertingTerms(feeDeducted(100, "0"), usd, rub, "92.5"), "Cr A:provider 91575 RUB, Dr L:suspense:1 91575 RUB", "reserve 1010, reserve 91575 " + rub.String()},
 	} {
 		for answer, status := range map[string]string{"refused": "rejected", "failed": "failed"} {
-			l := newScenario(t, c.kind, "1000", c.on)
-			l.onAnswer(answers["pending"])
-			l.onAnswer(answers[answer])
-			d := l.onAnswer(answers["charged"])
-			l.want(d, "settle_late "+status+": posted "+c.entry, c.more)
-			if r := l.r; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
+			sc := newScenario(t, c.kind, "1000", c.terminalTerms)
+			sc.onAnswer(answers["pending"])
+			sc.onAnswer(answers[answer])
+			d := sc.onAnswer(answers["charged"])
+			sc.want(d, "settle_late "+status+": posted "+c.entry, c.effects)
+			if r := sc.record; !r.SettledLate || r.RRN != "123456789012" || string(r.Status) != status || r.Failure.Describe("en") != "why" {
 				t.Errorf("%+v", r)
 			}
-			if _, again := l.c.Answered(l.r, answers["charged"]); again {
+			if _, again := sc.context.Answered(sc.record, answers["charged"]); again {
 				t.Error("it settled late twice")
 			}
 		}
@@ -174,100 +174,100 @@ func TestMoneyThatMovesAfterTheEndIsInSuspense(t *testing.T) {
 }
 
 func TestLateSettlementIsRefunded(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
-	l.onAnswer(answers["pending"])
-	l.cancels()
-	l.onOpAnswer(answers["charged"])
-	l.onAnswer(answers["charged"])
-	d, ok := l.c.DecideSuspenseRefund(l.r, l.newRequestID())
+	sc := newScenario(t, payment.Payment, "1000", terms(feeOnTop(250, "3")))
+	sc.onAnswer(answers["pending"])
+	sc.cancel()
+	sc.onOpAnswer(answers["charged"])
+	sc.onAnswer(answers["charged"])
+	d, ok := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID())
 	if !ok || !d.MustRecord {
 		t.Fatal("not given back")
 	}
-	l.apply(d)
-	l.want(d, "give_back failed", "due 10s, ask op")
-	if amount, asset := l.r.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(l.r) != l.r.Op.Request {
+	sc.apply(d)
+	sc.want(d, "give_back failed", "due 10s, ask op")
+	if amount, asset := sc.record.OperationAmount(); amount.String() != "1028" || asset != usd || refundID(sc.record) != sc.record.Op.Request {
 		t.Errorf("%v %v is asked for", amount, asset)
 	}
-	l.want(l.onOpAnswer(answers["pending"]), "await failed", "due 10s")
-	l.want(l.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
-	if r := l.r; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
+	sc.want(sc.onOpAnswer(answers["pending"]), "await failed", "due 10s")
+	sc.want(sc.onOpAnswer(answers["charged"]), "gave_back failed: posted Cr A:provider 1028, Dr L:suspense:1 1028")
+	if r := sc.record; refundMessage(r) != "The money was returned." || r.Op != nil || r.Failure.Describe("en") != "The transaction was cancelled before it settled." || !r.Refunded.IsZero() {
 		t.Errorf("%+v", r)
 	}
-	if _, again := l.c.DecideSuspenseRefund(l.r, l.newRequestID()); again {
+	if _, again := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); again {
 		t.Error("given back twice")
 	}
 }
 
 // If the process ends between the late settlement and its refund, the next start finds what is to be given back.
 func TestLateSettlementIsRefundedAfterARestart(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(answers["failed"])
-	l.onAnswer(answers["charged"])
-	ask, d, decided := l.onDue(time.Millisecond)
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(answers["failed"])
+	sc.onAnswer(answers["charged"])
+	ask, d, decided := sc.onDue(time.Millisecond)
 	if ask != payment.AskNothing || !decided || !d.MustRecord {
 		t.Fatalf("ask %v, decided %v", ask, decided)
 	}
-	l.want(d, "give_back failed", "due 10s, ask op")
-	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	sc.want(d, "give_back failed", "due 10s, ask op")
+	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
 }
 
 func TestRefusedSuspenseRefundStaysInSuspense(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(answers["refused"])
-	l.onAnswer(answers["charged"])
-	l.onDue(time.Millisecond)
-	l.want(l.onOpAnswer(answers["refused"]), "give_back_failed rejected")
-	if refundMessage(l.r) != "why" || l.r.Op != nil {
-		t.Errorf("%+v", l.r)
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(answers["refused"])
+	sc.onAnswer(answers["charged"])
+	sc.onDue(time.Millisecond)
+	sc.want(sc.onOpAnswer(answers["refused"]), "give_back_failed rejected")
+	if refundMessage(sc.record) != "why" || sc.record.Op != nil {
+		t.Errorf("%+v", sc.record)
 	}
-	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
 		t.Error("it is asked for ever")
 	}
 }
 
 // A payout can't be returned: it stays in suspense until people handle it.
 func TestLatePayoutIsNotRefunded(t *testing.T) {
-	l := inState(t, payment.Payout, payment.Charging)
-	l.onAnswer(answers["failed"])
-	l.onAnswer(answers["charged"])
-	if _, ok := l.c.DecideSuspenseRefund(l.r, l.newRequestID()); ok {
+	sc := inState(t, payment.Payout, payment.Charging)
+	sc.onAnswer(answers["failed"])
+	sc.onAnswer(answers["charged"])
+	if _, ok := sc.context.DecideSuspenseRefund(sc.record, sc.newRequestID()); ok {
 		t.Error("a payout was given back")
 	}
-	if ask, _, decided := l.onDue(time.Hour); ask != payment.AskNothing || decided {
+	if ask, _, decided := sc.onDue(time.Hour); ask != payment.AskNothing || decided {
 		t.Error("it is woken for something")
 	}
-	never := inState(t, payment.Payment, payment.Charging)
-	never.onAnswer(answers["failed"])
-	if _, ok := never.c.DecideSuspenseRefund(never.r, ledger.ID{9}); ok {
+	failed := inState(t, payment.Payment, payment.Charging)
+	failed.onAnswer(answers["failed"])
+	if _, ok := failed.context.DecideSuspenseRefund(failed.record, ledger.ID{9}); ok {
 		t.Error("what never moved was given back")
 	}
 }
 
 // A correction after a late settlement keeps the instant at which the money is to be given back.
 func TestCorrectionKeepsTheDueInstant(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(answers["refused"])
-	l.onAnswer(answers["charged"])
-	d, _ := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"})
-	l.want(l.apply(d), "correct failed", "due 1ms, final")
-	if _, d, _ := l.onDue(time.Millisecond); d.Record.Op == nil {
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(answers["refused"])
+	sc.onAnswer(answers["charged"])
+	d, _ := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "why"})
+	sc.want(sc.apply(d), "correct failed", "due 1ms, final")
+	if _, d, _ := sc.onDue(time.Millisecond); d.Record.Op == nil {
 		t.Error("it is not given back")
 	}
 }
 
 // While money in suspense is being returned, a correction waits.
 func TestCorrectionWaitsForASuspenseRefund(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Charging)
-	l.onAnswer(answers["refused"])
-	l.onAnswer(answers["charged"])
-	l.onDue(time.Millisecond)
-	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); ok {
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.onAnswer(answers["refused"])
+	sc.onAnswer(answers["charged"])
+	sc.onDue(time.Millisecond)
+	if _, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "why"}); ok {
 		t.Error("corrected meanwhile")
 	}
-	l.onOpAnswer(answers["charged"])
-	if _, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "why"}); !ok {
+	sc.onOpAnswer(answers["charged"])
+	if _, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "why"}); !ok {
 		t.Error("not corrected afterwards")
 	}
 }

@@ -65,8 +65,8 @@ type Request struct {
 	Renewal *Renewal // nil: a caller requested the transaction
 }
 
-// Record is the stored state of a transaction. The store's envelope has its version, times and
-// due instant.
+// Record is the stored state of a transaction. Its version, times and due instant are in the store's row around it (the
+// envelope).
 type Record struct {
 	ID      ledger.ID
 	Partner int64
@@ -109,7 +109,7 @@ type Record struct {
 
 	Token           []byte // the provider's token for the charged card, encrypted; nil: none
 	RRN             string
-	Finished        ledger.Micros // zero: not final; it is in the store's envelope
+	Finished        ledger.Micros // zero: not final; stored in the row around the record
 	NotFoundAnswers uint8         // consecutive inquiries that the provider answered with "unknown reference"
 	Inquiries       uint8         // unanswered inquiries: the gaps between them grow
 
@@ -151,10 +151,10 @@ const (
 type Op struct {
 	Kind            OpKind
 	Request         ledger.ID    // the operation's name at the provider
-	Amount          money.Amount // captured or refunded
+	Amount          money.Amount // amount to capture or to refund
 	RefundedFee     money.Amount // part of the fee returned with a refund
 	Answered        bool         // the provider has answered it once
-	NotFoundAnswers uint8        // as in Record, for this operation
+	NotFoundAnswers uint8        // as Record.NotFoundAnswers, but for this operation
 	Inquiries       uint8
 	Why             Code   // code of the failure that a void leads to
 	Late            bool   // the refund of a late settlement

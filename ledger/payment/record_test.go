@@ -24,35 +24,35 @@ func TestFirstProviderAnswerReleasesTheCaller(t *testing.T) {
 	for status, want := range map[payment.Status]bool{
 		payment.Authorizing: false, payment.Charging: true, payment.ActionRequired: true, payment.PaymentHeld: true, payment.Unknown: true,
 	} {
-		if l := inState(t, payment.Payment, status); l.r.Answered() != want {
-			t.Errorf("%s: answered %v, want %v", status, l.r.Answered(), want)
+		if sc := inState(t, payment.Payment, status); sc.record.Answered() != want {
+			t.Errorf("%s: answered %v, want %v", status, sc.record.Answered(), want)
 		}
 	}
-	l := inState(t, payment.Payment, payment.Charging)
-	l.cancels()
-	if l.r.Answered() {
+	sc := inState(t, payment.Payment, payment.Charging)
+	sc.cancel()
+	if sc.record.Answered() {
 		t.Error("a cancel is answered before the provider has said anything")
 	}
-	if l.onOpAnswer(answers["nothing"]); !l.r.Answered() {
+	if sc.onOpAnswer(answers["nothing"]); !sc.record.Answered() {
 		t.Error("a time-out is no answer")
 	}
 }
 
 // A submission that the provider does not know yet may still be on its way.
 func TestUnknownReferenceIsRecordedForChargeAndOperation(t *testing.T) {
-	l := inState(t, payment.Payment, payment.Authorizing)
-	if l.r.NotKnown() {
+	sc := inState(t, payment.Payment, payment.Authorizing)
+	if sc.record.NotKnown() {
 		t.Error("not asked yet")
 	}
-	if l.onAnswer(answers["not known"]); !l.r.NotKnown() {
+	if sc.onAnswer(answers["not known"]); !sc.record.NotKnown() {
 		t.Error("the charge")
 	}
-	l = inState(t, payment.Payment, payment.PaymentHeld)
-	l.commits("")
-	if l.onOpAnswer(answers["not known"]); !l.r.NotKnown() {
+	sc = inState(t, payment.Payment, payment.PaymentHeld)
+	sc.commit("")
+	if sc.onOpAnswer(answers["not known"]); !sc.record.NotKnown() {
 		t.Error("the operation")
 	}
-	if l.onOpAnswer(answers["pending"]); l.r.NotKnown() {
+	if sc.onOpAnswer(answers["pending"]); sc.record.NotKnown() {
 		t.Error("it has been heard of since")
 	}
 }

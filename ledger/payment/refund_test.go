@@ -23,8 +23,8 @@ func TestAChargeSplitsBetweenThePartnerAndTheFees(t *testing.T) {
 		"Dr A:provider 120, Cr L:partner:1:available 50*, Cr I:fees 70":        {"50", feeOnTop(0, "70")},
 		"Dr A:provider 9999, Dr L:partner:1:available 14999*, Cr I:fees 24998": {"9999", feeDeducted(25000, "1")},
 	} {
-		l := newScenario(t, payment.Payment, c.amount, terms(c.fees))
-		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
+		sc := newScenario(t, payment.Payment, c.amount, terms(c.fees))
+		sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: posted "+want, "final")
 	}
 }
 
@@ -36,8 +36,8 @@ func TestPayoutHoldIsCapturedWhenCharged(t *testing.T) {
 		"Dr L:partner:1:available 1010, Cr A:provider 1000, Cr I:fees 10":   feeOnTop(100, "0"),
 		"Dr L:partner:1:available 2000, Cr A:provider 1000, Cr I:fees 1000": feeOnTop(10000, "0"),
 	} {
-		l := newScenario(t, payment.Payout, "1000", terms(fees))
-		l.want(l.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
+		sc := newScenario(t, payment.Payout, "1000", terms(fees))
+		sc.want(sc.onAnswer(answers["charged"]), "process charging", "settle charged: capture "+want+" for "+want, "final")
 	}
 }
 
@@ -83,61 +83,61 @@ func TestRefundsInParts(t *testing.T) {
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"},
 			{"1", "1", "Cr A:provider 1, Dr I:fees 1", "Cr A:provider 1, Dr I:fees 1", "2"}}},
 	} {
-		l := newCharged(t, payment.Payment, c.amount, terms(c.fees))
-		l.checkRefunds(c.name, "charged", c.parts)
-		if l.r.Refunded != l.r.Amount {
+		sc := newCharged(t, payment.Payment, c.amount, terms(c.fees))
+		sc.checkRefunds(c.name, "charged", c.parts)
+		if sc.record.Refunded != sc.record.Amount {
 			continue
 		}
-		_, err := l.c.Refund(l.r, nil, l.newRequestID())
+		_, err := sc.context.Refund(sc.record, nil, sc.newRequestID())
 		wantRefused(t, err, ledger.InvalidRefundAmount) // nothing is left
 	}
 }
 
 // checkRefunds runs refunds that the provider carries out at once, and checks their entries.
-func (l *scenario) checkRefunds(name, status string, parts []refundPart) {
-	l.t.Helper()
+func (sc *scenario) checkRefunds(name, status string, parts []refundPart) {
+	sc.t.Helper()
 	for _, p := range parts {
-		d := l.refunds(p.amount)
-		l.want(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
-		if amount, asset := l.r.OperationAmount(); amount.String() != p.operationAmount || asset != l.r.Asset {
-			l.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
+		d := sc.refund(p.amount)
+		sc.want(d, "refund "+status+": pending "+p.entry, "due 10s, ask op, reserve "+p.room)
+		if amount, asset := sc.record.OperationAmount(); amount.String() != p.operationAmount || asset != sc.record.Asset {
+			sc.t.Errorf("%s: %v %v is asked for, want %s", name, amount, asset, p.operationAmount)
 		}
-		if l.r.Answered() || refundID(l.r) != l.r.Op.Request || refundMessage(l.r) != "" {
-			l.t.Errorf("%s: %+v", name, l.r)
+		if sc.record.Answered() || refundID(sc.record) != sc.record.Op.Request || refundMessage(sc.record) != "" {
+			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
-		before, decided := *l.r, l.r
-		l.want(l.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
-		if refundMessage(l.r) != "The money was returned." || l.r.Op != nil || refundID(l.r) != refundID(&before) || !l.r.Answered() {
-			l.t.Errorf("%s: %+v", name, l.r)
+		before, decided := *sc.record, sc.record
+		sc.want(sc.onOpAnswer(answers["charged"]), "refund_done refunded: capture "+p.splits+" for "+p.entry)
+		if refundMessage(sc.record) != "The money was returned." || sc.record.Op != nil || refundID(sc.record) != refundID(&before) || !sc.record.Answered() {
+			sc.t.Errorf("%s: %+v", name, sc.record)
 		}
-		wantUnchanged(l.t, before, decided)
+		wantUnchanged(sc.t, before, decided)
 		status = "refunded"
 	}
 }
 
 // The captured part of a commit can be refunded, with its fee.
 func TestRefundsAreBoundedByTheCapturedPart(t *testing.T) {
-	l := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
-	l.commits("400")
-	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
+	sc := newHeld(t, payment.Payment, "1000", terms(refundable(feeDeducted(250, "3"))))
+	sc.commit("400")
+	sc.onOpAnswer(answers["charged"])
+	_, err := sc.context.Refund(sc.record, amountPointer("401"), sc.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
-	l.checkRefunds("captured", "charged", []refundPart{ // 13 × 100 ÷ 400 = 3.25
+	sc.checkRefunds("captured", "charged", []refundPart{ // 13 × 100 ÷ 400 = 3.25
 		{"100", "100", "Cr A:provider 100, Dr L:partner:1:available 97, Dr I:fees 3", "Cr A:provider 100, Dr L:partner:1:available 97*, Dr I:fees 3", "103"},
 		{"", "300", "Cr A:provider 300, Dr L:partner:1:available 290, Dr I:fees 10", "Cr A:provider 300, Dr L:partner:1:available 290*, Dr I:fees 10", "310"}})
 }
 
 func TestRefundAboveTheRestIsRefused(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 	for _, amount := range []string{"0", "1001", "1" + zeros(72)} {
-		_, err := l.c.Refund(l.r, amountPointer(amount), l.newRequestID())
+		_, err := sc.context.Refund(sc.record, amountPointer(amount), sc.newRequestID())
 		wantRefused(t, err, ledger.InvalidRefundAmount)
 	}
-	l.refunds("600")
-	l.onOpAnswer(answers["charged"])
-	_, err := l.c.Refund(l.r, amountPointer("401"), l.newRequestID())
+	sc.refund("600")
+	sc.onOpAnswer(answers["charged"])
+	_, err := sc.context.Refund(sc.record, amountPointer("401"), sc.newRequestID())
 	wantRefused(t, err, ledger.InvalidRefundAmount)
-	l.refunds("400")
+	sc.refund("400")
 }
 
 // "A payout, a declined, failed or held transaction: not_reversible", and a transaction that
@@ -148,15 +148,15 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 	failed := inState(t, payment.Payment, payment.Charging)
 	failed.onAnswer(answers["failed"])
 	original := newCharged(t, payment.Payment, "100", terms(feeDeducted(0, "0")))
-	decision, _ := original.c.DecideReversal(original.r, 7, otherID, payment.Failure{})
+	decision, _ := original.context.DecideReversal(original.record, 7, otherID, payment.Failure{})
 	for name, r := range map[string]*payment.Record{
-		"a payout":     newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).r,
-		"a held one":   inState(t, payment.Payment, payment.PaymentHeld).r,
-		"charging":     inState(t, payment.Payment, payment.Charging).r,
-		"a hosted one": newHosted(t).r,
+		"a payout":     newCharged(t, payment.Payout, "100", terms(feeDeducted(0, "0"))).record,
+		"a held one":   inState(t, payment.Payment, payment.PaymentHeld).record,
+		"charging":     inState(t, payment.Payment, payment.Charging).record,
+		"a hosted one": newHosted(t).record,
 		"unrouted":     testContext.Reject(transactionID, 1, request(payment.Payment, "100"), payment.Failure{Code: payment.NoTerminal}).Record,
-		"declined":     declined.r,
-		"failed":       failed.r,
+		"declined":     declined.record,
+		"failed":       failed.record,
 		"reversed":     decision.Record,
 		"a return":     decision.Return.Record,
 	} {
@@ -171,63 +171,63 @@ func TestWhatCanNotBeRefunded(t *testing.T) {
 
 // While a refund is under way, any other one is refused.
 func TestOneRefundAtATime(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.refunds("1")
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.refund("1")
 	for _, answer := range []string{"nothing", "pending", "pending"} {
-		_, err := l.c.Refund(l.r, amountPointer("1"), l.newRequestID())
+		_, err := sc.context.Refund(sc.record, amountPointer("1"), sc.newRequestID())
 		wantRefused(t, err, ledger.Conflict)
-		_, err = l.c.Cancel(l.r, l.newRequestID())
+		_, err = sc.context.Cancel(sc.record, sc.newRequestID())
 		wantRefused(t, err, ledger.NotReversible)
-		l.onOpAnswer(answers[answer])
+		sc.onOpAnswer(answers[answer])
 	}
 }
 
 // "A refund is refused by the rail: refund_msg says why, status stays charged."
 func TestARefusedRefundReleasesWhatItHeld(t *testing.T) {
 	for _, answer := range []string{"refused", "failed", "not sent"} {
-		l := newCharged(t, payment.Payment, "9999", terms(refundable(feeDeducted(250, "3"))))
-		l.refunds("1000")
-		l.want(l.onOpAnswer(answers[answer]),
+		sc := newCharged(t, payment.Payment, "9999", terms(refundable(feeDeducted(250, "3"))))
+		sc.refund("1000")
+		sc.want(sc.onOpAnswer(answers[answer]),
 			"refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 975, Dr I:fees 25", "release 1025")
-		if r := l.r; refundMessage(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
+		if r := sc.record; refundMessage(r) != "why" || refundID(r) != (ledger.ID{9, 1}) || r.Op != nil || !r.Refunded.IsZero() || !r.RefundedFee.IsZero() || r.Failure.Describe("en") != "" {
 			t.Errorf("%s: %+v", answer, r)
 		}
-		l.refunds("") // the refund may be requested again
+		sc.refund("") // the refund may be requested again
 	}
 }
 
 func TestAFurtherRefundThatIsRefusedStaysRefunded(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(refundable(feeDeducted(1000, "0"))))
-	l.refunds("500")
-	l.onOpAnswer(answers["charged"])
-	l.refunds("")
-	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
-	if r := l.r; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
+	sc := newCharged(t, payment.Payment, "1000", terms(refundable(feeDeducted(1000, "0"))))
+	sc.refund("500")
+	sc.onOpAnswer(answers["charged"])
+	sc.refund("")
+	sc.want(sc.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 500, Dr L:partner:1:available 450, Dr I:fees 50", "release 550")
+	if r := sc.record; r.Refunded.String() != "500" || r.RefundedFee.String() != "50" || refundMessage(r) != "why" {
 		t.Errorf("%+v", r)
 	}
 	// The same, from refunding.
-	l.refunds("100")
-	l.onOpAnswer(answers["pending"])
-	l.want(l.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
+	sc.refund("100")
+	sc.onOpAnswer(answers["pending"])
+	sc.want(sc.onOpAnswer(answers["refused"]), "further_refund_refused refunded: void Cr A:provider 100, Dr L:partner:1:available 90, Dr I:fees 10", "release 110")
 }
 
 // A slow refund goes from charged to refunding to refunded. Its money is held from the intent on.
 func TestSlowRefundIsRefunding(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.refunds("")
-	l.want(l.onOpAnswer(answers["pending"]), "refund_pending refunding", "due 10s")
-	if refundMessage(l.r) != "The refund is under way." || !l.r.Answered() {
-		t.Errorf("%q, answered %v", refundMessage(l.r), l.r.Answered())
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.refund("")
+	sc.want(sc.onOpAnswer(answers["pending"]), "refund_pending refunding", "due 10s")
+	if refundMessage(sc.record) != "The refund is under way." || !sc.record.Answered() {
+		t.Errorf("%q, answered %v", refundMessage(sc.record), sc.record.Answered())
 	}
-	if ask, _, _ := l.c.OnDue(l.r, true, uuid.UUID{7}); ask != payment.AskInquireOp {
+	if ask, _, _ := sc.context.OnDue(sc.record, true, uuid.UUID{7}); ask != payment.AskInquireOp {
 		t.Errorf("woken, it asks %v", ask)
 	}
-	l.want(l.onOpAnswer(answers["pending"]), "await refunding", "due 20s")
-	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 40s")
-	l.want(l.onOpAnswer(answers["charged"]),
+	sc.want(sc.onOpAnswer(answers["pending"]), "await refunding", "due 20s")
+	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 40s")
+	sc.want(sc.onOpAnswer(answers["charged"]),
 		"refund_done refunded: capture Cr A:provider 1000, Dr L:partner:1:available 1000* for Cr A:provider 1000, Dr L:partner:1:available 1000")
-	if refundMessage(l.r) != "The money was returned." {
-		t.Errorf("%q", refundMessage(l.r))
+	if refundMessage(sc.record) != "The money was returned." {
+		t.Errorf("%q", refundMessage(sc.record))
 	}
 }
 
@@ -236,63 +236,63 @@ func TestSlowRefundIsRefunding(t *testing.T) {
 func TestARefundWithoutAnOutcomeIsRefunding(t *testing.T) {
 	for _, answer := range []string{"nothing", "not known"} {
 		for _, before := range []string{"charged", "refunded"} {
-			l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+			sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
 			if before == "refunded" {
-				l.refunds("400")
-				l.onOpAnswer(answers["charged"])
+				sc.refund("400")
+				sc.onOpAnswer(answers["charged"])
 			}
-			l.refunds("500")
-			if l.r.Answered() {
+			sc.refund("500")
+			if sc.record.Answered() {
 				t.Errorf("%s: answered before the provider was", before)
 			}
-			l.want(l.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
-			if refundMessage(l.r) != "The refund is under way." || !l.r.Answered() {
-				t.Errorf("%s, %s: %q, answered %v", before, answer, refundMessage(l.r), l.r.Answered())
+			sc.want(sc.onOpAnswer(answers[answer]), "refund_pending refunding", "due 10s")
+			if refundMessage(sc.record) != "The refund is under way." || !sc.record.Answered() {
+				t.Errorf("%s, %s: %q, answered %v", before, answer, refundMessage(sc.record), sc.record.Answered())
 			}
-			l.onOpAnswer(answers["refused"])
-			if string(l.r.Status) != before || refundMessage(l.r) != "why" {
-				t.Errorf("%s, %s, then refused: %s %q", before, answer, l.r.Status, refundMessage(l.r))
+			sc.onOpAnswer(answers["refused"])
+			if string(sc.record.Status) != before || refundMessage(sc.record) != "why" {
+				t.Errorf("%s, %s, then refused: %s %q", before, answer, sc.record.Status, refundMessage(sc.record))
 			}
 		}
 	}
 }
 
 func TestAPendingRefundThatIsRefusedIsChargedAgain(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.refunds("")
-	l.onOpAnswer(answers["pending"])
-	l.want(l.onOpAnswer(answers["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if refundMessage(l.r) != "why" || l.r.Status != payment.Charged {
-		t.Errorf("%s %q", l.r.Status, refundMessage(l.r))
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.refund("")
+	sc.onOpAnswer(answers["pending"])
+	sc.want(sc.onOpAnswer(answers["refused"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	if refundMessage(sc.record) != "why" || sc.record.Status != payment.Charged {
+		t.Errorf("%s %q", sc.record.Status, refundMessage(sc.record))
 	}
 }
 
 // An unknown reference twice in a row means that the refund never arrived: it is submitted once
 // more with the same reference. If that does not arrive either, the refund is refused.
 func TestARefundThatNeverArrivedIsSentOnceMore(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.refunds("")
-	l.want(l.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
-	if !l.r.Answered() {
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.refund("")
+	sc.want(sc.onOpAnswer(answers["not known"]), "refund_pending refunding", "due 10s")
+	if !sc.record.Answered() {
 		t.Error("nobody is answered")
 	}
-	l.want(l.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
-	name := l.r.Op.Request
-	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
-	if l.r.Op.Request != name {
+	sc.want(sc.onOpAnswer(answers["nothing"]), "await refunding", "due 10s") // a missing answer reveals nothing
+	name := sc.record.Op.Request
+	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s, ask op")
+	if sc.record.Op.Request != name {
 		t.Error("it is sent under another name")
 	}
-	l.want(l.onOpAnswer(answers["not known"]), "await refunding", "due 10s")
-	l.want(l.onOpAnswer(answers["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
-	if refundMessage(l.r) != "The transaction was interrupted before it reached the provider." {
-		t.Errorf("%q", refundMessage(l.r))
+	sc.want(sc.onOpAnswer(answers["not known"]), "await refunding", "due 10s")
+	sc.want(sc.onOpAnswer(answers["not known"]), "refund_refused charged: void Cr A:provider 1000, Dr L:partner:1:available 1000", "release 1000")
+	if refundMessage(sc.record) != "The transaction was interrupted before it reached the provider." {
+		t.Errorf("%q", refundMessage(sc.record))
 	}
 }
 
 func TestTheRailsKeysOfAnOperationAreKept(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
-	l.refunds("")
-	if l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(l.r.RailMeta) != `{"a":1}` {
-		t.Errorf("%s", l.r.RailMeta)
+	sc := newCharged(t, payment.Payment, "1000", terms(feeDeducted(0, "0")))
+	sc.refund("")
+	if sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged, Meta: []byte(`{"a":1}`)}); string(sc.record.RailMeta) != `{"a":1}` {
+		t.Errorf("%s", sc.record.RailMeta)
 	}
 }

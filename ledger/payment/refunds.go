@@ -15,10 +15,10 @@ const MaxRefunds = 100
 // RefundRecord is one requested refund.
 type RefundRecord struct {
 	ID          ledger.ID    // refund_id: the refund's name at the provider
-	Amount      money.Amount // of the transaction's amount
-	RefundedFee money.Amount // of the fee, returned with it
+	Amount      money.Amount // the refunded part of the transaction's amount
+	RefundedFee money.Amount // the part of the fee that is returned with it
 	Status      RefundStatus
-	Failure     Failure       // for RefundFailed
+	Failure     Failure       // why the refund failed; zero unless Status is RefundFailed
 	Created     ledger.Micros // the instant of the decision
 	Finished    ledger.Micros // the instant of the outcome; 0: pending
 }
@@ -47,7 +47,7 @@ func (s RefundStatus) String() string {
 func (s RefundStatus) Pending() bool { return s == RefundRequested || s == RefundIsPending }
 
 // Describe returns the outcome for people, refund_msg, in a language. It is empty until the provider has answered,
-// because other platforms of the protocol take any text for an outcome.
+// because clients written for other platforms of the protocol read any text as an outcome.
 func (f *RefundRecord) Describe(lang string) string {
 	switch f.Status {
 	case RefundSucceeded:
@@ -68,26 +68,26 @@ func (r *Record) LastRefund() *RefundRecord {
 	return &r.Refunds[len(r.Refunds)-1]
 }
 
-// hasRoom tells whether one more refund can be stored. isLast is true if it returns all that is left.
-func (r *Record) hasRoom(isLast bool) bool {
-	kept := len(r.Refunds)
-	return kept < MaxRefunds-1 || isLast && kept < MaxRefunds ||
+// hasRoomForRefund tells whether one more refund can be stored. isLast is true if it returns all that is left.
+func (r *Record) hasRoomForRefund(isLast bool) bool {
+	stored := len(r.Refunds)
+	return stored < MaxRefunds-1 || isLast && stored < MaxRefunds ||
 		slices.ContainsFunc(r.Refunds, func(f RefundRecord) bool { return f.Status == RefundFailed })
 }
 
 // addRefund stores the refund that the record's operation requests.
 func (r *Record) addRefund(c DecisionContext) {
-	kept := slices.Clone(r.Refunds)
-	if len(kept) >= MaxRefunds-1 {
-		if i := slices.IndexFunc(kept, func(f RefundRecord) bool { return f.Status == RefundFailed }); i >= 0 {
-			kept = slices.Delete(kept, i, i+1)
+	stored := slices.Clone(r.Refunds)
+	if len(stored) >= MaxRefunds-1 {
+		if i := slices.IndexFunc(stored, func(f RefundRecord) bool { return f.Status == RefundFailed }); i >= 0 {
+			stored = slices.Delete(stored, i, i+1)
 		}
 	}
 	fee := r.Op.RefundedFee
 	if r.Op.Late {
 		fee = must(r.AmountWithFee.Sub(r.Amount)) // a late settlement is refunded with its whole fee
 	}
-	r.Refunds = append(kept, RefundRecord{
+	r.Refunds = append(stored, RefundRecord{
 		ID: r.Op.Request, Amount: r.Op.Amount, RefundedFee: fee, Status: RefundRequested, Created: ledger.MicrosOf(c.Now),
 	})
 }

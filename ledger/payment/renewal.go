@@ -38,22 +38,22 @@ func (r *Record) keepToken(a Answer) {
 	}
 }
 
-// resends decides on a renewal that never arrived at the provider. Unlike a card's verification value, a renewal's
+// resend decides on a renewal that never arrived at the provider. Unlike a card's verification value, a renewal's
 // credential is stored, so the charge can be submitted again under the same name. That happens after every second
-// "unknown reference", because a submission may be lost again. After the last permitted one the renewal is given up
-// and resends returns false.
-func (c DecisionContext) resends(d *Decision) bool {
-	const each, last = 2, 32
+// "unknown reference", because a submission may be lost again. After the last permitted submission the renewal is given
+// up and resend returns false.
+func (c DecisionContext) resend(d *Decision) bool {
+	const resubmitEvery, giveUpAt = 2, 32
 	r := d.Record
 	if r.Renewal == nil {
 		return false
 	}
-	if r.NotFoundAnswers++; r.NotFoundAnswers >= last {
+	if r.NotFoundAnswers++; r.NotFoundAnswers >= giveUpAt {
 		return false
 	}
 	d.move(Await, nil)
-	d.Due = c.after(c.Inquire)
-	if r.NotFoundAnswers%each == 0 {
+	d.Due = c.fromNow(c.Inquire)
+	if r.NotFoundAnswers%resubmitEvery == 0 {
 		d.Ask = AskSubmit
 	}
 	return true

@@ -13,7 +13,7 @@ const (
 	cvvDigits     = 3
 	maxHolder     = 255 // characters
 	maxBankField  = 64  // bytes of an account number, routing number or sort code
-	shownType     = 64  // bytes of an unknown type's name that the refusal repeats
+	maxQuotedType = 64  // bytes of an unknown type's name that the refusal repeats
 )
 
 // Types whose keys have rules. The other types need only their name.
@@ -26,8 +26,8 @@ const (
 // it.
 const ProviderToken = "provider_token"
 
-// methods lists the money_storage types in the specification's order: universal types, rail-specific types, names
-// of redirect rails that are passed through.
+// methods lists the money_storage types in the specification's order: first universal types, then rail-specific types,
+// then the names of redirect rails, which are passed through.
 var methods = []string{
 	BankCard, "bank_account", "sbp", "qr_code", "crypto", "e_wallet", "phone_payment", "bnpl", "open_banking",
 	DirectDebit, "apple_pay", "google_pay", "voucher", "gift_card",
@@ -66,7 +66,7 @@ type Storage struct {
 
 	CardNumber, CardHolder, ExpMonth, ExpYear, CVV []byte
 
-	Network []byte // for crypto: has no rule, but may resolve the transaction's network
+	Network []byte // network of a crypto payment: it has no rule, but may resolve the transaction's network
 
 	RoutingNumber, AccountNumber, SortCode, InstitutionNumber, TransitNumber []byte
 }
@@ -118,7 +118,7 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	method, known := Method(s.Type)
 	switch {
 	case !known:
-		refuse("type", "invalid money_storage type "+shown(s.Type))
+		refuse("type", "invalid money_storage type "+quotableType(s.Type))
 	case method == BankCard:
 		s.checkCard(t, refuse)
 	case method == DirectDebit:
@@ -126,14 +126,14 @@ func (s *Storage) Check(t Type, refuse func(key, detail string)) {
 	}
 }
 
-// shown returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that was
+// quotableType returns the beginning of an unknown type's name, or "[redacted]" if the name may be a card number that was
 // sent under the wrong key.
-func shown(name []byte) string {
+func quotableType(name []byte) string {
 	if CardLike(name) {
 		return "[redacted]"
 	}
-	if len(name) > shownType {
-		name = name[:shownType]
+	if len(name) > maxQuotedType {
+		name = name[:maxQuotedType]
 		for len(name) > 0 && !utf8.Valid(name) {
 			name = name[:len(name)-1]
 		}
@@ -203,7 +203,7 @@ func validHolder(holder []byte) bool {
 
 // validMonth accepts "1" to "12" and "01" to "09". A provider would decline any other month only later.
 func validMonth(month []byte) bool {
-	if len(month) > 2 || !digits(month) {
+	if len(month) > 2 || !isDigits(month) {
 		return false
 	}
 	n := 0
@@ -213,15 +213,15 @@ func validMonth(month []byte) bool {
 	return n >= 1 && n <= 12
 }
 
-func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && digits(year) }
+func validYear(year []byte) bool { return (len(year) == 2 || len(year) == 4) && isDigits(year) }
 
-func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && digits(cvv) }
+func validCVV(cvv []byte) bool { return len(cvv) == cvvDigits && isDigits(cvv) }
 
 // validCardNumber requires digits and a valid Luhn check digit (ISO/IEC 7812-1, annex B). No issuer's numbers begin
 // with 0. A number with leading zeros has the same check digit, so accepting it would let a card evade the
 // blocklist and limits.
 func validCardNumber(number []byte) bool {
-	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !digits(number) {
+	if len(number) < minCardNumber || len(number) > maxCardNumber || number[0] == '0' || !isDigits(number) {
 		return false
 	}
 	sum := 0
@@ -249,8 +249,8 @@ func CardLike(text []byte) bool {
 	return n >= minCardNumber
 }
 
-// digits tells whether the text is not empty and consists of ASCII digits.
-func digits(b []byte) bool {
+// isDigits tells whether the text is not empty and consists of ASCII digits.
+func isDigits(b []byte) bool {
 	for _, c := range b {
 		if c < '0' || c > '9' {
 			return false

@@ -17,18 +17,18 @@ func storage(t testing.TB, pairs ...string) *payment.Storage {
 	s := new(payment.Storage)
 	for _, pair := range pairs {
 		name, value, _ := strings.Cut(pair, "=")
-		into := s.Key([]byte(name))
-		if into == nil {
+		field := s.Key([]byte(name))
+		if field == nil {
 			t.Fatalf("no key %q", name)
 		}
-		*into = []byte(value)
+		*field = []byte(value)
 	}
 	return s
 }
 
-func refusals(s *payment.Storage, of payment.Type) []string {
+func refusals(s *payment.Storage, kind payment.Type) []string {
 	var got []string
-	s.Check(of, func(key, detail string) { got = append(got, key+": "+detail) })
+	s.Check(kind, func(key, detail string) { got = append(got, key+": "+detail) })
 	return got
 }
 
@@ -46,9 +46,9 @@ func changedCard(change string) []string {
 }
 
 func TestStorageRules(t *testing.T) {
-	const schemes = "scheme: direct_debit requires scheme: ach, acss, or bacs"
+	const schemeRefusal = "scheme: direct_debit requires scheme: ach, acss, or bacs"
 	for _, c := range []struct {
-		of    payment.Type
+		kind  payment.Type
 		pairs []string
 		want  []string
 	}{
@@ -94,10 +94,10 @@ func TestStorageRules(t *testing.T) {
 		{payment.Payout, []string{"type=bank_card"}, []string{"cardnumber: cardnumber is required"}},
 		{payment.Payout, changedCard("cvv=1234"), []string{"cvv: invalid cvv"}},
 
-		{payment.Payment, []string{"type=direct_debit"}, []string{schemes}},
-		{payment.Payment, []string{"type=direct_debit", "scheme=sepa"}, []string{schemes}},
-		{payment.Payment, []string{"type=direct_debit", "scheme=ACH"}, []string{schemes}},
-		{payment.Payment, []string{"type=direct_debit", "scheme="}, []string{schemes}},
+		{payment.Payment, []string{"type=direct_debit"}, []string{schemeRefusal}},
+		{payment.Payment, []string{"type=direct_debit", "scheme=sepa"}, []string{schemeRefusal}},
+		{payment.Payment, []string{"type=direct_debit", "scheme=ACH"}, []string{schemeRefusal}},
+		{payment.Payment, []string{"type=direct_debit", "scheme="}, []string{schemeRefusal}},
 		{payment.Payment, []string{"type=direct_debit", "scheme=ach", "routing_number=021000021", "account_number=1"}, nil},
 		{payment.Payout, []string{"type=direct_debit", "scheme=ach", "routing_number=021000021", "account_number=1"}, nil},
 		{payment.Payment, []string{"type=direct_debit", "scheme=ach", "account_number=1"}, []string{"routing_number: routing_number is required"}},
@@ -120,8 +120,8 @@ func TestStorageRules(t *testing.T) {
 		{payment.Payment, []string{"type=Bank_Card"}, []string{"type: invalid money_storage type Bank_Card"}},
 		{payment.Payment, []string{"type=" + strings.Repeat("a", 63) + "ж"}, []string{"type: invalid money_storage type " + strings.Repeat("a", 63)}},
 	} {
-		if got := refusals(storage(t, c.pairs...), c.of); !slices.Equal(got, c.want) {
-			t.Errorf("%v %q: %q, want %q", c.of, c.pairs, got, c.want)
+		if got := refusals(storage(t, c.pairs...), c.kind); !slices.Equal(got, c.want) {
+			t.Errorf("%v %q: %q, want %q", c.kind, c.pairs, got, c.want)
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Terms struct {
 	TwoPhase  bool
 	HoldTTL   time.Duration
 	Overdraft money.Amount // how far the partner's available balance may go below zero
-	Asset     money.Asset  // the transaction's, with its network resolved
+	Asset     money.Asset  // the transaction's asset, with its network resolved
 
 	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. If Rate is zero, no
 	// rate is known and the transaction is rejected.
@@ -24,7 +24,7 @@ type Terms struct {
 	SettlementAsset money.Asset
 	Rate            money.Rate
 
-	Priority int       // the terminal's
+	Priority int       // the terminal's priority
 	Bounds   []Bound   // bounds of the volume limits that count this transaction
 	Skipped  []Attempt // terminals that precede this one and were passed over
 }
@@ -32,9 +32,9 @@ type Terms struct {
 // Found tells whether a terminal was found.
 func (t *Terms) Found() bool { return t.Terminal != (ledger.ID{}) }
 
-// take copies the terms into the record and prices the transaction. It returns the reason to reject it; empty if
+// takeTerms copies the terms into the record and prices the transaction. It returns the reason to reject it; empty if
 // there is none.
-func (r *Record) take(t *Terms) Code {
+func (r *Record) takeTerms(t *Terms) Code {
 	r.Terminal, r.Route, r.ShownText, r.Priority = t.Terminal, t.Route, t.ShownText, t.Priority
 	r.Asset, r.Fees, r.TwoPhase, r.HoldTTL = t.Asset, t.Fees, t.TwoPhase, 0
 	if t.TwoPhase {
@@ -42,7 +42,7 @@ func (r *Record) take(t *Terms) Code {
 	}
 	r.Rate, r.SettlementAsset = money.Rate{}, money.Asset{}
 	if t.Converts {
-		if t.Rate.IsZero() || !scaled(t.Asset) || !scaled(t.SettlementAsset) {
+		if t.Rate.IsZero() || !hasScale(t.Asset) || !hasScale(t.SettlementAsset) {
 			return NoExchangeRate
 		}
 		r.Rate, r.SettlementAsset = t.Rate, t.SettlementAsset
@@ -60,7 +60,7 @@ func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 		Attempt{Terminal: t.Terminal, Outcome: AttemptStopped, Failure: why, Priority: t.Priority, At: ledger.MicrosOf(now)})
 }
 
-func scaled(a money.Asset) bool {
+func hasScale(a money.Asset) bool {
 	_, known := a.Scale()
 	return known
 }
@@ -118,8 +118,8 @@ func (r *Record) converted(part money.Signed) (money.Amount, error) {
 	return part.Abs.Convert(r.Rate, from, to)
 }
 
-// unpriced sets the amounts of a transaction for which no terminal has set a fee.
-func (r *Record) unpriced() {
+// clearPrice sets the amounts of a transaction for which no terminal has set a fee.
+func (r *Record) clearPrice() {
 	r.Fee, r.AmountWithFee, r.Dest = money.Amount{}, r.Amount, r.Amount
 	r.Merchant = money.Difference(r.Amount, money.Amount{})
 	r.Rate, r.SettlementAsset = money.Rate{}, money.Asset{}

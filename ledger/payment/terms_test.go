@@ -29,9 +29,9 @@ func TestFeesAreFlooredAndDeductedOrOnTop(t *testing.T) {
 		"payout, on top":            {payment.Payout, "1000", feeOnTop(100, "0"), "1010 1000 1000 10"},
 		"18 digits":                 {payment.Payment, "123456789012345678", feeDeducted(250, "0"), "123456789012345678 120370369287037037 120370369287037037 3086419725308641"},
 	} {
-		l := newScenario(t, c.kind, c.amount, terms(c.fees))
-		if got := amountsText(l.r); got != c.want || l.r.Status != payment.Authorizing {
-			t.Errorf("%s: %s in %s, want %s", name, got, l.r.Status, c.want)
+		sc := newScenario(t, c.kind, c.amount, terms(c.fees))
+		if got := amountsText(sc.record); got != c.want || sc.record.Status != payment.Authorizing {
+			t.Errorf("%s: %s in %s, want %s", name, got, sc.record.Status, c.want)
 		}
 	}
 }
@@ -61,9 +61,9 @@ func TestConversionIsFlooredAtTheDestinationsScale(t *testing.T) {
 		"as much as may arrive":                 {"1" + zeros(36), feeDeducted(0, "0"), usd, rub, "1" + zeros(36), "1" + zeros(36) + " 1" + zeros(72) + " 1" + zeros(36) + " 0"},
 		"one conversion, one floor":             {"3", feeDeducted(0, "0"), usd, rub, "0.6666", "3 1 3 0"},
 	} {
-		l := newScenario(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
-		if got := amountsText(l.r); got != c.want || l.r.Status != payment.Authorizing || l.r.DestAsset() != c.to {
-			t.Errorf("%s: %s of %v in %s, want %s", name, got, l.r.DestAsset(), l.r.Status, c.want)
+		sc := newScenario(t, payment.Payment, c.amount, convertingTerms(c.fees, c.from, c.to, c.rate))
+		if got := amountsText(sc.record); got != c.want || sc.record.Status != payment.Authorizing || sc.record.DestAsset() != c.to {
+			t.Errorf("%s: %s of %v in %s, want %s", name, got, sc.record.DestAsset(), sc.record.Status, c.want)
 		}
 	}
 }
@@ -77,10 +77,10 @@ func zeros(n int) string {
 func TestTermsThatRejectATransaction(t *testing.T) {
 	unscaled := money.Asset{Currency: "USDT", Env: money.Prod}
 	for name, c := range map[string]struct {
-		kind   payment.Type
-		amount string
-		on     *payment.Terms
-		want   string
+		kind          payment.Type
+		amount        string
+		terminalTerms *payment.Terms
+		want          string
 	}{
 		"no rate is set":                         {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), usd, rub, ""), "no exchange rate"},
 		"the source has no scale":                {payment.Payment, "100", convertingTerms(feeDeducted(0, "0"), unscaled, rub, "92.5"), "no exchange rate"},
@@ -96,15 +96,15 @@ func TestTermsThatRejectATransaction(t *testing.T) {
 		"full refund out of range, payment": {payment.Payment, "1" + zeros(72), convertingTerms(feeDeducted(0, nines(72)), usd, rub, "1"+zeros(37)), "amount out of range"},
 	} {
 		req := request(c.kind, c.amount)
-		req.Asset = c.on.Asset
-		l := &scenario{t: t, c: testContext}
-		d := l.apply(testContext.Create(transactionID, 1, req, c.on))
+		req.Asset = c.terminalTerms.Asset
+		sc := &scenario{t: t, context: testContext}
+		d := sc.apply(testContext.Create(transactionID, 1, req, c.terminalTerms))
 		if d.Record.Failure.Describe("en") != c.want {
 			t.Errorf("%s: %s %q, want %q", name, d.Record.Status, d.Record.Failure.Describe("en"), c.want)
 			continue
 		}
-		l.want(d, "create created", "refuse rejected", "final")
-		if r := d.Record; amountsText(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.on.Asset {
+		sc.want(d, "create created", "refuse rejected", "final")
+		if r := d.Record; amountsText(r) != c.amount+" "+c.amount+" "+c.amount+" 0" || r.Terminal != (ledger.ID{}) || r.Route != "" || r.DestAsset() != c.terminalTerms.Asset {
 			t.Errorf("%s: %s on %v, it has no terminal and no price", name, amountsText(r), r.Terminal)
 		}
 	}
@@ -118,16 +118,16 @@ func nines(n int) string {
 func TestARejectedTransactionShowsItsNetwork(t *testing.T) {
 	req := request(payment.Payout, "100")
 	req.Asset = money.Asset{Currency: "USDT", Env: money.Prod}
-	on := terms(feeDeducted(0, "100"))
-	on.Asset = tron
-	if r := testContext.Create(transactionID, 1, req, on).Record; r.Failure.Describe("en") != "fee exceeds amount" || r.Asset != tron {
+	terminalTerms := terms(feeDeducted(0, "100"))
+	terminalTerms.Asset = tron
+	if r := testContext.Create(transactionID, 1, req, terminalTerms).Record; r.Failure.Describe("en") != "fee exceeds amount" || r.Asset != tron {
 		t.Errorf("%q of %v", r.Failure.Describe("en"), r.Asset)
 	}
 }
 
 // A payout whose fee leaves one unit is sent.
 func TestAPayoutWhoseFeeLeavesOneUnitGoesOut(t *testing.T) {
-	if l := newScenario(t, payment.Payout, "100", terms(feeDeducted(0, "99"))); amountsText(l.r) != "100 1 1 99" || l.r.Status != payment.Authorizing {
-		t.Errorf("%s in %s", amountsText(l.r), l.r.Status)
+	if sc := newScenario(t, payment.Payout, "100", terms(feeDeducted(0, "99"))); amountsText(sc.record) != "100 1 1 99" || sc.record.Status != payment.Authorizing {
+		t.Errorf("%s in %s", amountsText(sc.record), sc.record.Status)
 	}
 }

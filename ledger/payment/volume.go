@@ -11,7 +11,7 @@ import (
 // with the intent to call the provider. If money moves, the amount is counted as settled; if not, it is released.
 type Volume struct {
 	Limit   ledger.ID
-	Window  string // the day, month or year of the intent (ledger.WindowNumber)
+	Window  string // the day, month or year of the intent to call the provider (ledger.WindowNumber)
 	Subject string // the card, address or e-mail that the limit counts; empty: the whole partner
 
 	// Keys of the volume's counters; empty if they were not built yet. They are not stored.
@@ -106,34 +106,34 @@ func (c DecisionContext) room(counters []ledger.CounterGuard) []ledger.CounterGu
 }
 
 // releaseVolumes appends guards that release the amount from the record's volumes.
-func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, to []ledger.CounterGuard) []ledger.CounterGuard {
-	to = slices.Grow(to, len(r.Volumes))
+func (r *Record) releaseVolumes(org ledger.ID, amount money.Amount, guards []ledger.CounterGuard) []ledger.CounterGuard {
+	guards = slices.Grow(guards, len(r.Volumes))
 	for i := range r.Volumes {
 		reserving, _ := r.Volumes[i].counters()
-		to = append(to, ledger.CounterGuard{Org: org, Key: reserving, Add: amount, Release: true})
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: reserving, Add: amount, Release: true})
 	}
-	return to
+	return guards
 }
 
 // settleVolumes appends guards that count the settled amount in the record's volumes and release the rest of the
 // reservation. They belong to an outcome, so they are never refused.
-func (r *Record) settleVolumes(org ledger.ID, to []ledger.CounterGuard) []ledger.CounterGuard {
+func (r *Record) settleVolumes(org ledger.ID, guards []ledger.CounterGuard) []ledger.CounterGuard {
 	if len(r.Volumes) == 0 {
-		return to
+		return guards
 	}
 	settled := r.Settled()
 	rest := must(r.Amount.Sub(settled))
-	more := len(r.Volumes)
+	count := len(r.Volumes)
 	if !rest.IsZero() {
-		more *= 2
+		count *= 2
 	}
-	to = slices.Grow(to, more)
+	guards = slices.Grow(guards, count)
 	for i := range r.Volumes {
 		_, settling := r.Volumes[i].counters()
-		to = append(to, ledger.CounterGuard{Org: org, Key: settling, Add: settled, Max: money.Max, Refuse: ledger.OutOfRange})
+		guards = append(guards, ledger.CounterGuard{Org: org, Key: settling, Add: settled, Max: money.Max, Refuse: ledger.OutOfRange})
 	}
 	if rest.IsZero() {
-		return to
+		return guards
 	}
-	return r.releaseVolumes(org, rest, to)
+	return r.releaseVolumes(org, rest, guards)
 }

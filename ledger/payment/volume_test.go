@@ -13,53 +13,53 @@ import (
 )
 
 var (
-	daily   = uuid.MustParse("dddddddd-dddd-4ddd-8ddd-dddddddddddd")
-	monthly = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
+	dailyLimit   = uuid.MustParse("dddddddd-dddd-4ddd-8ddd-dddddddddddd")
+	monthlyLimit = uuid.MustParse("eeeeeeee-eeee-4eee-8eee-eeeeeeeeeeee")
 )
 
 // boundedTerms adds to terms the bounds of a daily volume of one card and of a monthly volume of the partner.
-func boundedTerms(on *payment.Terms) *payment.Terms {
-	on.Bounds = []payment.Bound{
-		{Volume: payment.Volume{Limit: daily, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
-		{Volume: payment.Volume{Limit: monthly, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: payment.Failure{Detail: "the month"}},
+func boundedTerms(terminalTerms *payment.Terms) *payment.Terms {
+	terminalTerms.Bounds = []payment.Bound{
+		{Volume: payment.Volume{Limit: dailyLimit, Window: "2026-09-03", Subject: "card"}, Max: money.FromUint64(2_000), Breach: payment.Failure{Detail: "the day"}},
+		{Volume: payment.Volume{Limit: monthlyLimit, Window: "2026-09"}, Max: money.FromUint64(9_000), Breach: payment.Failure{Detail: "the month"}},
 	}
-	return on
+	return terminalTerms
 }
 
-// volumes formats a decision's changes of volume counters. It names the counters of the daily volume "day" and those of
+// volumesText formats a decision's changes of volume counters. It names the counters of the daily volume "day" and those of
 // the monthly volume "month".
-func volumes(d *payment.Decision) string {
-	var all []string
-	short := strings.NewReplacer("/"+daily.String()+"/2026-09-03/card", " day", "/"+monthly.String()+"/2026-09/", " month")
+func volumesText(d *payment.Decision) string {
+	var changes []string
+	short := strings.NewReplacer("/"+dailyLimit.String()+"/2026-09-03/card", " day", "/"+monthlyLimit.String()+"/2026-09/", " month")
 	for _, g := range d.Counters {
 		if strings.HasPrefix(g.Key, "headroom/") {
 			continue
 		}
-		all = append(all, short.Replace(counter(d.Record.Asset, g)))
+		changes = append(changes, short.Replace(counterText(d.Record.Asset, g)))
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(changes, ", ")
 }
 
-func (l *scenario) wantVolumes(d payment.Decision, want string, counting bool) {
-	l.t.Helper()
-	if got := volumes(&d); got != want {
-		l.t.Errorf("%s: %s\nwant %s", l.r.Status, got, want)
+func (sc *scenario) wantVolumes(d payment.Decision, want string, counting bool) {
+	sc.t.Helper()
+	if got := volumesText(&d); got != want {
+		sc.t.Errorf("%s: %s\nwant %s", sc.record.Status, got, want)
 	}
-	if got := len(l.r.Volumes); got != map[bool]int{true: 2, false: 0}[counting] {
-		l.t.Errorf("%s: it counts towards %d volumes", l.r.Status, got)
+	if got := len(sc.record.Volumes); got != map[bool]int{true: 2, false: 0}[counting] {
+		sc.t.Errorf("%s: it counts towards %d volumes", sc.record.Status, got)
 	}
 }
 
 const (
-	reserves = "reserve 1000 volume day, reserve 1000 volume month"
-	givesAll = "release 1000 volume day, release 1000 volume month"
-	settles  = "reserve 1000 settled day, reserve 1000 settled month"
+	reservesAll = "reserve 1000 volume day, reserve 1000 volume month"
+	releasesAll = "release 1000 volume day, release 1000 volume month"
+	settlesAll  = "reserve 1000 settled day, reserve 1000 settled month"
 )
 
 func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
-	l := &scenario{t: t, c: testContext}
-	d := l.apply(l.c.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
-	l.wantVolumes(d, reserves, true) // the amount, without the fee
+	sc := &scenario{t: t, context: testContext}
+	d := sc.apply(sc.context.Create(transactionID, 1, request(payment.Payment, "1000"), boundedTerms(terms(feeOnTop(250, "3")))))
+	sc.wantVolumes(d, reservesAll, true) // the amount, without the fee
 	for i, maxVolume := range map[int]uint64{len(d.Counters) - 2: 2_000, len(d.Counters) - 1: 9_000} {
 		if g := d.Counters[i]; g.Max != money.FromUint64(maxVolume) || g.Refuse != ledger.LimitExceeded || g.Org != testContext.Org || g.Window != "" {
 			t.Errorf("guard %+v", g)
@@ -70,49 +70,53 @@ func TestVolumesAreReservedWithTheIntentAndNotedAsSettled(t *testing.T) {
 			t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 		}
 	}
-	l.wantVolumes(l.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
-	l.wantVolumes(l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
-	l.wantVolumes(l.refunds(""), "", true) // returned money still counts
-	l.wantVolumes(l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
+	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending}), "", true)
+	sc.wantVolumes(sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settlesAll, true)
+	sc.wantVolumes(sc.refund(""), "", true) // returned money still counts
+	sc.wantVolumes(sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged}), "", true)
 }
 
 func TestChargebackReleasesNoVolume(t *testing.T) {
-	l := newCharged(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
-	d, ok := l.c.DecideReversal(l.r, 7, uuid.UUID{5}, payment.Failure{})
-	if !ok || volumes(&d) != "" || volumes(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
-		t.Errorf("%s, %s, %+v", volumes(&d), volumes(d.Return), d.Return.Record.Volumes)
+	sc := newCharged(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+	d, ok := sc.context.DecideReversal(sc.record, 7, uuid.UUID{5}, payment.Failure{})
+	if !ok || volumesText(&d) != "" || volumesText(d.Return) != "" || len(d.Record.Volumes) != 2 || d.Return.Record.Volumes != nil {
+		t.Errorf("%s, %s, %+v", volumesText(&d), volumesText(d.Return), d.Return.Record.Volumes)
 	}
 }
 
 func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 	refusal := payment.Answer{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}
-	for name, ends := range map[string]func(*scenario) payment.Decision{
-		"refused":    func(l *scenario) payment.Decision { return l.onAnswer(refusal) },
-		"failed":     func(l *scenario) payment.Decision { return l.onAnswer(payment.Answer{Verdict: payment.VerdictFailed}) },
-		"never sent": func(l *scenario) payment.Decision { return l.onAnswer(payment.Answer{Verdict: payment.VerdictNotSent}) },
-		"never arrived": func(l *scenario) payment.Decision {
-			l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
-			return l.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+	for name, end := range map[string]func(*scenario) payment.Decision{
+		"refused": func(sc *scenario) payment.Decision { return sc.onAnswer(refusal) },
+		"failed": func(sc *scenario) payment.Decision {
+			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictFailed})
 		},
-		"given up by the caller": func(l *scenario) payment.Decision {
-			l.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
-			l.wantVolumes(l.cancels(), "", true)
-			return l.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged})
+		"never sent": func(sc *scenario) payment.Decision {
+			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotSent})
+		},
+		"never arrived": func(sc *scenario) payment.Decision {
+			sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+			return sc.onAnswer(payment.Answer{Verdict: payment.VerdictNotFound})
+		},
+		"given up by the caller": func(sc *scenario) payment.Decision {
+			sc.onAnswer(payment.Answer{Verdict: payment.VerdictPending})
+			sc.wantVolumes(sc.cancel(), "", true)
+			return sc.onOpAnswer(payment.Answer{Verdict: payment.VerdictCharged})
 		},
 	} {
 		for _, kind := range []payment.Type{payment.Payment, payment.Payout} {
 			t.Run(name+", "+kind.String(), func(t *testing.T) {
-				l := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
-				l.t = t
-				l.wantVolumes(ends(l), givesAll, false)
-				if d, ok := l.c.Answered(l.r, refusal); ok {
-					t.Errorf("a second refusal: %s", volumes(&d))
+				sc := newScenario(t, kind, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+				sc.t = t
+				sc.wantVolumes(end(sc), releasesAll, false)
+				if d, ok := sc.context.Answered(sc.record, refusal); ok {
+					t.Errorf("a second refusal: %s", volumesText(&d))
 				}
-				if d, ok := l.c.DecideCorrection(l.r, payment.Failure{Detail: "corrected"}); ok && volumes(&d) != "" {
-					t.Errorf("a correction: %s", volumes(&d))
+				if d, ok := sc.context.DecideCorrection(sc.record, payment.Failure{Detail: "corrected"}); ok && volumesText(&d) != "" {
+					t.Errorf("a correction: %s", volumesText(&d))
 				}
-				if d := l.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumes(&d) != "" {
-					t.Errorf("money that came too late: %s", volumes(&d)) // it is in suspense
+				if d := sc.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}); volumesText(&d) != "" {
+					t.Errorf("money that came too late: %s", volumesText(&d)) // it is in suspense
 				}
 			})
 		}
@@ -121,57 +125,57 @@ func TestTransactionWithoutMoneyReleasesItsVolumeOnce(t *testing.T) {
 
 func TestACaptureOfAPartKeepsThatPartOfTheVolume(t *testing.T) {
 	const part = "reserve 400 settled day, reserve 400 settled month, release 600 volume day, release 600 volume month"
-	l := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeOnTop(250, "3"))))
-	l.wantVolumes(l.commits("400"), "", true)
-	l.wantVolumes(l.onOpAnswer(answers["charged"]), part, true)
+	sc := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeOnTop(250, "3"))))
+	sc.wantVolumes(sc.commit("400"), "", true)
+	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), part, true)
 
-	l = newHeld(t, payment.Payout, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
-	l.commits("")
-	l.wantVolumes(l.onOpAnswer(answers["charged"]), settles, true)
+	sc = newHeld(t, payment.Payout, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+	sc.commit("")
+	sc.wantVolumes(sc.onOpAnswer(answers["charged"]), settlesAll, true)
 
-	lost := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // its capture seems to fail, but has succeeded
-	lost.commits("400")
-	lost.wantVolumes(lost.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
-	lost.wantVolumes(lost.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
+	misreported := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // its capture seems to fail, but has succeeded
+	misreported.commit("400")
+	misreported.wantVolumes(misreported.onOpAnswer(payment.Answer{Verdict: payment.VerdictRefused}), "", true)
+	misreported.wantVolumes(misreported.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), part, true)
 
-	over := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
-	if _, d, decided := over.onDue(week); !decided || volumes(&d) != "" {
-		t.Errorf("the hold's end: %s", volumes(&d))
+	expired := newHeld(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0")))) // never captured
+	if _, d, decided := expired.onDue(week); !decided || volumesText(&d) != "" {
+		t.Errorf("the hold's end: %s", volumesText(&d))
 	}
-	over.wantVolumes(over.onOpAnswer(answers["charged"]), givesAll, false)
+	expired.wantVolumes(expired.onOpAnswer(answers["charged"]), releasesAll, false)
 }
 
 // The decision that reserves the amount in the next terminal's volumes first releases it from those of the first
 // terminal.
 func TestFailoverReplacesTheVolumesOfTheFirstTerminal(t *testing.T) {
-	l := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
-	on := otherTerminalTerms(feeDeducted(0, "0"))
-	on.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
-	d, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, on)
-	if !ok || volumes(&d) != givesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
-		t.Fatalf("%s", volumes(&d))
+	sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+	terminalTerms := otherTerminalTerms(feeDeducted(0, "0"))
+	terminalTerms.Bounds = boundedTerms(terms(payment.Fees{})).Bounds[:1]
+	d, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, terminalTerms)
+	if !ok || volumesText(&d) != releasesAll+", reserve 1000 volume day" || len(d.Record.Volumes) != 1 {
+		t.Fatalf("%s", volumesText(&d))
 	}
 	if i := len(d.Counters) - 1; d.Breach(i).Detail != "the day" || d.Breach(i-1).Code != payment.AmountOutOfRange {
 		t.Errorf("%q, %q", d.Breach(i), d.Breach(i-1))
 	}
-	if len(l.r.Volumes) != 2 {
+	if len(sc.record.Volumes) != 2 {
 		t.Error("the record decided on was changed")
 	}
-	free, ok := l.c.Reroute(l.r, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
-	if !ok || volumes(&free) != givesAll || free.Record.Volumes != nil {
-		t.Errorf("%s", volumes(&free))
+	unbounded, ok := sc.context.Reroute(sc.record, payment.Answer{Verdict: payment.VerdictRefused}, otherTerminalTerms(feeDeducted(0, "0")))
+	if !ok || volumesText(&unbounded) != releasesAll || unbounded.Record.Volumes != nil {
+		t.Errorf("%s", volumesText(&unbounded))
 	}
 }
 
 // A hosted payment counts from the moment its payer enters credentials.
 func TestAHostedPaymentCountsOnceItIsRouted(t *testing.T) {
-	l := &scenario{t: t, c: testContext}
-	l.wantVolumes(l.apply(l.c.Host(transactionID, 1, request(payment.Payment, "1000"))), "", false)
-	refused := l.c.RefuseContinue(l.r, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
-	if volumes(&refused) != "" || refused.Record.Volumes != nil {
-		t.Errorf("refused: %s", volumes(&refused))
+	sc := &scenario{t: t, context: testContext}
+	sc.wantVolumes(sc.apply(sc.context.Host(transactionID, 1, request(payment.Payment, "1000"))), "", false)
+	refused := sc.context.RefuseContinue(sc.record, payment.Credentials{Method: "sbp"}, payment.Failure{Code: payment.LimitExceeded, Detail: "velocity"})
+	if volumesText(&refused) != "" || refused.Record.Volumes != nil {
+		t.Errorf("refused: %s", volumesText(&refused))
 	}
-	l.wantVolumes(l.apply(l.c.Continue(l.r, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reserves, true)
+	sc.wantVolumes(sc.apply(sc.context.Continue(sc.record, payment.Credentials{Method: "sbp"}, boundedTerms(terms(feeDeducted(0, "0"))))), reservesAll, true)
 }
 
 // A rejected transaction shows the network of its credentials or of its terminal, which the
@@ -180,8 +184,8 @@ func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
 	unresolved := request(payment.Payment, "1000")
 	unresolved.Asset.Currency = "USDT"
 	hosted := testContext.Host(transactionID, 1, unresolved)
-	for given, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
-		d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: given}, payment.Failure{Detail: "no"})
+	for network, want := range map[money.Network]money.Network{"": "", "tron": "tron"} {
+		d := testContext.RefuseContinue(hosted.Record, payment.Credentials{Method: "crypto", Network: network}, payment.Failure{Detail: "no"})
 		if d.Record.Asset.Network != want {
 			t.Errorf("on %q, want %q", d.Record.Asset.Network, want)
 		}
@@ -196,51 +200,51 @@ func TestRejectedTransactionKeepsTheCheckedNetwork(t *testing.T) {
 
 // A transaction that the terminal's terms exclude counts in no volume.
 func TestTransactionExcludedByItsTermsCountsInNoVolume(t *testing.T) {
-	l := &scenario{t: t, c: testContext}
-	l.wantVolumes(l.apply(l.c.Create(transactionID, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
-	if l.r.Failure.Code != payment.FeeExceedsAmount {
-		t.Errorf("%q", l.r.Failure.Describe("en"))
+	sc := &scenario{t: t, context: testContext}
+	sc.wantVolumes(sc.apply(sc.context.Create(transactionID, 1, request(payment.Payout, "10"), boundedTerms(terms(feeDeducted(0, "10"))))), "", false)
+	if sc.record.Failure.Code != payment.FeeExceedsAmount {
+		t.Errorf("%q", sc.record.Failure.Describe("en"))
 	}
 }
 
 // sharedTerms is boundedTerms with bounds that many transactions can share.
-func sharedTerms(on *payment.Terms) *payment.Terms {
-	on = boundedTerms(on)
-	payment.Share(on.Bounds)
-	return on
+func sharedTerms(terminalTerms *payment.Terms) *payment.Terms {
+	terminalTerms = boundedTerms(terminalTerms)
+	payment.Share(terminalTerms.Bounds)
+	return terminalTerms
 }
 
 func TestSharedBoundsHaveTheEffectOfOwnBounds(t *testing.T) {
-	on := sharedTerms(terms(feeDeducted(0, "0")))
+	terminalTerms := sharedTerms(terms(feeDeducted(0, "0")))
 	begin := func() *scenario {
-		l := &scenario{t: t, c: testContext}
-		d := l.apply(l.c.Create(transactionID, 1, request(payment.Payment, "1000"), on))
-		l.wantVolumes(d, reserves, true)
+		sc := &scenario{t: t, context: testContext}
+		d := sc.apply(sc.context.Create(transactionID, 1, request(payment.Payment, "1000"), terminalTerms))
+		sc.wantVolumes(d, reservesAll, true)
 		for i, want := range []string{"amount out of range", "the day", "the month"} {
 			if got := d.Breach(i).Describe("en"); got != want {
 				t.Errorf("counter %d refuses with %q, want %q", i, got, want)
 			}
 		}
-		return l
+		return sc
 	}
 	first, second := begin(), begin()
-	if &first.r.Volumes[0] != &second.r.Volumes[0] {
+	if &first.record.Volumes[0] != &second.record.Volumes[0] {
 		t.Error("each has its own volumes")
 	}
-	second.wantVolumes(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), givesAll, false)
-	first.wantVolumes(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settles, true)
+	second.wantVolumes(second.onAnswer(payment.Answer{Verdict: payment.VerdictRefused}), releasesAll, false)
+	first.wantVolumes(first.onAnswer(payment.Answer{Verdict: payment.VerdictCharged}), settlesAll, true)
 	begin()
 	payment.Share(nil) // no bounds
 }
 
-func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
-	on := sharedTerms(terms(feeDeducted(0, "0")))
+func TestPrefixOfSharedBoundsReservesOnlyItsVolumes(t *testing.T) {
+	terminalTerms := sharedTerms(terms(feeDeducted(0, "0")))
 	for part, want := range map[int]string{0: "", 1: "reserve 1000 volume day"} {
-		on := *on
-		on.Bounds = on.Bounds[:part]
-		d := testContext.Create(transactionID, 1, request(payment.Payment, "1000"), &on)
-		if volumes(&d) != want || len(d.Record.Volumes) != part {
-			t.Errorf("%d of them: %s", part, volumes(&d))
+		terminalTerms := *terminalTerms
+		terminalTerms.Bounds = terminalTerms.Bounds[:part]
+		d := testContext.Create(transactionID, 1, request(payment.Payment, "1000"), &terminalTerms)
+		if volumesText(&d) != want || len(d.Record.Volumes) != part {
+			t.Errorf("%d of them: %s", part, volumesText(&d))
 		}
 	}
 }
@@ -248,23 +252,23 @@ func TestAPartOfSharedBoundsIsThatPart(t *testing.T) {
 // The keys of counters are not stored. Nevertheless a record from the store counts like one that never left memory.
 func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 	for name, outcome := range map[string]struct {
-		says payment.Verdict
-		want string
-	}{"charged": {payment.VerdictCharged, settles}, "refused": {payment.VerdictRefused, givesAll}} {
-		l := newScenario(t, payment.Payment, "1000", sharedTerms(terms(feeDeducted(0, "0"))))
-		for i, v := range l.r.Volumes {
+		verdict payment.Verdict
+		want    string
+	}{"charged": {payment.VerdictCharged, settlesAll}, "refused": {payment.VerdictRefused, releasesAll}} {
+		sc := newScenario(t, payment.Payment, "1000", sharedTerms(terms(feeDeducted(0, "0"))))
+		for i, v := range sc.record.Volumes {
 			stored := payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject}
 			if v == stored {
 				t.Errorf("%s: volume %d has no names", name, i)
 			}
 		}
-		read := make([]payment.Volume, 0, len(l.r.Volumes))
-		for _, v := range l.r.Volumes {
-			read = append(read, payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject})
+		volumes := make([]payment.Volume, 0, len(sc.record.Volumes))
+		for _, v := range sc.record.Volumes {
+			volumes = append(volumes, payment.Volume{Limit: v.Limit, Window: v.Window, Subject: v.Subject})
 		}
-		l.r.Volumes = read
-		if d := l.onAnswer(payment.Answer{Verdict: outcome.says}); volumes(&d) != outcome.want {
-			t.Errorf("%s: %s, want %s", name, volumes(&d), outcome.want)
+		sc.record.Volumes = volumes
+		if d := sc.onAnswer(payment.Answer{Verdict: outcome.verdict}); volumesText(&d) != outcome.want {
+			t.Errorf("%s: %s, want %s", name, volumesText(&d), outcome.want)
 		}
 	}
 }
@@ -273,18 +277,18 @@ func TestStoredVolumesCountLikeThoseInMemory(t *testing.T) {
 // counters are the same.
 func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 	litter := ledger.CounterGuard{Key: "litter", Add: money.FromUint64(9), Max: money.Max, Release: true, Refuse: ledger.Invalid}
-	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settles, payment.VerdictRefused: givesAll} {
+	for verdict, want := range map[payment.Verdict]string{payment.VerdictCharged: settlesAll, payment.VerdictRefused: releasesAll} {
 		for size := range 6 {
-			l := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
+			sc := newScenario(t, payment.Payment, "1000", boundedTerms(terms(feeDeducted(0, "0"))))
 			for range size {
-				l.c.Room = append(l.c.Room, litter)
+				sc.context.Room = append(sc.context.Room, litter)
 			}
-			free, _ := testContext.Answered(l.r, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
-			d := l.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
-			if volumes(&d) != want || !slices.Equal(d.Counters, free.Counters) {
-				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, free.Counters)
+			allocated, _ := testContext.Answered(sc.record, payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			d := sc.onAnswer(payment.Answer{Verdict: verdict, Failure: payment.Failure{Detail: "no"}})
+			if volumesText(&d) != want || !slices.Equal(d.Counters, allocated.Counters) {
+				t.Errorf("in room for %d: %+v, want %+v", size, d.Counters, allocated.Counters)
 			}
-			if memory := l.c.Room; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
+			if memory := sc.context.Room; size > len(d.Counters) && &memory[0] != &d.Counters[0] {
 				t.Errorf("room for %d is not used", size)
 			}
 		}
@@ -295,18 +299,18 @@ func TestCountersDoNotDependOnTheReusedMemory(t *testing.T) {
 // counters. Nearly every payment of a partner with limits is of that kind.
 func TestSharedVolumesDoNotAllocate(t *testing.T) {
 	request := request(payment.Payment, "1000")
-	allocations := func(on *payment.Terms) float64 {
+	allocations := func(terminalTerms *payment.Terms) float64 {
 		return testing.AllocsPerRun(100, func() {
 			c := testContext
-			d := c.Create(transactionID, 1, request, on)
+			d := c.Create(transactionID, 1, request, terminalTerms)
 			c.Room = d.Counters
 			if _, ok := c.Answered(d.Record, payment.Answer{Verdict: payment.VerdictCharged}); !ok {
 				t.Fatal("it was not decided on")
 			}
 		})
 	}
-	free, bound := allocations(terms(feeDeducted(0, "0"))), allocations(sharedTerms(terms(feeDeducted(0, "0"))))
-	if bound != free {
-		t.Errorf("%v allocations, %v without volumes", bound, free)
+	unlimited, limited := allocations(terms(feeDeducted(0, "0"))), allocations(sharedTerms(terms(feeDeducted(0, "0"))))
+	if limited != unlimited {
+		t.Errorf("%v allocations, %v without volumes", limited, unlimited)
 	}
 }

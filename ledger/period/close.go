@@ -61,7 +61,7 @@ type Record struct {
 	Rows        uint64            // number of rows in that balance
 	ClosedBy    ClosedBy
 
-	// From the record's envelope.
+	// From the store's row around the payload.
 	At  ledger.Micros
 	Seq uint64
 }

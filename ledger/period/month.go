@@ -27,8 +27,8 @@ func Parse(text string) (Month, bool) {
 }
 
 // MonthOf returns the month of a day, which must not be before 1970.
-func MonthOf(on ledger.Date) Month {
-	at := on.Time()
+func MonthOf(date ledger.Date) Month {
+	at := date.Time()
 	return Month((at.Year()-firstYear)*12+int(at.Month()-time.January)) + 1
 }
 

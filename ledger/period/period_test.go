@@ -229,12 +229,12 @@ func TestClosingEventHasMonthAndHash(t *testing.T) {
 }
 
 func TestRowsAreInTheOrderOfEnvironmentPathCurrencyAndNetwork(t *testing.T) {
-	at := func(env money.Env, path ledger.Path, currency money.Currency, network money.Network) ledger.Account {
+	account := func(env money.Env, path ledger.Path, currency money.Currency, network money.Network) ledger.Account {
 		return ledger.Account{Path: path, Asset: money.Asset{Currency: currency, Network: network, Env: env}}
 	}
 	want := []ledger.Account{
-		at(money.Prod, "A:bank", "EUR", ""), at(money.Prod, "A:bank", "USDT", "bsc"), at(money.Prod, "A:bank", "USDT", "tron"),
-		at(money.Prod, "A:bank:b", "AED", ""), at(money.Prod, "L:a", "AED", ""), at(money.Test, "A:bank", "AED", ""),
+		account(money.Prod, "A:bank", "EUR", ""), account(money.Prod, "A:bank", "USDT", "bsc"), account(money.Prod, "A:bank", "USDT", "tron"),
+		account(money.Prod, "A:bank:b", "AED", ""), account(money.Prod, "L:a", "AED", ""), account(money.Test, "A:bank", "AED", ""),
 	}
 	got := slices.Clone(want)
 	slices.Reverse(got)

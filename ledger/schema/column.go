@@ -11,17 +11,17 @@ type Place uint8
 
 // The places.
 const (
-	Detail   Place = iota // in responses to a read by ID and to a change, and in full lists
-	Short                 // in all responses: as Detail, and in short lists
-	Deep                  // in responses to a read by ID and to a change, but in no list
-	Metadata              // as Detail, inside the object metadata beside the keys that were sent
-	Hidden                // in no response
+	Detail   Place = iota // shown in responses to a read by ID and to a change, and in full lists
+	Short                 // shown where Detail is, and in short lists too
+	Deep                  // shown in responses to a read by ID and to a change, but in no list
+	Metadata              // shown where Detail is, but inside the object metadata, beside the keys that were sent
+	Hidden                // shown in no response
 )
 
 // Column is a field of a record, of a request's body, or of a row inside one.
 type Column struct {
 	Key   uint8  // its number in the stored form; may be 0 if it is not stored
-	Name  string // in the API
+	Name  string // its name in the API
 	Kind  Kind
 	Help  string // one line for people: documentation, flags, forms
 	Place Place
@@ -33,18 +33,18 @@ type Column struct {
 	Secret        bool     // sealed in the store and shown as the Mask
 	NotNull       bool     // for fields of a struct: zero is a value, which is shown and stored
 	Default       any      // the value if nothing was sent; nil: none
-	Min, Max      int64    // of Integer and Percent
+	Min, Max      int64    // bounds of the values of Integer and Percent
 	AllowZero     bool     // an amount may be zero
 	LongerThan    int      // a text must have more characters than this, not counting blanks at its ends
 	DateOrTime    bool     // a text is a date or an RFC 3339 time
 	MaxLength     int      // the largest number of characters of a text, or of entries of a list
-	Words         []string // of an enumeration
+	Words         []string // the allowed words of an Enum or Word
 	Of            *Table   // the columns of its rows, or of its review
 	Single        bool     // rows have at most one row, shown as an object
 	OneLine       bool     // a text has no control characters at all
 	RefuseEmpty   string   // the message that refuses an empty text in a request; without one, an empty text counts as null
 	ShownAfter    string   // the column after which this one is shown; empty: the one declared before it
-	Flag          string   // its flag on the command line; empty: as its name
+	Flag          string   // its flag on the command line; empty: the flag follows from Name
 	InputOnly     bool     // it is only in requests, and neither stored nor shown
 	Shared        bool     // few different texts: records share them in memory
 	AbsentWhenNew bool     // no new record has a value: it is left out of the response to a creation
@@ -58,7 +58,7 @@ type Column struct {
 	Transient bool // computed for each viewer; not stored
 
 	index int    // index in its table and in a Row
-	field *field // in a struct; nil: the record is a Row
+	field *field // its place in a struct; nil: the record is a Row
 }
 
 // Table is a list of columns.
@@ -76,16 +76,16 @@ type Ref interface{ column() *Column }
 
 func (c *Column) column() *Column { return c }
 
-// NewTable makes a table of the columns of base and of further ones. base may be nil. The columns of base keep
+// NewTable makes a table of the columns of base, which may be nil, and the given columns. The columns of base keep
 // their indexes. A column may only be in one table and in tables that are based on it.
-func NewTable(base *Table, further ...Ref) *Table {
+func NewTable(base *Table, columns ...Ref) *Table {
 	t := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	if base != nil {
 		for _, c := range base.Columns {
 			t.add(c)
 		}
 	}
-	for _, ref := range further {
+	for _, ref := range columns {
 		c := ref.column()
 		c.index = len(t.Columns)
 		t.add(c)
@@ -94,26 +94,26 @@ func NewTable(base *Table, further ...Ref) *Table {
 }
 
 // WithPlace returns a copy of the table in which one of the columns has another Place.
-func (t *Table) WithPlace(c *Column, at Place) *Table {
+func (t *Table) WithPlace(c *Column, place Place) *Table {
 	moved := *c
-	moved.Place, moved.Sparse = at, false
-	other := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
+	moved.Place, moved.Sparse = place, false
+	changed := &Table{keys: make(map[uint8]*Column), names: make(map[string]*Column)}
 	for _, column := range t.Columns {
 		if column == c {
 			column = &moved
 		}
-		other.add(column)
+		changed.add(column)
 	}
-	return other
+	return changed
 }
 
 func (t *Table) add(c *Column) {
 	assert.That(c.Kind != nil, "schema: column %s has no kind", c.Name)
-	stored := c.Key != 0 || !c.Transient && !c.InputOnly
-	assert.That(!stored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
+	isStored := c.Key != 0 || !c.Transient && !c.InputOnly
+	assert.That(!isStored || t.keys[c.Key] == nil, "schema: column %s has the key %d of another", c.Name, c.Key)
 	twin := t.names[c.Name]
 	assert.That(twin == nil || twin.Place == Metadata != (c.Place == Metadata), "schema: two columns %s", c.Name)
-	if t.names[c.Name] = c; stored {
+	if t.names[c.Name] = c; isStored {
 		t.keys[c.Key] = c
 	}
 	t.Columns = append(t.Columns, c)
@@ -189,7 +189,7 @@ func Secret(c *Column)        { c.Settable, c.Secret = true, true }
 func NotNull(c *Column)       { c.NotNull = true }
 func OneLine(c *Column)       { c.OneLine = true }
 func Constant(c *Column)      { c.Fixed = true }    // no request sets it, and it never changes
-func Needed(c *Column)        { c.Required = true } // in every record; no request sets it
+func Needed(c *Column)        { c.Required = true } // every record has a value, and no request sets it
 func AbsentWhenNew(c *Column) { c.AbsentWhenNew = true }
 func Sealed(c *Column)        { c.Secret = true }
 func Shared(c *Column)        { c.Shared = true }
@@ -233,7 +233,7 @@ func AtMost(n int) Option { return func(c *Column) { c.MaxLength = n } }
 // Computed derives the value from other columns; it is not stored.
 func Computed(from func(Row) any) Option { return func(c *Column) { c.From = from } }
 
-// DefaultTo is the value if a request sends none.
+// DefaultTo sets the value that the column has if a request sends none.
 func DefaultTo(value any) Option {
 	return func(c *Column) { c.Settable, c.Default = true, value }
 }

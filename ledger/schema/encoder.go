@@ -55,8 +55,7 @@ func (e *Encoder) Raw(name, value string) {
 	e.Buf = append(e.Buf, value...)
 }
 
-// Object writes a field whose value is a stored JSON object. An absent one is an empty
-// object.
+// Object writes a field whose value is a stored JSON object. An absent value is written as {}.
 func (e *Encoder) Object(name string, value []byte) {
 	e.Key(name)
 	if len(value) == 0 {

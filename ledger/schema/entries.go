@@ -7,17 +7,17 @@ import (
 
 // Entries makes a column whose values are lists of records of another type. Faults name the entry and its column:
 // "overdraft_limit.0.amount".
-func Entries[E any](key uint8, name string, of *Type[E], o ...Option) Cell[[]E] {
-	return NewCell[[]E](key, name, entriesKind[E]{of}, append(o, func(c *Column) { c.Of = of.Table }))
+func Entries[E any](key uint8, name string, entryType *Type[E], options ...Option) Cell[[]E] {
+	return NewCell[[]E](key, name, entriesKind[E]{entryType}, append(options, func(c *Column) { c.Of = entryType.Table }))
 }
 
 // entriesKind is the kind of columns whose values are lists of records, of type []E.
-type entriesKind[E any] struct{ of *Type[E] }
+type entriesKind[E any] struct{ entryType *Type[E] }
 
 // String names the kind by its columns.
 func (k entriesKind[E]) String() string {
 	var names []string
-	for _, c := range k.of.shown {
+	for _, c := range k.entryType.shownColumns {
 		names = append(names, c.Name)
 	}
 	return "list of " + JoinWords(names, "and")
@@ -46,25 +46,25 @@ func firstOf(f *Faults) string {
 
 // ParseParts implements MultiPart.
 func (k entriesKind[E]) ParseParts(c *Column, raw []byte, f *Faults) any {
-	var sent []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil {
+	var documents []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &documents) != nil {
 		f.Add(c.Name, "%s must be a list", c.Name)
 		return []E(nil)
 	}
-	if len(sent) > c.maxEntries() {
+	if len(documents) > c.maxEntries() {
 		f.Add(c.Name, "%s has more than %d entries", c.Name, c.maxEntries())
 		return []E(nil)
 	}
 	var entries []E
-	for i, raw := range sent {
+	for i, raw := range documents {
 		var input Input
 		if raw[0] != '{' || json.Unmarshal(raw, &input) != nil {
 			f.Add(c.Name, "%s must hold objects", c.Name)
 			return []E(nil)
 		}
-		var own Faults
-		entries = append(entries, *k.of.Create(input, &own))
-		f.addEntry(c, i, &own)
+		var entryFaults Faults
+		entries = append(entries, *k.entryType.Create(input, &entryFaults))
+		f.addEntry(c, i, &entryFaults)
 	}
 	return entries
 }
@@ -77,9 +77,9 @@ func (k entriesKind[E]) CheckParts(c *Column, value any, f *Faults) {
 		return
 	}
 	for i := range entries {
-		var own Faults
-		k.of.Check(nil, &entries[i], &own)
-		f.addEntry(c, i, &own)
+		var entryFaults Faults
+		k.entryType.Check(nil, &entries[i], &entryFaults)
+		f.addEntry(c, i, &entryFaults)
 	}
 }
 
@@ -96,7 +96,7 @@ func (f *Faults) addEntry(c *Column, entry int, faults *Faults) {
 func (k entriesKind[E]) AppendStored(_ *Column, dst []byte, value any) []byte {
 	entries := value.([]E)
 	for i := range entries {
-		entry, _ := k.of.AppendStored(nil, &entries[i], nil)
+		entry, _ := k.entryType.AppendStored(nil, &entries[i], nil)
 		dst = AppendBytes(dst, entry)
 	}
 	return dst
@@ -111,7 +111,7 @@ func (k entriesKind[E]) ReadStored(_ *Column, stored []byte) (any, bool) {
 			return nil, false
 		}
 		r := new(E)
-		if k.of.ReadStored(entry, r, nil) != nil {
+		if k.entryType.ReadStored(entry, r, nil) != nil {
 			return nil, false
 		}
 		entries, stored = append(entries, *r), rest
@@ -124,7 +124,7 @@ func (k entriesKind[E]) AppendJSON(_ *Column, dst []byte, value any, style Style
 	entries := value.([]E)
 	dst = append(dst, '[')
 	for i := range entries {
-		dst = append(k.of.AppendFields(append(separate(dst), '{'), &entries[i], style), '}')
+		dst = append(k.entryType.AppendFields(append(separate(dst), '{'), &entries[i], style), '}')
 	}
 	return append(dst, ']')
 }

@@ -11,21 +11,21 @@ type Input map[string]json.RawMessage
 
 // Read reads the table's settable columns from a request's body. Faults are added under the prefix and the name of
 // the field.
-func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
+func (t *Table) Read(input Input, reader Reader, prefix string, f *Faults) Row {
 	r := t.New()
 	for _, c := range t.Columns {
 		if !c.Settable {
 			continue
 		}
-		raw, sent := input[c.Name]
-		if !sent || string(raw) == "null" {
+		raw, isSent := input[c.Name]
+		if !isSent || string(raw) == "null" {
 			r[c.index] = c.Default
 			if c.Required {
 				f.Add(prefix+c.Name, "is required")
 			}
 			continue
 		}
-		value, problem := c.Kind.Parse(c, raw, how)
+		value, problem := c.Kind.Parse(c, raw, reader)
 		if problem == "" && value != nil {
 			problem = c.problem(value)
 		}
@@ -42,13 +42,13 @@ func (t *Table) Read(input Input, how Reader, prefix string, f *Faults) Row {
 }
 
 // ReadMembers parses an object by the columns of c.Of. problem is its first fault, empty if there is none.
-func (c *Column) ReadMembers(raw []byte, how Reader) (row Row, problem string) {
-	var sent Input
-	if raw[0] != '{' || json.Unmarshal(raw, &sent) != nil {
+func (c *Column) ReadMembers(raw []byte, reader Reader) (row Row, problem string) {
+	var isSent Input
+	if raw[0] != '{' || json.Unmarshal(raw, &isSent) != nil {
 		return nil, "must be an object"
 	}
 	faults := new(Faults)
-	row = c.Of.Read(sent, how, "", faults)
+	row = c.Of.Read(isSent, reader, "", faults)
 	if !faults.Empty() {
 		return nil, faults.List[0].Field + " " + faults.List[0].Message
 	}
@@ -65,20 +65,20 @@ func equalJSON(a, b []byte) bool {
 }
 
 // ReadMembers reads the settable columns from the members of an object that is part of another record, such as the
-// parameters of a terminal. null counts as absent, and so does an empty text in a text with a default or an
-// optional word. A member that is not of the column's kind is a fault and read as absent. A member that only the
+// parameters of a terminal. null counts as absent, and so does an empty text in a text column with a
+// default or in an optional column of KindWord. A member that is not of the column's kind is a fault and read as absent. A member that only the
 // column's bounds or rule refuse is read nevertheless, so that stored objects can be read under newer rules. A secret that
 // is sent as the Mask is refused and read as absent. Faults are added under the prefix and the name of the field. The
 // record is a *R.
 func (t *Type[R]) ReadMembers(input Input, prefix string, f *Faults) (record any) {
 	r := t.New()
 	for _, c := range t.Columns {
-		raw, sent := input[c.Name]
-		sent = sent && string(raw) != "null"
-		if !sent && c.Required {
+		raw, isSent := input[c.Name]
+		isSent = isSent && string(raw) != "null"
+		if !isSent && c.Required {
 			f.Add(prefix+c.Name, "is required")
 		}
-		if !sent || !c.Settable || string(raw) == `""` && c.emptyIsAbsent() {
+		if !isSent || !c.Settable || string(raw) == `""` && c.emptyIsAbsent() {
 			continue
 		}
 		value, problem := c.Kind.Parse(c, raw, Reader{})

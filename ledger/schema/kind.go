@@ -8,7 +8,7 @@ type Kind interface {
 
 	// Parse reads a value of strict JSON, which is not null. problem says why it is not a value of the kind; empty if
 	// it is one. A nil value without a problem counts as not sent.
-	Parse(c *Column, raw []byte, how Reader) (value any, problem string)
+	Parse(c *Column, raw []byte, reader Reader) (value any, problem string)
 
 	// Check returns why a value of the kind is not allowed in the column, or an empty text if it is.
 	Check(c *Column, value any) (problem string)

@@ -22,23 +22,23 @@ var (
 )
 
 // Texts makes a column whose values are lists of texts.
-func Texts(key uint8, name string, o ...Option) Cell[[]string] {
-	return NewCell[[]string](key, name, KindTexts, o)
+func Texts(key uint8, name string, options ...Option) Cell[[]string] {
+	return NewCell[[]string](key, name, KindTexts, options)
 }
 
 // Object makes a column whose values are JSON objects, stored as they were sent.
-func Object(key uint8, name string, o ...Option) Cell[[]byte] {
-	return NewCell[[]byte](key, name, KindObject, o)
+func Object(key uint8, name string, options ...Option) Cell[[]byte] {
+	return NewCell[[]byte](key, name, KindObject, options)
 }
 
 // List makes a column whose values are JSON lists of texts and objects, stored as they were sent.
-func List(key uint8, name string, o ...Option) Cell[[]byte] {
-	return NewCell[[]byte](key, name, KindList, o)
+func List(key uint8, name string, options ...Option) Cell[[]byte] {
+	return NewCell[[]byte](key, name, KindList, options)
 }
 
 // Rows makes a column whose values are lists of rows of another table.
-func Rows(key uint8, name string, of *Table, o ...Option) Cell[[]Row] {
-	return NewCell[[]Row](key, name, KindRows, append(o, func(c *Column) { c.Of = of }))
+func Rows(key uint8, name string, table *Table, options ...Option) Cell[[]Row] {
+	return NewCell[[]Row](key, name, KindRows, append(options, func(c *Column) { c.Of = table }))
 }
 
 type textsKind struct{}
@@ -47,18 +47,18 @@ func (textsKind) String() string { return "list of texts" }
 
 // Parse implements Kind. An empty list counts as not sent.
 func (textsKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
-	var sent []*string // pointers, to detect null
-	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || slices.Contains(sent, nil) {
+	var entries []*string // pointers, to detect null
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || slices.Contains(entries, nil) {
 		return nil, "must be a list of strings"
 	}
-	if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
+	if !utf8.Valid(raw) { // decoding has replaced the invalid bytes with U+FFFD
 		return nil, entryRule
 	}
-	if len(sent) == 0 {
+	if len(entries) == 0 {
 		return nil, ""
 	}
-	texts := make([]string, len(sent))
-	for i, text := range sent {
+	texts := make([]string, len(entries))
+	for i, text := range entries {
 		texts[i] = *text
 	}
 	return texts, ""
@@ -178,14 +178,14 @@ func (listKind) String() string { return "list" }
 
 // Parse implements Kind. The entries are stored as they were sent.
 func (listKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
-	var sent []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &sent) != nil || len(raw) > MaxObject {
+	var entries []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &entries) != nil || len(raw) > MaxObject {
 		return nil, "must be a list of at most 64 KiB"
 	}
-	if len(sent) == 0 {
+	if len(entries) == 0 {
 		return nil, "must not be empty"
 	}
-	for _, entry := range sent {
+	for _, entry := range entries {
 		if !isDocument(entry) {
 			return nil, "each entry must be a text of 1 to " + strconv.Itoa(MaxText) + " characters, or an object that is not empty"
 		}
@@ -211,11 +211,11 @@ type rowsKind struct{ Unbounded }
 func (rowsKind) String() string { return "rows" }
 
 // Parse implements Kind. For a Single column it reads an object as the only row; other rows cannot be set by requests.
-func (rowsKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
+func (rowsKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
 	if !c.Single {
 		return nil, "cannot be set"
 	}
-	row, problem := c.ReadMembers(raw, how)
+	row, problem := c.ReadMembers(raw, reader)
 	if problem != "" {
 		return nil, problem
 	}
@@ -232,11 +232,11 @@ func (rowsKind) AppendStored(c *Column, dst []byte, value any) []byte {
 func (rowsKind) ReadStored(c *Column, stored []byte) (any, bool) {
 	rows := []Row{}
 	for len(stored) > 0 {
-		one, rest, ok := CutBytes(stored)
+		encoded, rest, ok := CutBytes(stored)
 		if !ok {
 			return nil, false
 		}
-		row, err := c.Of.ReadStored(one)
+		row, err := c.Of.ReadStored(encoded)
 		if err != nil {
 			return nil, false
 		}

@@ -22,43 +22,43 @@ var (
 )
 
 // Integer makes a column of integers within bounds.
-func Integer(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindInteger, append(o, func(c *Column) { c.Min, c.Max = low, high }))
+func Integer(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindInteger, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
 // Percent makes a column of whole percent within bounds.
-func Percent(key uint8, name string, low, high int64, o ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindPercent, append(o, func(c *Column) { c.Min, c.Max = low, high }))
+func Percent(key uint8, name string, low, high int64, options ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindPercent, append(options, func(c *Column) { c.Min, c.Max = low, high }))
 }
 
 // Derived makes a column of integers that no request sets.
-func Derived(key uint8, name string, o ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindInteger, o)
+func Derived(key uint8, name string, options ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindInteger, options)
 }
 
 // Bool makes a column of booleans.
-func Bool(key uint8, name string, o ...Option) Cell[bool] {
-	return NewCell[bool](key, name, KindBool, o)
+func Bool(key uint8, name string, options ...Option) Cell[bool] {
+	return NewCell[bool](key, name, KindBool, options)
 }
 
 // Amount makes a column of amounts in minor units.
-func Amount(key uint8, name string, o ...Option) Cell[money.Amount] {
-	return NewCell[money.Amount](key, name, KindAmount, o)
+func Amount(key uint8, name string, options ...Option) Cell[money.Amount] {
+	return NewCell[money.Amount](key, name, KindAmount, options)
 }
 
 // Signed makes a column of amounts that may be below zero.
-func Signed(key uint8, name string, o ...Option) Cell[money.Signed] {
-	return NewCell[money.Signed](key, name, KindSigned, o)
+func Signed(key uint8, name string, options ...Option) Cell[money.Signed] {
+	return NewCell[money.Signed](key, name, KindSigned, options)
 }
 
 // Instant makes a column of instants.
-func Instant(key uint8, name string, o ...Option) Cell[ledger.Micros] {
-	return NewCell[ledger.Micros](key, name, KindInstant, o)
+func Instant(key uint8, name string, options ...Option) Cell[ledger.Micros] {
+	return NewCell[ledger.Micros](key, name, KindInstant, options)
 }
 
 // Seq makes a column of numbers that the writer assigns.
-func Seq(key uint8, name string, o ...Option) Cell[int64] {
-	return NewCell[int64](key, name, KindSeq, o)
+func Seq(key uint8, name string, options ...Option) Cell[int64] {
+	return NewCell[int64](key, name, KindSeq, options)
 }
 
 func appendNumber(dst []byte, n int64) []byte { return binary.AppendVarint(dst, n) }
@@ -155,16 +155,16 @@ type amountKind struct{ NeverEmpty }
 func (amountKind) String() string { return "amount" }
 
 // Parse implements Kind. It accepts minor units: digits without a leading zero.
-func (amountKind) Parse(_ *Column, raw []byte, how Reader) (any, string) {
+func (amountKind) Parse(_ *Column, raw []byte, reader Reader) (any, string) {
 	form := "must be a string of minor units"
-	if how.LooseAmounts {
+	if reader.LooseAmounts {
 		form = "must be minor units, as an integer or a string of digits"
 	}
 	digits := raw
 	switch {
 	case raw[0] == '"':
 		digits = raw[1 : len(raw)-1]
-	case !how.LooseAmounts:
+	case !reader.LooseAmounts:
 		return nil, form
 	}
 	a, err := money.ParseBytes(digits)

@@ -10,14 +10,14 @@ import (
 
 // optionsRecord is a record whose columns have the options that the columns of boundRecord lack.
 type optionsRecord struct {
-	ID     ledger.ID
-	Made   ledger.Micros
-	Ended  ledger.Micros
-	Name   string
-	Site   string
-	Env    int // 0: none
-	Offers []offer
-	Share  int64
+	ID      ledger.ID
+	Created ledger.Micros
+	Ended   ledger.Micros
+	Name    string
+	Site    string
+	Env     int // 0: none
+	Offers  []offer
+	Share   int64
 }
 
 // offer is an entry of a list.
@@ -35,7 +35,7 @@ var envs = []string{"prod", "test"}
 
 var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.ID(0, "id", schema.NotNull, schema.Transient, schema.Constant, schema.Help("i")), func(s *optionsRecord) *ledger.ID { return &s.ID }),
-	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.Instant(0, "created_at", schema.NotNull, schema.Transient, schema.Constant, schema.Help("c")), func(s *optionsRecord) *ledger.Micros { return &s.Created }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine, schema.ShownAfter("id"), schema.Help("n")), func(s *optionsRecord) *string { return &s.Name }),
 	schema.ForInput(schema.Text(0, "pass", schema.Help("p"))),
 	schema.Field(schema.Text(2, "site", schema.RefuseEmpty("must not be empty; null takes it away"), schema.Help("s")), func(s *optionsRecord) *string { return &s.Site }),
@@ -47,7 +47,7 @@ var markets = schema.NewType[optionsRecord]("market",
 	schema.Field(schema.Instant(5, "ended_at", schema.AbsentWhenNew, schema.Help("e")), func(s *optionsRecord) *ledger.Micros { return &s.Ended }),
 	schema.Field(schema.Derived(6, "share", schema.NotShown, schema.Needed), func(s *optionsRecord) *int64 { return &s.Share }),
 ).OnCreate(func(input schema.Input, s *optionsRecord, f *schema.Faults) {
-	if _, sent := input["site"]; !sent && s.Env == 2 {
+	if _, isSent := input["site"]; !isSent && s.Env == 2 {
 		f.Add("site", "is required in env test")
 	}
 }).CrossCheck(func(old, s *optionsRecord, f *schema.Faults) {
@@ -59,10 +59,10 @@ var markets = schema.NewType[optionsRecord]("market",
 		return "has a share below zero"
 	}
 	return ""
-}).WithEnvelope(func(s *optionsRecord, at schema.Envelope) { s.ID, s.Made = at.ID, at.Created })
+}).WithEnvelope(func(s *optionsRecord, envelope schema.Envelope) { s.ID, s.Created = envelope.ID, envelope.Created })
 
 func TestEachColumnOptionIsEnforced(t *testing.T) {
-	for _, c := range []struct{ document, refused, message string }{
+	for _, c := range []struct{ document, refusedFields, message string }{
 		{`{"name":"a","pass":7}`, "", ""}, // the code that reads a password checks it
 		{`{"name":"a\tb"}`, "name", "name must not hold control characters"},
 		{`{"name":"a","site":""}`, "site", "must not be empty; null takes it away"},
@@ -79,10 +79,10 @@ func TestEachColumnOptionIsEnforced(t *testing.T) {
 		{`{"name":"a","created_at":"x","ended_at":"x","label":"x"}`, "", ""}, // no request sets them
 	} {
 		faults := new(schema.Faults)
-		made := markets.Create(input(t, c.document), faults)
-		markets.Check(nil, made, faults)
-		if fields := faultyFields(faults); fields != c.refused || c.refused != "" && faults.List[0].Message != c.message {
-			t.Errorf("%s: refused are %q (%v), want %q: %s", c.document, fields, faults.List, c.refused, c.message)
+		created := markets.Create(input(t, c.document), faults)
+		markets.Check(nil, created, faults)
+		if fields := faultyFields(faults); fields != c.refusedFields || c.refusedFields != "" && faults.List[0].Message != c.message {
+			t.Errorf("%s: refused are %q (%v), want %q: %s", c.document, fields, faults.List, c.refusedFields, c.message)
 		}
 	}
 }
@@ -126,13 +126,13 @@ func TestColumnsAreShownInTheirPlaces(t *testing.T) {
 }
 
 func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
-	at := schema.Envelope{ID: ledger.ID{1}, Created: 5}
-	complete := optionsRecord{ID: at.ID, Made: at.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
+	envelope := schema.Envelope{ID: ledger.ID{1}, Created: 5}
+	complete := optionsRecord{ID: envelope.ID, Created: envelope.Created, Name: "a", Env: 2, Offers: []offer{{"x", 0}}, Share: 3}
 	for name, c := range map[string]struct {
-		change func(*optionsRecord)
-		read   bool
+		change   func(*optionsRecord)
+		accepted bool
 	}{
-		"whole":                   {func(*optionsRecord) {}, true},
+		"complete":                {func(*optionsRecord) {}, true},
 		"no name":                 {func(s *optionsRecord) { s.Name = "" }, false},
 		"no share":                {func(s *optionsRecord) { s.Share = 0 }, false},
 		"violates the invariant":  {func(s *optionsRecord) { s.Share = -1 }, false},
@@ -144,11 +144,11 @@ func TestStoredRecordWithoutARequiredValueIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := markets.Read(at, stored, nil)
-		if c.read != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
+		got, err := markets.Read(envelope, stored, nil)
+		if c.accepted != (err == nil) || err != nil && !errors.Is(err, schema.ErrStored) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.read && !markets.Equal(got, &complete) {
+		if c.accepted && !markets.Equal(got, &complete) {
 			t.Errorf("%s: read is %+v", name, got)
 		}
 	}

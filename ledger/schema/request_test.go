@@ -133,9 +133,9 @@ func TestStoredWordOutsideTheColumnsWordsIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind, taken := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
-		other := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the later value of a column counts
-		if err := stalls.ReadStored(other, new(narrowRecord), nil); (err == nil) != taken {
+	for kind, accepted := range map[string]bool{"books": true, "food": true, "shoes": false, "": false} {
+		altered := schema.AppendBytes(append(stored[:len(stored):len(stored)], 2), kind) // the later value of a column counts
+		if err := stalls.ReadStored(altered, new(narrowRecord), nil); (err == nil) != accepted {
 			t.Errorf("%q is read: %v", kind, err)
 		}
 	}

@@ -26,34 +26,34 @@ func FuzzTextIsQuotedAsByEncodingJSON(f *testing.F) {
 	})
 }
 
-// The columns of everyKind, a table with a column of each kind.
+// The columns of tableOfEveryKind, a table with a column of each kind.
 var (
-	words     = []string{"small", "large"}
-	inner     = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
-	theText   = schema.Text(1, "text", schema.Settable)
-	theEnum   = schema.Enum(2, "enum", words, schema.Settable)
-	theID     = schema.ID(3, "id", schema.Settable)
-	theDate   = schema.Date(4, "date", schema.Settable)
-	theInt    = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
-	thePart   = schema.Percent(6, "percent", 0, 100, schema.Settable)
-	theBool   = schema.Bool(7, "bool", schema.Settable)
-	theSum    = schema.Amount(8, "amount", schema.Settable)
-	theSign   = schema.Signed(9, "signed")
-	theTime   = schema.Instant(10, "instant")
-	theTexts  = schema.Texts(11, "texts", schema.Settable)
-	theObj    = schema.Object(12, "object", schema.Settable)
-	theList   = schema.List(13, "list", schema.Settable)
-	theRows   = schema.Rows(14, "rows", inner)
-	theOne    = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
-	everyKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
+	words            = []string{"small", "large"}
+	inner            = schema.NewTable(nil, schema.Text(1, "word", schema.Required), schema.Integer(2, "n", 0, 9, schema.Settable))
+	theText          = schema.Text(1, "text", schema.Settable)
+	theEnum          = schema.Enum(2, "enum", words, schema.Settable)
+	theID            = schema.ID(3, "id", schema.Settable)
+	theDate          = schema.Date(4, "date", schema.Settable)
+	theInt           = schema.Integer(5, "integer", -5, 1<<40, schema.Settable)
+	thePart          = schema.Percent(6, "percent", 0, 100, schema.Settable)
+	theBool          = schema.Bool(7, "bool", schema.Settable)
+	theSum           = schema.Amount(8, "amount", schema.Settable)
+	theSign          = schema.Signed(9, "signed")
+	theTime          = schema.Instant(10, "instant")
+	theTexts         = schema.Texts(11, "texts", schema.Settable)
+	theObj           = schema.Object(12, "object", schema.Settable)
+	theList          = schema.List(13, "list", schema.Settable)
+	theRows          = schema.Rows(14, "rows", inner)
+	theOne           = schema.Rows(15, "single", inner, schema.Single, schema.Settable)
+	tableOfEveryKind = schema.NewTable(nil, theText, theEnum, theID, theDate, theInt, thePart, theBool, theSum, theSign, theTime, theTexts, theObj, theList, theRows, theOne)
 )
 
 // fullRow returns a row with a value in each column, and the JSON of each shown column.
-func fullRow() (r schema.Row, shown map[string]string) {
-	r = everyKind.New()
-	one := inner.New()
-	inner.ByName("word").Put(one, "x")
-	inner.ByName("n").Put(one, int64(3))
+func fullRow() (r schema.Row, wantJSON map[string]string) {
+	r = tableOfEveryKind.New()
+	innerRow := inner.New()
+	inner.ByName("word").Put(innerRow, "x")
+	inner.ByName("n").Put(innerRow, int64(3))
 	theText.Set(r, `a "b"`)
 	theEnum.Set(r, "large")
 	theID.Set(r, uuid.MustParse("0f0e0d0c-0b0a-4908-8706-050403020100"))
@@ -68,8 +68,8 @@ func fullRow() (r schema.Row, shown map[string]string) {
 	theTexts.Set(r, []string{"a", ""})
 	theObj.Set(r, []byte(`{"a": 1}`))
 	theList.Set(r, []byte(`["a"]`))
-	theRows.Set(r, []schema.Row{one, one})
-	theOne.Set(r, []schema.Row{one})
+	theRows.Set(r, []schema.Row{innerRow, innerRow})
+	theOne.Set(r, []schema.Row{innerRow})
 	return r, map[string]string{
 		"text": `"a \"b\""`, "enum": `"large"`, "id": `"0f0e0d0c-0b0a-4908-8706-050403020100"`, "date": `"2024-10-04"`, "integer": "-5", "percent": "100",
 		"bool": "false", "amount": `"1152921504606846976"`, "signed": `"-7"`, "instant": `"2023-11-14T22:13:20.123456+00:00"`, "texts": `["a",""]`,
@@ -79,8 +79,8 @@ func fullRow() (r schema.Row, shown map[string]string) {
 
 func TestStoredRowRoundTrip(t *testing.T) {
 	r, _ := fullRow()
-	for _, want := range []schema.Row{r, everyKind.New()} {
-		got, err := everyKind.ReadStored(everyKind.AppendStored(nil, want))
+	for _, want := range []schema.Row{r, tableOfEveryKind.New()} {
+		got, err := tableOfEveryKind.ReadStored(tableOfEveryKind.AppendStored(nil, want))
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("read %v, %v; want %v", got, err, want)
 		}
@@ -89,36 +89,36 @@ func TestStoredRowRoundTrip(t *testing.T) {
 
 func TestStoredBytesOfAnotherFormAreRefused(t *testing.T) {
 	r, _ := fullRow()
-	stored := everyKind.AppendStored(nil, r)
+	stored := tableOfEveryKind.AppendStored(nil, r)
 	for n := range stored {
-		if _, err := everyKind.ReadStored(stored[:n]); err == nil {
-			if again, _ := everyKind.ReadStored(stored[:n]); len(everyKind.AppendStored(nil, again)) != n {
+		if _, err := tableOfEveryKind.ReadStored(stored[:n]); err == nil {
+			if reread, _ := tableOfEveryKind.ReadStored(stored[:n]); len(tableOfEveryKind.AppendStored(nil, reread)) != n {
 				t.Errorf("%d of %d bytes are read as a row", n, len(stored))
 			}
 		}
 	}
 	for name, bad := range map[string][]byte{
-		"an id of 15 bytes": append([]byte{3, 15}, make([]byte, 15)...),
-		"a bool of 2 bytes": {7, 2, 0, 0},
-		"a number and more": {5, 2, 0, 0},
-		"half a number":     {5, 1, 0x80},
-		"an amount of none": {8, 0},
-		"a text beyond it":  {11, 1, 9},
+		"an id of 15 bytes":           append([]byte{3, 15}, make([]byte, 15)...),
+		"a bool of 2 bytes":           {7, 2, 0, 0},
+		"a number and a byte more":    {5, 2, 0, 0},
+		"half a number":               {5, 1, 0x80},
+		"an amount without bytes":     {8, 0},
+		"a text longer than its list": {11, 1, 9},
 	} {
-		if _, err := everyKind.ReadStored(bad); err == nil {
+		if _, err := tableOfEveryKind.ReadStored(bad); err == nil {
 			t.Errorf("%s is read", name)
 		}
 	}
-	if r, err := everyKind.ReadStored([]byte{200, 1, 7}); err != nil || !reflect.DeepEqual(r, everyKind.New()) {
+	if r, err := tableOfEveryKind.ReadStored([]byte{200, 1, 7}); err != nil || !reflect.DeepEqual(r, tableOfEveryKind.New()) {
 		t.Errorf("an unknown key is read as %v, %v", r, err)
 	}
 }
 
 func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
-	r, shown := fullRow()
-	for _, c := range everyKind.Columns {
+	r, wantJSON := fullRow()
+	for _, c := range tableOfEveryKind.Columns {
 		got := string(schema.AppendField([]byte("{"), c, c.Value(r), schema.Style{}))
-		if want := `{"` + c.Name + `":` + shown[c.Name]; got != want {
+		if want := `{"` + c.Name + `":` + wantJSON[c.Name]; got != want {
 			t.Errorf("shown is %s, want %s", got, want)
 		}
 	}
@@ -145,9 +145,9 @@ func TestFieldsAreShownAccordingToTheirKind(t *testing.T) {
 }
 
 func TestARequestIsReadByItsColumns(t *testing.T) {
-	r, shown := fullRow()
+	r, fieldJSON := fullRow()
 	input := make(schema.Input)
-	for name, value := range shown {
+	for name, value := range fieldJSON {
 		input[name] = json.RawMessage(value)
 	}
 	input["texts"] = json.RawMessage(`["a"]`)
@@ -163,11 +163,11 @@ func TestARequestIsReadByItsColumns(t *testing.T) {
 		}
 	}
 	var faults schema.Faults
-	got := everyKind.Read(input, schema.Reader{}, "", &faults)
+	got := tableOfEveryKind.Read(input, schema.Reader{}, "", &faults)
 	if !faults.Empty() {
 		t.Fatal(faults.List)
 	}
-	for _, c := range everyKind.Columns {
+	for _, c := range tableOfEveryKind.Columns {
 		if c.Kind == schema.KindObject || c.Kind == schema.KindList {
 			if string(c.Value(got).([]byte)) != string(c.Value(r).([]byte)) {
 				t.Errorf("%s is read as %s", c.Name, c.Value(got))
@@ -190,7 +190,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 		input[name] = json.RawMessage(value)
 	}
 	var faults schema.Faults
-	everyKind.Read(input, schema.Reader{}, "terms.", &faults)
+	tableOfEveryKind.Read(input, schema.Reader{}, "terms.", &faults)
 	var named []string
 	for _, fault := range faults.List {
 		named = append(named, fault.Field)
@@ -202,7 +202,7 @@ func TestEveryFaultOfARequestIsNamed(t *testing.T) {
 }
 
 func TestDuplicateKeyOrNameInATablePanics(t *testing.T) {
-	for name, make := range map[string]func(){
+	for name, declare := range map[string]func(){
 		"key":  func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(1, "b")) },
 		"name": func() { schema.NewTable(nil, schema.Text(1, "a"), schema.Text(2, "a")) },
 		"kind": func() { schema.NewTable(nil, &schema.Column{Key: 1, Name: "a"}) },
@@ -213,25 +213,25 @@ func TestDuplicateKeyOrNameInATablePanics(t *testing.T) {
 					t.Errorf("a table with a bad %s is made", name)
 				}
 			}()
-			make()
+			declare()
 		}()
 	}
 }
 
 func TestComputedAndTransientColumnsAreNotStored(t *testing.T) {
-	plain := schema.Integer(1, "own", 0, 9, schema.Settable)
+	base := schema.Integer(1, "own", 0, 9, schema.Settable)
 	transient := schema.Derived(2, "passing", schema.Transient)
-	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * plain.Get(r) }))
-	table := schema.NewTable(nil, plain, transient, twice)
+	twice := schema.Derived(3, "twice", schema.Computed(func(r schema.Row) any { return 2 * base.Get(r) }))
+	table := schema.NewTable(nil, base, transient, twice)
 	r := table.New()
-	plain.Set(r, 3)
+	base.Set(r, 3)
 	transient.Set(r, 5)
 	stored := table.AppendStored(nil, r)
 	// Stored bytes of a computed column are ignored.
 	forged := schema.AppendBytes(append(stored[:len(stored):len(stored)], 3), []byte{18})
 	for name, bytes := range map[string][]byte{"as stored": stored, "with a computed value": forged} {
 		got, err := table.ReadStored(bytes)
-		if err != nil || plain.Get(got) != 3 || transient.Has(got) || twice.Get(got) != 6 || twice.Stored(got) != nil {
+		if err != nil || base.Get(got) != 3 || transient.Has(got) || twice.Get(got) != 6 || twice.Stored(got) != nil {
 			t.Errorf("%s: read %v, %v", name, got, err)
 		}
 	}

@@ -28,28 +28,28 @@ var (
 )
 
 // Text makes a column of texts.
-func Text(key uint8, name string, o ...Option) Cell[string] {
-	return NewCell[string](key, name, KindText, o)
+func Text(key uint8, name string, options ...Option) Cell[string] {
+	return NewCell[string](key, name, KindText, options)
 }
 
 // Enum makes a column whose texts are each one of the words.
-func Enum(key uint8, name string, words []string, o ...Option) Cell[string] {
-	return NewCell[string](key, name, KindEnum, append(o, func(c *Column) { c.Words = words }))
+func Enum(key uint8, name string, words []string, options ...Option) Cell[string] {
+	return NewCell[string](key, name, KindEnum, append(options, func(c *Column) { c.Words = words }))
 }
 
 // Word is Enum with a refusal that lists the words as a sentence: "must be prod or test".
-func Word(key uint8, name string, words []string, o ...Option) Cell[string] {
-	return NewCell[string](key, name, KindWord, append(o, func(c *Column) { c.Words = words }))
+func Word(key uint8, name string, words []string, options ...Option) Cell[string] {
+	return NewCell[string](key, name, KindWord, append(options, func(c *Column) { c.Words = words }))
 }
 
 // ID makes a column of UUIDs.
-func ID(key uint8, name string, o ...Option) Cell[ledger.ID] {
-	return NewCell[ledger.ID](key, name, KindID, o)
+func ID(key uint8, name string, options ...Option) Cell[ledger.ID] {
+	return NewCell[ledger.ID](key, name, KindID, options)
 }
 
 // Date makes a column of days.
-func Date(key uint8, name string, o ...Option) Cell[ledger.Date] {
-	return NewCell[ledger.Date](key, name, KindDate, o)
+func Date(key uint8, name string, options ...Option) Cell[ledger.Date] {
+	return NewCell[ledger.Date](key, name, KindDate, options)
 }
 
 // readString parses a JSON string.
@@ -57,7 +57,7 @@ func readString(raw []byte) (text, problem string) {
 	if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
 		return "", "must be a string"
 	}
-	if !utf8.Valid(raw) { // decoding has replaced it with U+FFFD
+	if !utf8.Valid(raw) { // decoding has replaced the invalid bytes with U+FFFD
 		return "", "must be UTF-8"
 	}
 	return text, ""
@@ -147,8 +147,8 @@ type wordKind struct{ enumKind }
 
 // Parse implements Kind. It refuses other words itself, before Check, because the record's field may be unable to hold
 // them.
-func (k wordKind) Parse(c *Column, raw []byte, how Reader) (any, string) {
-	value, problem := k.enumKind.Parse(c, raw, how)
+func (k wordKind) Parse(c *Column, raw []byte, reader Reader) (any, string) {
+	value, problem := k.enumKind.Parse(c, raw, reader)
 	if problem == "" {
 		problem = k.Check(c, value)
 	}

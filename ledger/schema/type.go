@@ -16,20 +16,20 @@ const Mask = "•••"
 // Type is a record type whose records are values of the struct R.
 type Type[R any] struct {
 	Name   string // "partner": what messages and documentation call a record
-	*Table        // in the order in which requests are checked
+	*Table        // its columns are in the order in which requests are checked
 
-	shown       []*Column // in the order in which records are shown
-	onCreate    func(Input, *R, *Faults)
-	crossCheck  func(old, r *R, f *Faults)
-	invariant   func(*R) (problem string)
-	setEnvelope func(*R, Envelope)
+	shownColumns []*Column // the shown columns, in the order in which records show them
+	onCreate     func(Input, *R, *Faults)
+	crossCheck   func(old, r *R, f *Faults)
+	invariant    func(*R) (problem string)
+	setEnvelope  func(*R, Envelope)
 }
 
 // Envelope is what the store knows of a record besides its stored form: its key, and the times of its events.
 type Envelope struct {
 	Org, ID          ledger.ID
 	Created, Updated ledger.Micros // booked times of its first and its last event
-	Seq              uint64        // of its first settled entry; 0: none
+	Seq              uint64        // number of its first settled entry in the journal; 0: none
 }
 
 // WithEnvelope sets the function that copies the envelope into a record.
@@ -73,18 +73,18 @@ func NewType[R any](name string, columns ...*Column) *Type[R] {
 		if c.InputOnly || c.Place == Hidden {
 			continue
 		}
-		at := len(t.shown)
+		position := len(t.shownColumns)
 		if c.ShownAfter != "" {
-			at = 1 + slices.IndexFunc(t.shown, func(other *Column) bool { return other.Name == c.ShownAfter })
-			assert.That(at > 0, "schema: column %s of a %s has a ShownAfter that names no shown column", c.Name, name)
+			position = 1 + slices.IndexFunc(t.shownColumns, func(other *Column) bool { return other.Name == c.ShownAfter })
+			assert.That(position > 0, "schema: column %s of a %s has a ShownAfter that names no shown column", c.Name, name)
 		}
-		t.shown = slices.Insert(t.shown, at, c)
+		t.shownColumns = slices.Insert(t.shownColumns, position, c)
 	}
 	return t
 }
 
 // Shown returns the columns in the order in which records are shown.
-func (t *Type[R]) Shown() []*Column { return t.shown }
+func (t *Type[R]) Shown() []*Column { return t.shownColumns }
 
 // Requested returns the columns that requests can have, in the order in which they are checked.
 func (t *Type[R]) Requested() []*Column {
@@ -115,12 +115,12 @@ func (t *Type[R]) New() *R {
 func (t *Type[R]) Create(input Input, f *Faults) *R {
 	r := t.New()
 	for _, c := range t.Columns {
-		raw, sent := input[c.Name]
-		switch sent = sent && string(raw) != "null"; {
+		raw, isSent := input[c.Name]
+		switch isSent = isSent && string(raw) != "null"; {
 		case !c.Settable || c.InputOnly:
-		case !sent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect a missing one
+		case !isSent && c.Required && c.NotNull: // zero is a legal value, so Check cannot detect a missing one
 			f.Add(c.Name, "%s", missingMessage(c))
-		case !sent, string(raw) == `""` && c.emptyIsAbsent():
+		case !isSent, string(raw) == `""` && c.emptyIsAbsent():
 		default:
 			t.read(c, raw, r, f)
 		}
@@ -131,30 +131,31 @@ func (t *Type[R]) Create(input Input, f *Faults) *R {
 	return r
 }
 
-// emptyIsAbsent tells whether an empty text counts as not sent: in a text with a default, and in an optional word.
+// emptyIsAbsent tells whether an empty text counts as not sent. It does so in a text column with a default, and in an
+// optional column of KindWord.
 func (c *Column) emptyIsAbsent() bool {
-	_, text := c.Default.(string)
-	return c.RefuseEmpty == "" && (text || c.Kind == KindWord && !c.Required)
+	_, isText := c.Default.(string)
+	return c.RefuseEmpty == "" && (isText || c.Kind == KindWord && !c.Required)
 }
 
 // Patch sets the columns that a merge patch has (RFC 7396): null removes a value, and a list is replaced as a whole. A
 // fixed column may be sent with its current value. A secret that is sent as the Mask does not change.
 func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 	for _, c := range t.Columns {
-		raw, sent := input[c.Name]
-		if !sent || c.InputOnly {
+		raw, isSent := input[c.Name]
+		if !isSent || c.InputOnly {
 			continue
 		}
 		old := c.field.get(r)
-		switch null := string(raw) == "null"; {
+		switch isNull := string(raw) == "null"; {
 		case c.Fixed || !c.Settable && c.Place != Hidden:
 			if !sameAsShown(c, raw, old) {
 				f.Add(c.Name, "%s never changes", c.Name)
 			}
 		case !c.Settable:
-		case null && c.NotNull && !c.Kind.Empty(c.field.zero):
+		case isNull && c.NotNull && !c.Kind.Empty(c.field.zero):
 			f.Add(c.Name, "%s must not be null", c.Name)
-		case null:
+		case isNull:
 			c.field.set(r, nil)
 		case c.Secret && old != nil && string(raw) == `"`+Mask+`"`:
 		default:
@@ -206,13 +207,13 @@ func (t *Type[R]) Check(old, r *R, f *Faults) {
 		if old != nil && reflect.DeepEqual(value, c.field.get(old)) {
 			continue
 		}
-		kind, parted := c.Kind.(MultiPart)
+		kind, isMultiPart := c.Kind.(MultiPart)
 		switch {
 		case f.Has(c.Name):
 		case value == nil && c.Required:
 			f.Add(c.Name, "%s", missingMessage(c))
 		case value == nil, c.Kind.Empty(value) && !c.Required:
-		case parted:
+		case isMultiPart:
 			kind.CheckParts(c, value, f)
 		default:
 			if problem := c.problem(value); problem != "" {
@@ -256,7 +257,7 @@ func (t *Type[R]) Changed(a, b *R) []*Column {
 
 // AppendFields appends the record's columns that are shown, as members of an object.
 func (t *Type[R]) AppendFields(dst []byte, r *R, style Style) []byte {
-	for _, c := range t.shown {
+	for _, c := range t.shownColumns {
 		switch value := c.field.get(r); {
 		case c.AbsentWhenNew && style.JustCreated:
 		case c.Secret && value != nil:
@@ -302,9 +303,9 @@ func (t *Type[R]) AppendStored(dst []byte, r *R, v Vault) ([]byte, error) {
 }
 
 // Read returns the record that AppendStored wrote. The vault may be nil for a type without secrets.
-func (t *Type[R]) Read(at Envelope, stored []byte, v Vault) (*R, error) {
+func (t *Type[R]) Read(envelope Envelope, stored []byte, v Vault) (*R, error) {
 	r := new(R)
-	t.setEnvelope(r, at)
+	t.setEnvelope(r, envelope)
 	if err := t.ReadStored(stored, r, v); err != nil {
 		return nil, err
 	}
@@ -361,8 +362,8 @@ type AnyType interface {
 }
 
 // ReadRecord implements AnyType.
-func (t *Type[R]) ReadRecord(at Envelope, stored []byte, v Vault) (any, error) {
-	return t.Read(at, stored, v)
+func (t *Type[R]) ReadRecord(envelope Envelope, stored []byte, v Vault) (any, error) {
+	return t.Read(envelope, stored, v)
 }
 
 // AppendRecord implements AnyType.

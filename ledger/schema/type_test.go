@@ -20,15 +20,15 @@ type (
 
 // boundRecord is a record with a field for each way of binding a column.
 type boundRecord struct {
-	Number int64
-	Name   string
-	Size   size
-	Open   bool
-	Level  level
-	Secret string
-	Tags   []string
-	Gates  []int64
-	Made   ledger.Micros
+	Number  int64
+	Name    string
+	Size    size
+	Open    bool
+	Level   level
+	Secret  string
+	Tags    []string
+	Gates   []int64
+	Created ledger.Micros
 }
 
 // gatesKind is a kind whose values have parts that can be wrong separately.
@@ -95,7 +95,7 @@ var shops = schema.NewType[boundRecord]("shop",
 	schema.Field(schema.Text(6, "secret", schema.Secret, schema.Help("signs")), func(s *boundRecord) *string { return &s.Secret }),
 	schema.Field(schema.Texts(7, "tags", schema.Settable, schema.AtMost(2), schema.Help("words")), func(s *boundRecord) *[]string { return &s.Tags }),
 	schema.Field(schema.NewCell[[]int64](8, "gates", gatesKind{}, []schema.Option{schema.Settable, schema.Help("doors")}), func(s *boundRecord) *[]int64 { return &s.Gates }),
-	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.Made }),
+	schema.Field(schema.Instant(9, "created_at", schema.NotNull, schema.Transient, schema.Help("when it was made")), func(s *boundRecord) *ledger.Micros { return &s.Created }),
 )
 
 func input(t *testing.T, document string) (in schema.Input) {
@@ -143,7 +143,7 @@ func TestARecordIsCreatedByItsColumns(t *testing.T) {
 }
 
 func TestPatchChangesOnlyNamedFields(t *testing.T) {
-	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	old := boundRecord{Number: 7, Name: "bad name", Size: "small", Open: true, Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Created: 5}
 	for _, c := range []struct {
 		document, refused string
 		change            func(*boundRecord)
@@ -179,7 +179,7 @@ func TestARecordIsShownWithoutItsSecrets(t *testing.T) {
 		record boundRecord
 		want   string
 	}{
-		{boundRecord{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Made: 5},
+		{boundRecord{Number: 7, Name: "a", Size: "small", Level: 3, Secret: "s", Tags: []string{"x"}, Gates: []int64{1}, Created: 5},
 			`{"id":7,"name":"a","size":"small","open":false,"secret":"•••","tags":["x"],"gates":[1],"created_at":"1970-01-01T00:00:00.000005+00:00"`},
 		{boundRecord{Open: true}, `{"id":0,"name":null,"size":null,"open":true,"secret":null,"tags":null,"gates":null,"created_at":"later"`},
 	} {
@@ -212,7 +212,7 @@ func inverted(b []byte) []byte {
 }
 
 func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
-	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Made: 5}
+	original := boundRecord{Number: 7, Name: "a", Size: "small", Open: true, Level: 3, Secret: "hidden", Tags: []string{"x"}, Gates: []int64{1}, Created: 5}
 	stored, err := shops.AppendStored(nil, &original, vault{})
 	if err != nil || strings.Contains(string(stored), "hidden") {
 		t.Fatalf("stored is %q, %v", stored, err)
@@ -222,7 +222,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := original
-	want.Made = 0 // it is transient
+	want.Created = 0 // it is transient
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read is %+v, want %+v", got, want)
 	}
@@ -242,7 +242,7 @@ func TestARecordIsStoredWithItsSecretsSealed(t *testing.T) {
 
 func TestChangedListsTheDifferingColumns(t *testing.T) {
 	a := boundRecord{Name: "a", Tags: []string{"x"}}
-	b := boundRecord{Name: "b", Tags: []string{"x"}, Made: 5}
+	b := boundRecord{Name: "b", Tags: []string{"x"}, Created: 5}
 	var names []string
 	for _, c := range shops.Changed(&a, &b) {
 		names = append(names, c.Name)
@@ -264,9 +264,9 @@ func TestAColumnThatIsNotBoundOrNotExplainedIsRefused(t *testing.T) {
 		},
 		"bound two times": func() {
 			c := schema.Text(1, "a")
-			at := func(s *boundRecord) *string { return &s.Name }
-			schema.Field(c, at)
-			schema.Field(c, at)
+			nameField := func(s *boundRecord) *string { return &s.Name }
+			schema.Field(c, nameField)
+			schema.Field(c, nameField)
 		},
 	} {
 		func() {

@@ -37,18 +37,18 @@ type Decision struct {
 
 // Notification is the notification about an event.
 type Notification struct {
-	Index    int // of the event in Decision.Events
+	Index    int // the event's index in Decision.Events
 	Event    Event
-	Progress Progress // just after the event
+	Progress Progress // the progress just after the event
 }
 
-// next begins a decision on a copy of the record.
-func next(r *Record) Decision {
+// newDecision begins a decision on a copy of the record.
+func newDecision(r *Record) Decision {
 	copied := *r
 	return Decision{Record: &copied}
 }
 
-func micros(at time.Time) ledger.Micros { return ledger.MicrosOf(at) }
+func micros(instant time.Time) ledger.Micros { return ledger.MicrosOf(instant) }
 
 // New creates a subscription on terms that Check has accepted. The initial payment pays the
 // first period, so the first renewal is one period later.
@@ -71,7 +71,7 @@ func (r *Record) RenewalDue(now time.Time) bool {
 // BeginRenewal decides the intent to charge a due renewal. transaction is the new id of the
 // transaction that will charge it.
 func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.Record.Number++
 	d.Record.Last, d.Record.Inquiries = transaction, 0
 	d.move(Renew)
@@ -82,7 +82,7 @@ func (r *Record) BeginRenewal(transaction ledger.ID, now time.Time) Decision {
 
 // Postpone makes a due renewal wait, because its partner or the organization is not active.
 func (r *Record) Postpone(now time.Time) Decision {
-	d := next(r)
+	d := newDecision(r)
 	d.move(WaitForPartner)
 	d.Due, d.MustRecord = micros(now.Add(PartnerCheckInterval)), true
 	return d
@@ -91,7 +91,7 @@ func (r *Record) Postpone(now time.Time) Decision {
 // ContinueWaiting records that the outcome of the renewal under way is still unknown.
 // chargeMissing tells whether its transaction does not exist; the renewal is then charged.
 func (r *Record) ContinueWaiting(chargeMissing bool, now time.Time) Decision {
-	d := next(r)
+	d := newDecision(r)
 	gap := min(firstInquiryDelay<<r.Inquiries, maxInquiryDelay)
 	if gap < maxInquiryDelay {
 		d.Record.Inquiries++
@@ -108,12 +108,12 @@ func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d D
 	if !r.State.UnderWay() || r.Last != transaction {
 		return Decision{}, false
 	}
-	d = next(r)
+	d = newDecision(r)
 	d.MustRecord = true
 	if paid {
-		d.paid(now)
+		d.onPaid(now)
 	} else {
-		d.unpaid(now)
+		d.onUnpaid(now)
 	}
 	if s := d.Record.State; s == Active || s == PastDue {
 		d.Due = d.Record.Next
@@ -121,7 +121,7 @@ func (r *Record) OnOutcome(transaction ledger.ID, paid bool, now time.Time) (d D
 	return d, true
 }
 
-func (d *Decision) paid(now time.Time) {
+func (d *Decision) onPaid(now time.Time) {
 	r := d.Record
 	r.Renewals++
 	r.Failures, r.Inquiries = 0, 0
@@ -132,7 +132,7 @@ func (d *Decision) paid(now time.Time) {
 	d.move(Renewed)
 }
 
-func (d *Decision) unpaid(now time.Time) {
+func (d *Decision) onUnpaid(now time.Time) {
 	r := d.Record
 	isLastRetry := int(r.Failures) >= len(retryDelays)
 	if r.Inquiries = 0; isLastRetry {
@@ -184,7 +184,7 @@ func (r *Record) onRequest(e Event, op string, now time.Time) (Decision, error) 
 	if _, ok := Machine.Next(r.State, e); !ok {
 		return Decision{}, ledger.Refuse(op, ledger.Conflict, "the subscription is %s", r.Status())
 	}
-	d := next(r)
+	d := newDecision(r)
 	d.move(e)
 	if d.Record.State.UnderWay() {
 		d.Due = micros(now.Add(firstInquiryDelay))

@@ -82,9 +82,9 @@ func TestTheLifecycleEventsAreTheSpecifications(t *testing.T) {
 		"pause": "subscription.paused", "resume": "subscription.resumed",
 	}
 	for _, event := range vocabulary {
-		name, told := event.NotificationName()
-		if name != want[event] || told != (want[event] != "") {
-			t.Errorf("%s is told as %q (%v), want %q", event, name, told, want[event])
+		name, notified := event.NotificationName()
+		if name != want[event] || notified != (want[event] != "") {
+			t.Errorf("%s is told as %q (%v), want %q", event, name, notified, want[event])
 		}
 	}
 }

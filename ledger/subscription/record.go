@@ -14,14 +14,14 @@ const (
 )
 
 // Record is the stored state of a subscription. Only its Progress and the counts of
-// notifications change. The store's envelope has its version, times and due instant.
+// notifications change. Its version, times and due instant are in the store's row around it.
 type Record struct {
 	ID      ledger.ID
 	Partner int64
 	Terms
 
-	Terminal ledger.ID   // of the initial payment: the terminal that can charge the credential
-	Asset    money.Asset // of the initial payment: the asset of Amount
+	Terminal ledger.ID   // the initial payment's terminal, which can charge the credential
+	Asset    money.Asset // the initial payment's asset, which is also that of Amount
 
 	Progress
 
@@ -32,7 +32,7 @@ type Record struct {
 // Terms are a partner's request.
 type Terms struct {
 	Initial    ledger.ID    // the payment whose stored credential is charged
-	Amount     money.Amount // of a renewal, in minor units
+	Amount     money.Amount // the amount of a renewal, in minor units
 	PeriodDays int
 	Metadata   []byte // JSON object; nil: none
 }
@@ -41,10 +41,10 @@ type Terms struct {
 type Progress struct {
 	State  State
 	Anchor ledger.Micros // when the next renewal is due by its period, counted from the creation
-	Next   ledger.Micros // when it is charged: at Anchor, or later after a pause or an unpaid attempt
+	Next   ledger.Micros // when the next renewal is charged: at Anchor, or later after a pause or an unpaid attempt
 
 	Renewals  uint64    // number of paid renewals
-	Number    uint64    // of the last renewal that began, paid or not; 0: none
+	Number    uint64    // number of the last renewal that began, paid or not; 0: none
 	Last      ledger.ID // the last renewal's transaction
 	Failures  uint8     // consecutive failed attempts of the due renewal, kept over a pause; at most MaxAttempts
 	Inquiries uint8     // inquiries about the renewal under way; the gaps between them grow
@@ -72,7 +72,7 @@ func Statuses() []string {
 // NextRenewal returns when the next renewal is charged, or since when it waits for its partner
 // to become active. ok is false if no renewal will follow, or if its time depends on the outcome
 // of the renewal under way.
-func (s *Progress) NextRenewal() (at ledger.Micros, ok bool) {
+func (s *Progress) NextRenewal() (due ledger.Micros, ok bool) {
 	switch s.State {
 	case Active:
 		return s.Next, true

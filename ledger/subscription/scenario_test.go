@@ -20,13 +20,13 @@ type naiveSubscription struct {
 	failures                    int
 }
 
-func (o *naiveSubscription) status() string {
+func (naive *naiveSubscription) status() string {
 	switch {
-	case o.cancelled:
+	case naive.cancelled:
 		return "cancelled"
-	case o.paused:
+	case naive.paused:
 		return "paused"
-	case o.failures > 0:
+	case naive.failures > 0:
 		return "past_due"
 	}
 	return "active"
@@ -37,107 +37,107 @@ func (o *naiveSubscription) status() string {
 func TestLivesOfSubscriptions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		days := rapid.SampledFrom([]int{1, 2, 7, 30, 365}).Draw(t, "days")
-		l := &scenario{now: startTime}
-		l.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
-		var o naiveSubscription
+		sc := &scenario{now: startTime}
+		sc.apply(subscription.New(ledger.ID{1}, 3, subscription.Terms{PeriodDays: days}, credential, startTime))
+		var naive naiveSubscription
 		paidAt := startTime
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			l.now = l.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
+			sc.now = sc.now.Add(time.Duration(rapid.IntRange(0, 40*24*60).Draw(t, "minutes")) * time.Minute)
 			switch action := rapid.SampledFrom([]string{"wake", "wake", "hear", "hear", "look", "pause", "resume", "cancel"}).Draw(t, "what"); action {
 			case "wake":
-				wake(t, l, &o)
+				renewIfDue(t, sc, &naive)
 			case "hear":
-				if reportOutcome(t, l, &o, rapid.Bool().Draw(t, "paid")) {
-					if l.now.Before(paidAt) {
-						t.Fatalf("paid at %v after %v", l.now, paidAt)
+				if reportOutcome(t, sc, &naive, rapid.Bool().Draw(t, "paid")) {
+					if sc.now.Before(paidAt) {
+						t.Fatalf("paid at %v after %v", sc.now, paidAt)
 					}
-					paidAt = l.now
-					if at := l.r.Next; at <= ledger.MicrosOf(l.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
-						t.Fatalf("renewed at %v, and due again at %v", l.now, at.Time())
+					paidAt = sc.now
+					if at := sc.record.Next; at <= ledger.MicrosOf(sc.now) || at.Time().Sub(startTime)%(time.Duration(days)*day) != 0 {
+						t.Fatalf("renewed at %v, and due again at %v", sc.now, at.Time())
 					}
 				}
 			case "look":
-				if l.r.State.UnderWay() {
-					l.apply(l.r.ContinueWaiting(false, l.now))
+				if sc.record.State.UnderWay() {
+					sc.apply(sc.record.ContinueWaiting(false, sc.now))
 				}
 			default:
-				ask(t, l, &o, action)
+				requestAction(t, sc, &naive, action)
 			}
-			agrees(t, l, &o)
+			checkAgreement(t, sc, &naive)
 		}
 	})
 }
 
-func wake(t *rapid.T, l *scenario, o *naiveSubscription) {
-	ripe := l.r.RenewalDue(l.now)
-	if ripe && (o.underWay || o.paused || o.cancelled || l.r.Next > ledger.MicrosOf(l.now)) {
-		t.Fatalf("%+v is to be renewed at %v", l.r, l.now)
+func renewIfDue(t *rapid.T, sc *scenario, naive *naiveSubscription) {
+	due := sc.record.RenewalDue(sc.now)
+	if due && (naive.underWay || naive.paused || naive.cancelled || sc.record.Next > ledger.MicrosOf(sc.now)) {
+		t.Fatalf("%+v is to be renewed at %v", sc.record, sc.now)
 	}
-	if !ripe {
+	if !due {
 		return
 	}
-	l.apply(l.r.BeginRenewal(uuid.New(), l.now))
-	o.begunRenewals++
-	o.underWay = true
+	sc.apply(sc.record.BeginRenewal(uuid.New(), sc.now))
+	naive.begunRenewals++
+	naive.underWay = true
 }
 
 // reportOutcome reports the outcome of the renewal under way. It returns true if there was one and it was
 // paid.
-func reportOutcome(t *rapid.T, l *scenario, o *naiveSubscription, paid bool) bool {
-	d, ok := l.r.OnOutcome(l.r.Last, paid, l.now)
-	if ok != o.underWay {
-		t.Fatalf("%s hears: %v", l.r.State, ok)
+func reportOutcome(t *rapid.T, sc *scenario, naive *naiveSubscription, paid bool) bool {
+	d, ok := sc.record.OnOutcome(sc.record.Last, paid, sc.now)
+	if ok != naive.underWay {
+		t.Fatalf("%s hears: %v", sc.record.State, ok)
 	}
 	if !ok {
 		return false
 	}
-	l.apply(d)
-	if o.underWay = false; paid {
-		o.paidRenewals++
-		o.failures = 0
+	sc.apply(d)
+	if naive.underWay = false; paid {
+		naive.paidRenewals++
+		naive.failures = 0
 		return true
 	}
-	if o.failures++; o.failures >= 4 {
-		o.paused = true
+	if naive.failures++; naive.failures >= 4 {
+		naive.paused = true
 	}
 	return false
 }
 
-func ask(t *rapid.T, l *scenario, o *naiveSubscription, action string) {
+func requestAction(t *rapid.T, sc *scenario, naive *naiveSubscription, action string) {
 	d, err := map[string]func(*subscription.Record, time.Time) (subscription.Decision, error){
 		"pause": pause, "resume": resume, "cancel": cancel,
-	}[action](l.r, l.now)
-	may := !o.cancelled && (action == "cancel" || o.paused == (action == "resume"))
-	if (err == nil) != may {
-		t.Fatalf("%s while %s: %v", action, o.status(), err)
+	}[action](sc.record, sc.now)
+	allowed := !naive.cancelled && (action == "cancel" || naive.paused == (action == "resume"))
+	if (err == nil) != allowed {
+		t.Fatalf("%s while %s: %v", action, naive.status(), err)
 	}
 	if err != nil {
 		return
 	}
-	l.apply(d)
+	sc.apply(d)
 	switch action {
 	case "pause":
-		o.paused = true
+		naive.paused = true
 	case "resume":
-		o.paused = false
+		naive.paused = false
 	case "cancel":
-		o.cancelled = true
+		naive.cancelled = true
 	}
 }
 
-func agrees(t *rapid.T, l *scenario, o *naiveSubscription) {
-	r := l.r
-	if r.Status() != o.status() || r.Renewals != o.paidRenewals || r.Number != o.begunRenewals || r.State.UnderWay() != o.underWay {
+func checkAgreement(t *rapid.T, sc *scenario, naive *naiveSubscription) {
+	r := sc.record
+	if r.Status() != naive.status() || r.Renewals != naive.paidRenewals || r.Number != naive.begunRenewals || r.State.UnderWay() != naive.underWay {
 		t.Fatalf("%s with %d of %d paid, under way %v; want %s, %d of %d, %v",
-			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), o.status(), o.paidRenewals, o.begunRenewals, o.underWay)
+			r.Status(), r.Renewals, r.Number, r.State.UnderWay(), naive.status(), naive.paidRenewals, naive.begunRenewals, naive.underWay)
 	}
-	waits := o.underWay || !o.paused && !o.cancelled
-	if waits != (l.due != 0) {
-		t.Fatalf("%s is woken at %d", r.State, l.due)
+	isWaiting := naive.underWay || !naive.paused && !naive.cancelled
+	if isWaiting != (sc.due != 0) {
+		t.Fatalf("%s is woken at %d", r.State, sc.due)
 	}
-	for i := 1; i < len(l.d.Events); i++ {
-		if l.d.Events[i].From != l.d.Events[i-1].To {
-			t.Fatalf("%s follows %s", l.d.Events[i].From, l.d.Events[i-1].To)
+	for i := 1; i < len(sc.decision.Events); i++ {
+		if sc.decision.Events[i].From != sc.decision.Events[i-1].To {
+			t.Fatalf("%s follows %s", sc.decision.Events[i].From, sc.decision.Events[i-1].To)
 		}
 	}
 }

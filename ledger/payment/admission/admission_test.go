@@ -19,15 +19,15 @@ var (
 	usd = money.Asset{Currency: "USD", Env: money.Prod}
 )
 
-const at ledger.Micros = 1_800_000_000_000_000
+const attemptedAt ledger.Micros = 1_800_000_000_000_000
 
 // fixture has the data that an admission looks up.
 type fixture struct {
-	terminals    []*directory.Terminal
-	limits       []*directory.Limit
-	circuitsOpen []ledger.ID // terminals with an open circuit
-	blocks       bool        // an entry of the blocklist names every payer
-	volumes      admission.Volumes
+	terminals        []*directory.Terminal
+	limits           []*directory.Limit
+	circuitsOpen     []ledger.ID // terminals with an open circuit
+	blocksEveryPayer bool        // an entry of the blocklist names every payer
+	volumes          admission.Volumes
 }
 
 // newFixture returns a fixture with a number of terminals; the first has the highest priority.
@@ -51,7 +51,9 @@ func (f *fixture) Rate(ledger.ID, money.Currency, money.Currency) (rate money.Ra
 	return rate, false
 }
 
-func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) { return "ip", f.blocks }
+func (f *fixture) Blocked(ledger.ID, *directory.Payer) (string, bool) {
+	return "ip", f.blocksEveryPayer
+}
 
 // resume carries out the tasks that need no other actor, and returns the first task that needs one.
 func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.Task {
@@ -61,7 +63,7 @@ func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.
 			task = a.Find(f.terminals, f)
 		case admission.Screen:
 			rules := admission.Rules{Limits: f.limits, Volumes: &f.volumes}
-			if f.blocks {
+			if f.blocksEveryPayer {
 				rules.Blocks = f
 			}
 			task = a.Screen(rules)
@@ -72,13 +74,13 @@ func (f *fixture) resume(a *admission.Admission, task admission.Task) admission.
 }
 
 func search(amount uint64) admission.Search {
-	return admission.Search{Org: org, Partner: &directory.Partner{Number: 1}, At: at, Request: &payment.Request{
+	return admission.Search{Org: org, Partner: &directory.Partner{Number: 1}, At: attemptedAt, Request: &payment.Request{
 		Type: payment.Payment, Amount: money.FromUint64(amount), Asset: usd, Method: payment.BankCard,
 	}}
 }
 
-func (f *fixture) start(amount uint64, lacks payment.Code) (admission.Admission, admission.Task) {
-	a, task := admission.Start(search(amount), lacks)
+func (f *fixture) start(amount uint64, missing payment.Code) (admission.Admission, admission.Task) {
+	a, task := admission.Start(search(amount), missing)
 	task = f.resume(&a, task)
 	return a, task
 }
@@ -117,7 +119,7 @@ func TestPaymentWithoutObjectionsIsAdmitted(t *testing.T) {
 	f := newFixture(2)
 	a, task := f.start(10, "")
 	wantProgress(t, &a, task, admission.Admitted, admission.Begin, payment.Failure{})
-	if a.Terms.Terminal != f.terminals[0].ID || a.Request.Attempted != at {
+	if a.Terms.Terminal != f.terminals[0].ID || a.Request.Attempted != attemptedAt {
 		t.Errorf("at terminal %v, attempted at %v", a.Terms.Terminal, a.Request.Attempted)
 	}
 }
@@ -125,10 +127,10 @@ func TestPaymentWithoutObjectionsIsAdmitted(t *testing.T) {
 func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 	velocity, single := limit(directory.Velocity, ledger.ID{}), limit(directory.PerTransaction, ledger.ID{})
 	for name, c := range map[string]struct {
-		terminals int
-		blocks    bool
-		lacks     payment.Code
-		want      payment.Failure
+		terminals        int
+		blocksEveryPayer bool
+		missing          payment.Code
+		want             payment.Failure
 	}{
 		"out of range":       {1, true, payment.AmountOutOfRange, failure(payment.AmountOutOfRange, "")},
 		"no terminal":        {0, true, "", failure(payment.NoTerminal, "")},
@@ -137,8 +139,8 @@ func TestTheFirstObjectionIsTheReasonAndTheAttemptIsCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(c.terminals, velocity, single)
-			f.blocks = c.blocks
-			a, task := f.start(10, c.lacks)
+			f.blocksEveryPayer = c.blocksEveryPayer
+			a, task := f.start(10, c.missing)
 			wantProgress(t, &a, task, admission.Counting, admission.Count, c.want)
 			if !a.Waits() || len(a.CountedBy) != 1 || a.Attempt.Asset != usd {
 				t.Errorf("%+v is counted by %d limits", a.Attempt, len(a.CountedBy))
@@ -160,15 +162,15 @@ func TestVelocityLimitRejects(t *testing.T) {
 }
 
 func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
-	broken := errors.New("the store can't be read")
+	errStore := errors.New("the store can't be read")
 	for err, want := range map[error]admission.Task{
 		ledger.Refuse("test", ledger.ClaimTaken, "a repetition"): admission.AnswerStored,
-		broken: admission.Withdraw,
+		errStore: admission.Withdraw,
 	} {
 		a, _ := newFixture(1, limit(directory.Velocity, ledger.ID{})).start(10, "")
 		task := a.Velocity(nil, err)
 		wantProgress(t, &a, task, admission.Withdrawn, want, payment.Failure{})
-		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, broken) {
+		if a.Counted || want == admission.Withdraw && !errors.Is(a.Fault, errStore) {
 			t.Errorf("counted %v, %v", a.Counted, a.Fault)
 		}
 	}
@@ -177,7 +179,7 @@ func TestRepeatedOrUncountableAttemptIsWithdrawn(t *testing.T) {
 func TestTransactionForNoTerminalIsNoAttempt(t *testing.T) {
 	a, task := admission.Refuse(search(10), payment.UnexpectedCard)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.UnexpectedCard, ""))
-	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, at.Time()) != nil {
+	if a.Request.Attempted != 0 || a.LookedAt(nil, nil, attemptedAt.Time()) != nil {
 		t.Errorf("attempted at %v", a.Request.Attempted)
 	}
 }
@@ -191,9 +193,9 @@ func TestWriterChecksVolumesAndItsRefusalIsTheReason(t *testing.T) {
 	breach := a.Terms.Bounds[0].Breach
 	task = a.Object(breach)
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.LimitExceeded, "daily_volume"))
-	looked := a.LookedAt(nil, nil, at.Time())
-	if len(looked) != 1 || looked[0].Outcome != payment.AttemptStopped || looked[0].Failure != breach {
-		t.Errorf("looked at %+v", looked)
+	considered := a.LookedAt(nil, nil, attemptedAt.Time())
+	if len(considered) != 1 || considered[0].Outcome != payment.AttemptStopped || considered[0].Failure != breach {
+		t.Errorf("looked at %+v", considered)
 	}
 }
 
@@ -224,8 +226,8 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 	f.circuitsOpen = append(f.circuitsOpen, f.terminals[1].ID)
 	a, task := f.start(10, "")
 	wantProgress(t, &a, task, admission.Rejected, admission.Reject, failure(payment.NoTerminal, ""))
-	if looked := a.LookedAt(f.terminals, f, at.Time()); len(looked) != 2 {
-		t.Errorf("looked at %+v", looked)
+	if considered := a.LookedAt(f.terminals, f, attemptedAt.Time()); len(considered) != 2 {
+		t.Errorf("looked at %+v", considered)
 	}
 }
 
@@ -233,7 +235,7 @@ func TestATerminalThatIsDownIsSkippedAndRemembered(t *testing.T) {
 // checked again.
 func TestFailoverGoesToTheNextTerminalThatNothingObjectsTo(t *testing.T) {
 	f := newFixture(3)
-	f.blocks, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
+	f.blocksEveryPayer, f.limits = true, []*directory.Limit{limit(directory.PerTransaction, f.terminals[1].ID)}
 	a, task := f.failOver()
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || len(a.Stopped) != 1 || a.Stopped[0].Terminal != f.terminals[1].ID {
@@ -267,14 +269,14 @@ func TestFailoverIsCountedByTheOtherTerminalsLimits(t *testing.T) {
 	if len(a.CountedBy) != 1 || a.CountedBy[0] != ofSecondTerminal || !a.Attempt.Rescreened {
 		t.Errorf("counted by %+v", a.CountedBy)
 	}
-	other := a
+	uncountable := a
 	task = f.resume(&a, a.Velocity(ofSecondTerminal, nil))
 	wantProgress(t, &a, task, admission.Rerouted, admission.Reroute, payment.Failure{})
 	if a.Terms.Terminal != f.terminals[2].ID || a.Counted {
 		t.Errorf("at %v, counted %v", a.Terms.Terminal, a.Counted)
 	}
-	task = other.Velocity(nil, errors.New("the store can't be read"))
-	wantProgress(t, &other, task, admission.Exhausted, admission.LetStand, payment.Failure{})
+	task = uncountable.Velocity(nil, errors.New("the store can't be read"))
+	wantProgress(t, &uncountable, task, admission.Exhausted, admission.LetStand, payment.Failure{})
 }
 
 func TestFailoverEndsAtTheMostAttemptsOfARecord(t *testing.T) {

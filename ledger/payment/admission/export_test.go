@@ -6,38 +6,38 @@ import (
 	"mizan/ledger/directory"
 )
 
-// KeptPartners returns for how many partners bounds are cached after the given number of partners have paid on one
+// CachedPartners returns for how many partners bounds are cached after the given number of partners have paid on one
 // day, and for how many after the first payment of the next day.
-func KeptPartners(partners int) (today, tomorrow int64) {
-	v, of := new(Volumes), new(chosen)
-	of.add(0)
+func CachedPartners(partners int) (today, tomorrow int64) {
+	v, limitSet := new(Volumes), new(limitSet)
+	limitSet.add(0)
 	limits := []*directory.Limit{{Kind: directory.DailyVolume}}
 	for range partners {
-		v.day(1).bounds(slices.Clone(limits), of)
+		v.day(1).bounds(slices.Clone(limits), limitSet)
 	}
-	today = v.today.Load().kept.Load()
-	v.day(2).bounds(limits, of)
-	return today, v.today.Load().kept.Load()
+	today = v.today.Load().partners.Load()
+	v.day(2).bounds(limits, limitSet)
+	return today, v.today.Load().partners.Load()
 }
 
-// KeptSets returns how many sets of bounds of one partner are cached after the given number of payments, each bounded by
+// CachedSets returns how many sets of bounds of one partner are cached after the given number of payments, each bounded by
 // another set of limits, and one more payment bounded by the last set.
-func KeptSets(different int) int {
-	v, limits := new(Volumes), make([]*directory.Limit, different)
+func CachedSets(sets int) int {
+	v, limits := new(Volumes), make([]*directory.Limit, sets)
 	for i := range limits {
 		limits[i] = &directory.Limit{Kind: directory.DailyVolume}
 	}
-	for i := range different + 1 {
-		of := new(chosen)
-		of.add(min(i, different-1))
-		v.day(1).bounds(limits, of)
+	for i := range sets + 1 {
+		limitSet := new(limitSet)
+		limitSet.add(min(i, sets-1))
+		v.day(1).bounds(limits, limitSet)
 	}
-	kept, _ := v.today.Load().sets.Load(&limits[0])
-	return len(kept.(*boundSets).all)
+	stored, _ := v.today.Load().sets.Load(&limits[0])
+	return len(stored.(*boundSets).sets)
 }
 
-// At returns an admission with only the state set.
-func At(s State) Admission { return Admission{state: s} }
+// InState returns an admission with only the state set.
+func InState(s State) Admission { return Admission{state: s} }
 
 // Take makes a step of the machine.
-func (a *Admission) Take(e Event) Task { return a.take(e) }
+func (a *Admission) Take(e Event) Task { return a.step(e) }

@@ -8,11 +8,11 @@ import (
 
 // Attempts calls fn for each attempt of a stored transaction, as the limits saw it: one at the first terminal and
 // one at each terminal that failover tried. It stops when fn returns false, and returns fn's last result.
-func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt) (more bool)) (more bool) {
+func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (goOn bool)) (goOn bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
-	at := r.Attempted
-	tell := func(terminal ledger.ID, when ledger.Micros) bool {
+	attemptedAt := r.Attempted
+	emit := func(terminal ledger.ID, when ledger.Micros) bool {
 		a := attempt
 		a.Terminal = terminal
 		attempt.Rescreened = true
@@ -21,19 +21,19 @@ func Attempts(r *payment.Record, fn func(at ledger.Micros, a *directory.Attempt)
 	for i := range r.Attempts {
 		switch a := &r.Attempts[i]; a.Outcome {
 		case payment.AttemptRefused, payment.AttemptNotSent:
-			if !tell(a.Terminal, at) {
+			if !emit(a.Terminal, attemptedAt) {
 				return false
 			}
-			at = a.At // the next terminal was tried when this one had refused
+			attemptedAt = a.At // the next terminal was tried when this one had refused
 		}
 	}
-	if r.Terminal != (ledger.ID{}) && !tell(r.Terminal, at) {
+	if r.Terminal != (ledger.ID{}) && !emit(r.Terminal, attemptedAt) {
 		return false
 	}
 	for i := range r.Attempts {
-		if a := &r.Attempts[i]; a.Outcome == payment.AttemptStopped && !tell(a.Terminal, a.At) {
+		if a := &r.Attempts[i]; a.Outcome == payment.AttemptStopped && !emit(a.Terminal, a.At) {
 			return false
 		}
 	}
-	return attempt.Rescreened || fn(at, &attempt) // no terminal was found
+	return attempt.Rescreened || fn(attemptedAt, &attempt) // no terminal was found
 }

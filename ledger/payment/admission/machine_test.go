@@ -129,7 +129,7 @@ func TestAnEventThatIsNotInTheTablePanics(t *testing.T) {
 			if _, legal := grid[state][event]; legal {
 				continue
 			}
-			a := admission.At(state)
+			a := admission.InState(state)
 			if !panics(func() { a.Take(event) }) || a.State() != state {
 				t.Errorf("%s on %s leads to %s", state, event, a.State())
 			}

@@ -37,21 +37,21 @@ const ReasonCircuitOpen = "the terminal's circuit is open"
 // with an open circuit, even if no terminal is found.
 func (a *Admission) Find(terminals []*directory.Terminal, rails Rails) Task {
 	if a.recorded+len(a.Stopped) >= MaxAttempts {
-		return a.take(NoTerminal)
+		return a.step(NoTerminal)
 	}
-	a.Terms = a.terms(terminals, rails)
+	a.Terms = a.findTerms(terminals, rails)
 	if a.Terms.Found() {
-		return a.take(TerminalFound)
+		return a.step(TerminalFound)
 	}
 	if !a.failingOver() {
 		a.Terms.Asset, a.Reason = a.Request.Asset, payment.Failure{Code: payment.NoTerminal}
 	}
-	return a.take(NoTerminal)
+	return a.step(NoTerminal)
 }
 
-func (s *Search) terms(terminals []*directory.Terminal, rails Rails) (terms payment.Terms) {
+func (s *Search) findTerms(terminals []*directory.Terminal, rails Rails) (terms payment.Terms) {
 	for _, t := range terminals {
-		if s.tried(t) || s.excluded(t, rails) != "" {
+		if s.tried(t) || s.exclusionReason(t, rails) != "" {
 			continue
 		}
 		if rails.CircuitOpen(t.ID) {
@@ -70,7 +70,7 @@ func (s *Search) terms(terminals []*directory.Terminal, rails Rails) (terms paym
 
 // Offers tells whether one of the terminals serves the request, even if its circuit is open.
 func (s *Search) Offers(terminals []*directory.Terminal, rails Rails) bool {
-	return slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return s.excluded(t, rails) == "" })
+	return slices.ContainsFunc(terminals, func(t *directory.Terminal) bool { return s.exclusionReason(t, rails) == "" })
 }
 
 // kind returns the type of terminal that the request needs.
@@ -81,8 +81,8 @@ func (s *Search) kind() directory.TerminalType {
 	return directory.PaymentTerminal
 }
 
-// excluded returns why the terminal's own settings exclude the request; empty if they do not.
-func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
+// exclusionReason returns why the terminal's own settings exclude the request; empty if they do not.
+func (s *Search) exclusionReason(t *directory.Terminal, rails Rails) string {
 	if s.Route != "" && s.Route != t.Provider {
 		return "the payer chose another rail"
 	}
@@ -105,16 +105,16 @@ func (s *Search) excluded(t *directory.Terminal, rails Rails) string {
 
 // termsOf returns the terminal's terms for the request.
 func (s *Search) termsOf(t *directory.Terminal, rails Rails) payment.Terms {
-	set := &t.Settings
+	settings := &t.Settings
 	asset := t.Resolve(s.Request.Asset)
 	terms := payment.Terms{
-		Terminal: t.ID, Route: t.Provider, ShownText: set.Description, Priority: set.Priority,
-		Fees:     payment.Fees{Bps: set.FeeBps, Fixed: set.FeeFixed, OnTop: set.FeeOnTop, Refundable: set.FeeRefundable},
-		TwoPhase: set.TwoPhase, HoldTTL: set.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
+		Terminal: t.ID, Route: t.Provider, ShownText: settings.Description, Priority: settings.Priority,
+		Fees:     payment.Fees{Bps: settings.FeeBps, Fixed: settings.FeeFixed, OnTop: settings.FeeOnTop, Refundable: settings.FeeRefundable},
+		TwoPhase: settings.TwoPhase, HoldTTL: settings.HoldTTL, Overdraft: s.Partner.OverdraftOf(asset), Asset: asset,
 	}
-	if settles, converts := t.SettlementAsset(asset); converts {
-		terms.Converts, terms.SettlementAsset = true, settles
-		terms.Rate, _ = rails.Rate(s.Org, asset.Currency, settles.Currency)
+	if settlement, converts := t.SettlementAsset(asset); converts {
+		terms.Converts, terms.SettlementAsset = true, settlement
+		terms.Rate, _ = rails.Rate(s.Org, asset.Currency, settlement.Currency)
 	}
 	return terms
 }
@@ -127,20 +127,20 @@ func (s *Search) attempt(t *directory.Terminal, outcome, reason string) payment.
 	return payment.Attempt{Terminal: t.ID, Outcome: outcome, Failure: payment.Failure{Detail: reason}, Priority: t.Settings.Priority, At: s.At}
 }
 
-// explained returns, for each of the partner's terminals of the right kind and environment, why
+// attemptsWithReasons returns, for each of the partner's terminals of the right kind and environment, why
 // it did not take the request. It includes the skipped terminals.
-func (s *Search) explained(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
+func (s *Search) attemptsWithReasons(terminals []*directory.Terminal, rails Rails, skipped []payment.Attempt) []payment.Attempt {
 	kind := s.kind()
-	var all []payment.Attempt
+	var attempts []payment.Attempt
 	for _, t := range terminals {
-		if t.Type != kind || t.Env != s.Request.Asset.Env || len(all) == MaxAttempts {
+		if t.Type != kind || t.Env != s.Request.Asset.Env || len(attempts) == MaxAttempts {
 			continue
 		}
-		if why := s.excluded(t, rails); why != "" {
-			all = append(all, s.attempt(t, payment.AttemptExcluded, why))
+		if why := s.exclusionReason(t, rails); why != "" {
+			attempts = append(attempts, s.attempt(t, payment.AttemptExcluded, why))
 		} else if i := slices.IndexFunc(skipped, func(a payment.Attempt) bool { return a.Terminal == t.ID }); i >= 0 {
-			all = append(all, skipped[i])
+			attempts = append(attempts, skipped[i])
 		}
 	}
-	return all
+	return attempts
 }

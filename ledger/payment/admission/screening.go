@@ -25,16 +25,16 @@ type BlockList interface {
 // It always checks the limits, because that also finds the velocity limits that count the attempt. Most partners
 // have neither a blocklist nor limits.
 func (a *Admission) Screen(rules Rules) Task {
-	limits, listed := rules.Limits, rules.Blocks != nil && !a.failingOver()
-	if len(limits) == 0 && !listed {
-		return a.found(payment.Failure{})
+	limits, checksBlocks := rules.Limits, rules.Blocks != nil && !a.failingOver()
+	if len(limits) == 0 && !checksBlocks {
+		return a.onObjection(payment.Failure{})
 	}
 	a.CountedBy = nil
 	a.Attempt = directory.Attempt{Type: a.kind(), Asset: a.Terms.Asset, Terminal: a.Terms.Terminal, Rescreened: a.failingOver()}
-	if listed || slices.ContainsFunc(limits, isPersonal) {
+	if checksBlocks || slices.ContainsFunc(limits, isPersonal) {
 		a.Attempt.Payer = PayerOf(a.Request, rules.BIN)
 	}
-	if listed && a.Reason.IsZero() {
+	if checksBlocks && a.Reason.IsZero() {
 		if kind, blocked := rules.Blocks.Blocked(a.Org, &a.Attempt.Payer); blocked {
 			a.Reason = payment.Failure{Code: payment.AntiFraud, Detail: kind}
 		}
@@ -42,11 +42,11 @@ func (a *Admission) Screen(rules Rules) Task {
 	breach := a.applyLimits(limits, rules.Volumes)
 	switch {
 	case len(a.CountedBy) == 0, a.failingOver() && !breach.IsZero():
-		return a.found(breach)
+		return a.onObjection(breach)
 	case a.Reason.IsZero():
 		a.Reason = breach
 	}
-	return a.take(ToCount)
+	return a.step(ToCount)
 }
 
 // applyLimits checks the attempt against the limits on one payment, and returns the first objection. It also
@@ -55,14 +55,14 @@ func (a *Admission) Screen(rules Rules) Task {
 // on the payer.
 func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (breach payment.Failure) {
 	var (
-		today    *day
-		bounding chosen
-		unshared = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
+		today        *day
+		volumeLimits limitSet
+		unshared     = len(limits) > directory.MaxLimits || slices.ContainsFunc(limits, isPersonalVolume)
 	)
 	for i, l := range limits {
-		subject, bounds := l.AppliesTo(&a.Attempt)
+		subject, applies := l.AppliesTo(&a.Attempt)
 		switch {
-		case !bounds:
+		case !applies:
 		case l.Kind.Measure() == directory.OneAmount:
 			if breach.IsZero() && l.MaxAmount.Less(a.Request.Amount) {
 				breach = breachOf(l)
@@ -74,20 +74,20 @@ func (a *Admission) applyLimits(limits []*directory.Limit, volumes *Volumes) (br
 				today = volumes.day(a.At.Date())
 			}
 			if unshared {
-				a.bind(boundOf(l, today.name, subject), len(limits))
+				a.addBound(boundOf(l, today.name, subject), len(limits))
 			} else {
-				bounding.add(i)
+				volumeLimits.add(i)
 			}
 		}
 	}
 	if today != nil && !unshared {
-		a.Terms.Bounds = today.bounds(limits, &bounding)
+		a.Terms.Bounds = today.bounds(limits, &volumeLimits)
 	}
 	return breach
 }
 
-// bind adds a bound that only this attempt has.
-func (a *Admission) bind(b payment.Bound, maxBounds int) {
+// addBound adds a bound that only this attempt has.
+func (a *Admission) addBound(b payment.Bound, maxBounds int) {
 	if a.Terms.Bounds == nil {
 		a.Terms.Bounds = make([]payment.Bound, 0, maxBounds)
 	}

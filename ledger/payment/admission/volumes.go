@@ -20,8 +20,8 @@ type day struct {
 	date ledger.Date
 	name string // ledger.DayWindow
 
-	sets sync.Map     // key: address of the first of a partner's limits (**directory.Limit); value: *boundSets
-	kept atomic.Int64 // number of partners in sets
+	sets     sync.Map     // key: address of the first of a partner's limits (**directory.Limit); value: *boundSets
+	partners atomic.Int64 // number of partners in sets
 }
 
 // Bounds of a day's cache. A full cache is emptied.
@@ -30,25 +30,25 @@ const (
 	MaxSets     = 16     // sets of one partner: one for each combination of asset, type and terminal that has limits
 )
 
-// chosen is a set of a partner's limits, by their index: those that bound a transaction.
-type chosen [(directory.MaxLimits + 63) / 64]uint64
+// limitSet is a set of a partner's limits, by their index: those that bound a transaction.
+type limitSet [(directory.MaxLimits + 63) / 64]uint64
 
-func (c *chosen) add(i int) { c[i/64] |= 1 << (i % 64) }
+func (set *limitSet) add(i int) { set[i/64] |= 1 << (i % 64) }
 
-func (c *chosen) has(i int) bool { return c[i/64]&(1<<(i%64)) != 0 }
+func (set *limitSet) has(i int) bool { return set[i/64]&(1<<(i%64)) != 0 }
 
 // boundSet has the bounds that the chosen limits put on a payment.
 type boundSet struct {
-	of     chosen
+	limits limitSet
 	bounds []payment.Bound // shared
 }
 
 // boundSets is immutable; a change replaces it.
-type boundSets struct{ all []boundSet }
+type boundSets struct{ sets []boundSet }
 
 // day returns the cache of the date. It nearly always is the cache that the previous payment used.
 func (v *Volumes) day(date ledger.Date) *day {
-	if last := v.today.Load(); last != nil && last.date == date && last.kept.Load() < MaxPartners {
+	if last := v.today.Load(); last != nil && last.date == date && last.partners.Load() < MaxPartners {
 		return last
 	}
 	next := &day{date: date, name: ledger.DayWindow(date)}
@@ -58,30 +58,30 @@ func (v *Volumes) day(date ledger.Date) *day {
 
 // bounds returns the bounds that the chosen limits of a partner put on a payment by any payer. A slice of limits
 // never changes, so the address of its first element identifies it.
-func (d *day) bounds(limits []*directory.Limit, of *chosen) []payment.Bound {
-	var known []boundSet
-	kept, found := d.sets.Load(&limits[0])
+func (d *day) bounds(limits []*directory.Limit, chosen *limitSet) []payment.Bound {
+	var cachedSets []boundSet
+	stored, found := d.sets.Load(&limits[0])
 	if found {
-		known = kept.(*boundSets).all
-		for i := range known {
-			if known[i].of == *of {
-				return known[i].bounds
+		cachedSets = stored.(*boundSets).sets
+		for i := range cachedSets {
+			if cachedSets[i].limits == *chosen {
+				return cachedSets[i].bounds
 			}
 		}
 	}
-	set := boundSet{of: *of}
+	set := boundSet{limits: *chosen}
 	for i, l := range limits {
-		if of.has(i) {
+		if chosen.has(i) {
 			set.bounds = append(set.bounds, boundOf(l, d.name, ""))
 		}
 	}
 	payment.Share(set.bounds)
-	if len(known) >= MaxSets {
-		known = nil
+	if len(cachedSets) >= MaxSets {
+		cachedSets = nil
 	}
-	d.sets.Store(&limits[0], &boundSets{append(known[:len(known):len(known)], set)})
+	d.sets.Store(&limits[0], &boundSets{append(cachedSets[:len(cachedSets):len(cachedSets)], set)})
 	if !found {
-		d.kept.Add(1)
+		d.partners.Add(1)
 	}
 	return set.bounds
 }

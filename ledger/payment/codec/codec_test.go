@@ -51,11 +51,11 @@ func rate(text string) money.Rate {
 	return r
 }
 
-// fill calls set for each field, at every depth. If set returns true, the field gets a random value other than zero.
-func fill(v reflect.Value, d *rand.Rand, set func() bool) {
+// fill calls isChosen for each field, at every depth. If isChosen returns true, the field gets a random value other than zero.
+func fill(v reflect.Value, random *rand.Rand, isChosen func() bool) {
 	if newValue, ok := wholeValues[v.Type()]; ok {
-		if set() {
-			v.Set(reflect.ValueOf(newValue(d)))
+		if isChosen() {
+			v.Set(reflect.ValueOf(newValue(random)))
 		}
 		return
 	}
@@ -63,51 +63,51 @@ func fill(v reflect.Value, d *rand.Rand, set func() bool) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() { // unexported fields are derived
-				fill(v.Field(i), d, set)
+				fill(v.Field(i), random, isChosen)
 			}
 		}
 	case reflect.Pointer:
-		if set() {
+		if isChosen() {
 			v.Set(reflect.New(v.Type().Elem()))
-			fill(v.Elem(), d, set)
+			fill(v.Elem(), random, isChosen)
 		}
 	case reflect.Slice:
-		if set() {
-			v.Set(reflect.MakeSlice(v.Type(), 1+d.IntN(3), 3))
+		if isChosen() {
+			v.Set(reflect.MakeSlice(v.Type(), 1+random.IntN(3), 3))
 			for i := range v.Len() {
-				fill(v.Index(i), d, set)
+				fill(v.Index(i), random, isChosen)
 			}
 		}
 	default:
-		if set() {
-			fillPlain(v, d)
+		if isChosen() {
+			fillScalar(v, random)
 		}
 	}
 }
 
-func fillPlain(v reflect.Value, d *rand.Rand) {
+func fillScalar(v reflect.Value, random *rand.Rand) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(fmt.Sprint("text \x00é ", d.Int()))
+		v.SetString(fmt.Sprint("text \x00é ", random.Int()))
 	case reflect.Bool:
 		v.SetBool(true)
 	case reflect.Uint8:
-		v.SetUint(1 + d.Uint64N(255))
+		v.SetUint(1 + random.Uint64N(255))
 	case reflect.Uint64, reflect.Uint32:
-		v.SetUint(1 + d.Uint64N(1<<20))
+		v.SetUint(1 + random.Uint64N(1<<20))
 	case reflect.Int, reflect.Int64:
-		v.SetInt(1 + d.Int64N(1<<50))
+		v.SetInt(1 + random.Int64N(1<<50))
 	default:
 		panic("the test can't fill a " + v.Type().String())
 	}
 }
 
-// recordWith returns a record. Each field for which set returns true has a random value. Fields that the codec does not
+// recordWith returns a record. Each field for which isChosen returns true has a random value. Fields that the codec does not
 // store, or that are stored elsewhere, have the value that Decode returns.
-func recordWith(d *rand.Rand, set func() bool) *payment.Record {
+func recordWith(random *rand.Rand, isChosen func() bool) *payment.Record {
 	r := new(payment.Record)
-	fill(reflect.ValueOf(r).Elem(), d, set)
-	r.Finished = 0 // in the envelope
+	fill(reflect.ValueOf(r).Elem(), random, isChosen)
+	r.Finished = 0 // stored in the row around the payload
 	if r.SettlementAsset.Env = r.Asset.Env; r.Rate.IsZero() {
 		r.SettlementAsset = money.Asset{} // none without a conversion
 	}
@@ -133,10 +133,10 @@ func TestEveryFieldOfATransactionIsStored(t *testing.T) {
 
 // No field is decoded as another one, and none is lost if the fields beside it are empty.
 func TestAnySubsetOfFieldsIsStored(t *testing.T) {
-	d := newRandom(t)
+	random := newRandom(t)
 	for range 2_000 {
-		oneIn := 1 + d.IntN(6)
-		want := recordWith(d, func() bool { return d.IntN(oneIn) == 0 })
+		oneIn := 1 + random.IntN(6)
+		want := recordWith(random, func() bool { return random.IntN(oneIn) == 0 })
 		if got, err := paymentcodec.Decode(paymentcodec.Encode(want)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("stored\n%+v (%v), want\n%+v", got, err, want)
 		}
@@ -159,13 +159,13 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 
 // A decoded record encodes to an equal record.
 func FuzzDecode(f *testing.F) {
-	d := rand.New(rand.NewPCG(1, 1))
+	random := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))
 	f.Add([]byte{2, 0x80})
 	f.Add(paymentcodec.Encode(new(payment.Record)))
-	f.Add(paymentcodec.Encode(recordWith(d, func() bool { return true })))
+	f.Add(paymentcodec.Encode(recordWith(random, func() bool { return true })))
 	for oneIn := range 6 {
-		f.Add(paymentcodec.Encode(recordWith(d, func() bool { return d.IntN(1+oneIn) == 0 })))
+		f.Add(paymentcodec.Encode(recordWith(random, func() bool { return random.IntN(1+oneIn) == 0 })))
 	}
 	larger := &payment.Record{Request: payment.Request{Attempted: 1 << 50, PayerIP: netip.MustParseAddr("2001:db8::1")}}
 	for i := range 100 {
@@ -182,11 +182,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := paymentcodec.Decode(paymentcodec.Encode(r))
+		reread, err := paymentcodec.Decode(paymentcodec.Encode(r))
 		if err != nil {
 			t.Fatalf("%+v is read, written and not read again: %v", r, err)
 		}
-		if a, b := paymentcodec.Encode(r), paymentcodec.Encode(again); string(a) != string(b) {
+		if a, b := paymentcodec.Encode(r), paymentcodec.Encode(reread); string(a) != string(b) {
 			t.Fatalf("%+v is written as\n%x, then as\n%x", r, a, b)
 		}
 	})

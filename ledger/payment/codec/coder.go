@@ -29,7 +29,7 @@ type coder struct {
 	scratch []byte   // scratch of longer values
 }
 
-// encodes and decodes tell which of the two to do. After an error neither is done.
+// encodes tells whether the coder encodes, and decodes whether it decodes. After an error it does neither.
 func (c *coder) encodes() bool { return c.enc != nil }
 func (c *coder) decodes() bool { return c.enc == nil && c.err == nil }
 

@@ -90,9 +90,9 @@ func init() {
 }
 
 // value returns a field that is omitted if it is zero.
-func value[T comparable](key int, code func(*coder, *T), at func(*record) *T) field {
+func value[T comparable](key int, code func(*coder, *T), locate func(*record) *T) field {
 	return field{key, func(c *coder, r *record) {
-		v := at(r)
+		v := locate(r)
 		if c.encodes() {
 			var zero T
 			if *v == zero {
@@ -105,9 +105,9 @@ func value[T comparable](key int, code func(*coder, *T), at func(*record) *T) fi
 }
 
 // slice returns a field that is omitted if it is nil.
-func slice[T any](key int, code func(*coder, *[]T), at func(*record) *[]T) field {
+func slice[T any](key int, code func(*coder, *[]T), locate func(*record) *[]T) field {
 	return field{key, func(c *coder, r *record) {
-		v := at(r)
+		v := locate(r)
 		if c.encodes() {
 			if *v == nil {
 				return
@@ -119,9 +119,9 @@ func slice[T any](key int, code func(*coder, *[]T), at func(*record) *[]T) field
 }
 
 // pointer returns a field that is omitted if it is nil.
-func pointer[T any](key int, code func(*coder, *T), at func(*record) **T) field {
+func pointer[T any](key int, code func(*coder, *T), locate func(*record) **T) field {
 	return field{key, func(c *coder, r *record) {
-		v := at(r)
+		v := locate(r)
 		switch {
 		case c.decodes():
 			*v = new(T)

@@ -12,8 +12,8 @@ import (
 
 // flagBits maps the record's conditions to stored bits. A bit never changes its meaning.
 var flagBits = [...]struct {
-	bit int
-	at  func(*record) *bool
+	bit    int
+	locate func(*record) *bool
 }{
 	{1 << 0, func(r *record) *bool { return &r.Fees.OnTop }},
 	{1 << 1, func(r *record) *bool { return &r.Fees.Refundable }},
@@ -28,7 +28,7 @@ var flagBits = [...]struct {
 // flagsOf returns the bits of the conditions that are true.
 func flagsOf(r *record) (flags int) {
 	for i := range flagBits {
-		if *flagBits[i].at(r) {
+		if *flagBits[i].locate(r) {
 			flags |= flagBits[i].bit
 		}
 	}
@@ -37,7 +37,7 @@ func flagsOf(r *record) (flags int) {
 
 func setFlags(r *record, flags int) {
 	for i := range flagBits {
-		*flagBits[i].at(r) = flags&flagBits[i].bit != 0
+		*flagBits[i].locate(r) = flags&flagBits[i].bit != 0
 	}
 }
 

@@ -50,11 +50,11 @@ func TestVolumesRoundTrip(t *testing.T) {
 
 // The keys of a volume's counters, which are in memory, are not stored.
 func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
-	named := recordWithVolumes()
-	for i := range named.Volumes {
-		named.Volumes[i].Name()
+	withKeys := recordWithVolumes()
+	for i := range withKeys.Volumes {
+		withKeys.Volumes[i].Name()
 	}
-	if got := hex.EncodeToString(paymentcodec.Encode(named)); got != volumesForm {
+	if got := hex.EncodeToString(paymentcodec.Encode(withKeys)); got != volumesForm {
 		t.Errorf("written as\n%s, want\n%s", got, volumesForm)
 	}
 }
@@ -62,18 +62,18 @@ func TestCounterKeysOfVolumesAreNotStored(t *testing.T) {
 func TestDamagedVolumesAreAnError(t *testing.T) {
 	limit := strings.Repeat("02", 16)
 	for name, volumes := range map[string]string{
-		"half an id":                limit[:16],
-		"no head":                   limit,
-		"half a head":               limit + "f89b",
-		"a head of eleven bytes":    limit + "ffffffffffffffffffff01",
-		"a day after the year 9999": limit + "8c8fe410",
-		"a month after it":          limit + "e4c946",
-		"a year after it":           limit + "f0f005",
-		"no subject":                limit + "f99b0f",
-		"half a subject":            limit + "f99b0f" + "0466",
-		"no window":                 limit + "02",
-		"half a window":             limit + "02" + "0432",
-		"a byte after it":           limit + "f89b0f" + "00",
+		"half an id":                  limit[:16],
+		"no head":                     limit,
+		"half a head":                 limit + "f89b",
+		"a head of eleven bytes":      limit + "ffffffffffffffffffff01",
+		"a day after the year 9999":   limit + "8c8fe410",
+		"a month after the year 9999": limit + "e4c946",
+		"a year after the year 9999":  limit + "f0f005",
+		"no subject":                  limit + "f99b0f",
+		"half a subject":              limit + "f99b0f" + "0466",
+		"no window":                   limit + "02",
+		"half a window":               limit + "02" + "0432",
+		"a byte after the volume":     limit + "f89b0f" + "00",
 	} {
 		payload, err := hex.DecodeString("01de0001" + "37c4" + hex.EncodeToString([]byte{byte(len(volumes) / 2)}) + volumes)
 		if err != nil {
