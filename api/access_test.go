@@ -42,25 +42,25 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 
 	key := string(f.seed.First.APIKey)
-	with := func(key, org string) caller { return f.anyone().with("x-api-key", key, "x-organization-id", org) }
-	with(key, first).get(transactions+"/"+uuid.NewString()).want(404, "")
+	withKey := func(key, org string) caller { return f.anyone().with("x-api-key", key, "x-organization-id", org) }
+	withKey(key, first).get(transactions+"/"+uuid.NewString()).want(404, "")
 	cases := map[string]caller{
 		"nothing":                      f.anyone(),
-		"no key":                       with("", first),
-		"no organization":              with(key, ""),
-		"malformed organization":       with(key, "not-a-uuid"),
-		"organization in another form": with(key, strings.ReplaceAll(first, "-", "")),
-		"unknown organization":         with(key, uuid.NewString()),
-		"the nil organization":         with(key, uuid.Nil.String()),
-		"wrong organization":           with(key, second),
-		"unknown key":                  with("mzk_unknown", first),
-		"long key":                     with(strings.Repeat("k", 4000), first),
-		"revoked key":                  with(revoked.at("key"), first),
-		"expired key":                  with(expired.at("key"), first),
-		"source address":               with(restricted.at("key"), first),
+		"no key":                       withKey("", first),
+		"no organization":              withKey(key, ""),
+		"malformed organization":       withKey(key, "not-a-uuid"),
+		"organization in another form": withKey(key, strings.ReplaceAll(first, "-", "")),
+		"unknown organization":         withKey(key, uuid.NewString()),
+		"the nil organization":         withKey(key, uuid.Nil.String()),
+		"wrong organization":           withKey(key, second),
+		"unknown key":                  withKey("mzk_unknown", first),
+		"long key":                     withKey(strings.Repeat("k", 4000), first),
+		"revoked key":                  withKey(revoked.at("key"), first),
+		"expired key":                  withKey(expired.at("key"), first),
+		"source address":               withKey(restricted.at("key"), first),
 		"inactive organization":        idleOwner,
-		"admin token as key":           with(string(f.seed.AdminToken), first),
-		"session token as key":         with(string(f.seed.First.SessionToken), first),
+		"admin token as key":           withKey(string(f.seed.AdminToken), first),
+		"session token as key":         withKey(string(f.seed.First.SessionToken), first),
 		"key as bearer":                f.bearer(key, f.seed.First.Org),
 	}
 	reference := f.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
@@ -184,13 +184,13 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 // wait for itself.
 func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
-	var entered, left atomic.Int64
+	var entered, finished atomic.Int64
 	f := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
 			entered.Add(1)
 			leave := enter()
-			return func() { leave(); left.Add(1) }
+			return func() { leave(); finished.Add(1) }
 		}
 		cfg.Payments = failingPayments{panic: "broken"}
 	})
@@ -205,8 +205,8 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 		{f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, ""), 3},
 		{f.auditor().get("/api/v1/ledger/accounts").want(200, ""), 3},
 	} {
-		if c.response == nil || entered.Load() < c.times || left.Load() != entered.Load() {
-			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), left.Load(), c.times)
+		if c.response == nil || entered.Load() < c.times || finished.Load() != entered.Load() {
+			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), finished.Load(), c.times)
 		}
 	}
 	if entered.Load() != 3 {

@@ -19,16 +19,16 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "one")
-	made := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
-	const shown = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
-	id := made.at("data.id")
-	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, made.body)
+	terminal := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
+	const shownConnection = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
+	id := terminal.at("data.id")
+	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, terminal.body)
 	read := f.admin().get("/api/v1/terminal/"+id).want(200, "")
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	patched := f.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
 	deleted := f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
-	for _, a := range []*response{made, again, read, list, patched, deleted} {
-		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shown) {
+	for _, a := range []*response{terminal, again, read, list, patched, deleted} {
+		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shownConnection) {
 			t.Errorf("shown: %s", a.body)
 		}
 	}
@@ -118,28 +118,28 @@ func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
-	const shown = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
-	made := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	const shownConnection = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
+	terminal := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
 	const warned = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
-	path := "/api/v1/terminal/" + made.at("data.id")
-	again := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
-	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shown+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
-	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched} {
+	path := "/api/v1/terminal/" + terminal.at("data.id")
+	repeated := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shownConnection+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
+	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched} {
 		if a.at("warnings") != warned {
 			t.Errorf("%s: warned %s", what, a.body)
 		}
 	}
 	f.restart()
 	read := f.admin().get(path).want(200, "")
-	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
+	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
 		if strings.Contains(a.body, "CANARY") {
 			t.Errorf("%s: a secret is shown: %s", what, a.body)
 		}
 	}
-	if !strings.Contains(read.body, `"provider_params":`+shown) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
+	if !strings.Contains(read.body, `"provider_params":`+shownConnection) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
 		t.Errorf("read as %s", read.body)
 	}
-	id, err := uuid.Parse(made.at("data.id"))
+	id, err := uuid.Parse(terminal.at("data.id"))
 	must(t, err)
 	kept, _ := f.directory.Terminal(f.seed.First.Org, id)
 	if got := string(kept.ProviderParams); got != `{"priority":3,`+secrets+`}` {

@@ -161,7 +161,7 @@ func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const most, each = 5_000, 250
+	const maxEvents, perContract = 5_000, 250
 	contract := f.createReligious("wadiah")
 	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(contract.id())}
 	give := func(n int) {
@@ -180,8 +180,8 @@ func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
 		must(t, (<-stored).Err)
 	}
-	for range most / each {
-		give(each)
+	for range maxEvents / perContract {
+		give(perContract)
 	}
 	f.session().get(religiousPath+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
 	f.advanceDays(1)

@@ -23,15 +23,15 @@ type members map[string]string
 
 // with returns the members with others, as name, value pairs; an empty value removes one.
 func (m members) with(pairs ...string) members {
-	other := maps.Clone(m)
+	merged := maps.Clone(m)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			delete(other, pairs[i])
+			delete(merged, pairs[i])
 			continue
 		}
-		other[pairs[i]] = pairs[i+1]
+		merged[pairs[i]] = pairs[i+1]
 	}
-	return other
+	return merged
 }
 
 func (m members) json() string {

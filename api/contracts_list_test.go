@@ -8,14 +8,14 @@ import (
 )
 
 // ids returns the ids of a list's rows.
-func (r *response) ids() (all []string) {
+func (r *response) ids() (idList []string) {
 	r.t.Helper()
 	var list struct{ Data []struct{ ID string } }
 	must(r.t, json.Unmarshal([]byte(r.body), &list))
 	for _, row := range list.Data {
-		all = append(all, row.ID)
+		idList = append(idList, row.ID)
 	}
-	return all
+	return idList
 }
 
 func (contract *contractFixture) id() string {
@@ -51,23 +51,23 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	for product, c := range table {
 		more := []string{"term_months", `12`, "purchase_option_price", `"1"`}
 		first := f.createSecular(product, append(more, c.field, `"`+c.one+`"`)...)
-		other := f.createSecular(product, append(more, c.field, `"`+c.other+`"`, "region", `"MY"`)...)
+		otherContract := f.createSecular(product, append(more, c.field, `"`+c.other+`"`, "region", `"MY"`)...)
 		test := f.createSecular(product, append(more, c.field, `"`+c.one+`"`, "env", `"test"`)...)
-		begun := other.read().at("data.status")
+		initialStatus := otherContract.read().at("data.status")
 		first.mustAct(c.step)
-		both := []*contractFixture{test, other, first}
+		both := []*contractFixture{test, otherContract, first}
 		if product == "partnerships" { // "partnerships default prod"
 			both = both[1:]
 		}
 		f.wantList(product, "", both...)
-		f.wantList(product, "?env=prod", other, first)
+		f.wantList(product, "?env=prod", otherContract, first)
 		f.wantList(product, "?env=test", test)
 		f.wantList(product, "?status="+c.moved, first)
-		f.wantList(product, "?env=prod&status="+begun, other)
-		f.wantList(product, "?region=MY", other)
+		f.wantList(product, "?env=prod&status="+initialStatus, otherContract)
+		f.wantList(product, "?region=MY", otherContract)
 		f.wantList(product, "?region=AE&env=prod", first)
 		f.wantList(product, "?region=SA")
-		f.wantList(product, "?type="+c.other, other)
+		f.wantList(product, "?type="+c.other, otherContract)
 		f.wantList(product, "?env=prod&type="+c.one, first)
 		f.wantList(product, "?env=prod&type="+c.one+"&region=AE&status="+c.moved, first)
 		f.wantList(product, "?env=prod&type="+c.one+"&region=MY")
@@ -154,15 +154,15 @@ func TestLeasesFilterByEndingInDays(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	one := f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...)
+	oneMonthLease := f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...)
 	two := f.createSecular("leases", "lease_term_months", `2`).mustActAll(begin...)
 	f.createSecular("leases", "lease_term_months", `1`)
 	f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...).mustActAll("return")
-	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {one}, "59": {one}, "60": {two, one}, "36500": {two, one}} {
+	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {oneMonthLease}, "59": {oneMonthLease}, "60": {two, oneMonthLease}, "36500": {two, oneMonthLease}} {
 		f.wantList("leases", "?ending_in_days="+days, want...)
 	}
 	f.advanceDays(15)
-	f.wantList("leases", "?ending_in_days=15", one)
+	f.wantList("leases", "?ending_in_days=15", oneMonthLease)
 	f.wantList("leases", "?ending_in_days=14")
 	for _, days := range []string{"-1", "1.5", "x", "", "01", "36501", "9223372036854775808"} {
 		f.session().get(secularPath + "leases?ending_in_days=" + days).wantFaults("ending_in_days")

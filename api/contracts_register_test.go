@@ -23,9 +23,9 @@ type registerPage struct {
 	}
 }
 
-func (contract *contractFixture) readRegister(rest string) (p registerPage) {
+func (contract *contractFixture) readRegister(query string) (p registerPage) {
 	contract.fixture.t.Helper()
-	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+rest).want(200, "").body), &p))
+	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+query).want(200, "").body), &p))
 	return p
 }
 

@@ -58,16 +58,16 @@ func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("mudaraba").approve().mustActAll("fund", "activate")
-	wrong := []string{
+	wrongFields := []string{
 		"1.0", "1e3", "-1", "-0", `"01"`, `"-1"`, `"1.0"`, `" 1"`, `""`, `"x"`, `"0x10"`, "true", "[]", "{}", `["1"]`,
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
 	f.wantNothingStored(t, func() {
-		for _, text := range append(wrong, "0", `"0"`) {
+		for _, text := range append(wrongFields, "0", `"0"`) {
 			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).wantFaults("capital_amount")
 			contract.act("record_loss", "amount", text).wantFaults("amount")
 		}
-		for _, text := range wrong {
+		for _, text := range wrongFields {
 			contract.act("distribute_profit", "gross_profit", text, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})

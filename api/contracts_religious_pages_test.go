@@ -22,16 +22,16 @@ func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const n = 60
-	var all, live []string // newest first
+	var allIDs, activeIDs []string // newest first
 	for i := range n {
 		env := `"prod"`
 		if i%4 == 1 {
 			env = `"test"`
 		}
 		r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
-		all = append([]string{r.at("data.id")}, all...)
+		allIDs = append([]string{r.at("data.id")}, allIDs...)
 		if env == `"prod"` {
-			live = append([]string{r.at("data.id")}, live...)
+			activeIDs = append([]string{r.at("data.id")}, activeIDs...)
 		}
 	}
 	f.createReligious("ijara")
@@ -40,7 +40,7 @@ func TestReligiousListsArePaged(t *testing.T) {
 		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
 	}
 	for _, size := range []int{1, 7, 20, 30, 59, 60, 200} {
-		for env, want := range map[string][]string{"": all, "&env=prod": live} {
+		for env, want := range map[string][]string{"": allIDs, "&env=prod": activeIDs} {
 			var got []string
 			for page := 1; ; page++ {
 				r := f.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", religiousPath, size, page, env)).want(200, "")
@@ -229,9 +229,9 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {
-		for _, near := range []uint64{0, 3, n / every, n} {
+		for _, maxSkip := range []uint64{0, 3, n / every, n} {
 			for skip := range want {
-				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, MaxSkip: maxSkip}
 				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
 				var got []ledger.ID
@@ -239,10 +239,10 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 					got = append(got, found[i].Record.ID)
 				}
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
-					t.Errorf("%v behind %d, near %d: %v", env, skip, near, got)
+					t.Errorf("%v behind %d, maxSkip %d: %v", env, skip, maxSkip, got)
 				}
-				if others := uint64(n - len(want)); others <= near && page.Passed > near {
-					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Passed, near)
+				if others := uint64(n - len(want)); others <= maxSkip && page.Skipped > maxSkip {
+					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Skipped, maxSkip)
 				}
 			}
 		}

@@ -201,9 +201,9 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	seen := map[string]bool{}
-	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
+	clientID := "0f8fad5b-d9cb-469f-a165-70867728950e"
 	for _, a := range []*response{
-		f.anyone().with("x-request-id", mine).get("/api/v1/health"),
+		f.anyone().with("x-request-id", clientID).get("/api/v1/health"),
 		f.anyone().get("/nowhere"),
 		f.anyone().get(transactions + "/x"),
 		f.anyone().do("PUT", "/api/v1/health", ""),
@@ -212,7 +212,7 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 		f.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
 	} {
 		id := a.header.Get("x-request-id")
-		if !uuid4.MatchString(id) || id == mine || seen[id] {
+		if !uuid4.MatchString(id) || id == clientID || seen[id] {
 			t.Errorf("%d %s: id %q", a.status, a.body, id)
 		}
 		seen[id] = true

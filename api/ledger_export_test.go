@@ -65,18 +65,18 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 		return r.at("data.0.seq"), url.QueryEscape(r.at("data.0.booked_at"))
 	}
 	f.advanceDays(1)
-	one, at := entry()
+	ledgerEntry, at := entry()
 	two, next := entry()
 	f.advanceDays(1)
 	three, _ := entry()
 	for query, want := range map[string][]string{
-		"from=2026-09-04":                    {one, two, three},
-		"from=2026-09-04&to=2026-09-04":      {one, two},
+		"from=2026-09-04":                    {ledgerEntry, two, three},
+		"from=2026-09-04&to=2026-09-04":      {ledgerEntry, two},
 		"from=2026-09-05&to=2026-09-05":      {three},
 		"from=2026-09-05":                    {three},
-		"from=" + at + "&to=" + at:           {one},
+		"from=" + at + "&to=" + at:           {ledgerEntry},
 		"from=" + next:                       {two, three},
-		"from=2026-09-04&prefix=A:provider:": {one, two, three},
+		"from=2026-09-04&prefix=A:provider:": {ledgerEntry, two, three},
 		"from=2026-09-04&prefix=L:partner:2": nil,
 		"prefix=nobody":                      nil,
 		"from=2026-09-04&env=prod":           nil,
@@ -157,11 +157,11 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	f, j := newBlockedExportFixture(t)
 	third := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	f.bearer(string(f.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	foreign := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	foreignAuditor := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
 	j.passes.Store(0)
-	refuses := func(c caller, why string) {
+	refuses := func(c caller, detail string) {
 		t.Helper()
-		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+why+`"}`)
+		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+detail+`"}`)
 		if refused.header.Get("retry-after") == "" || refused.header.Get("content-disposition") != "" {
 			t.Errorf("refused with %v", refused.header)
 		}
@@ -175,7 +175,7 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 		}
 		refuses(c, "too many exports of this organization are under way")
 	}
-	refuses(foreign, "too many exports are under way")
+	refuses(foreignAuditor, "too many exports are under way")
 	close(j.open)
 	seen := map[string]int{}
 	for range 4 {

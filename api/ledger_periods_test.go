@@ -349,25 +349,25 @@ func (f *fixture) createSecularAs(who caller, product string) *response {
 func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var all []*contractFixture
+	var contracts []*contractFixture
 	for range 16 {
-		all = append(all, f.createSecular("investment-deposits").mustActAll("activate"))
+		contracts = append(contracts, f.createSecular("investment-deposits").mustActAll("activate"))
 	}
 	f.setClockToOctober()
-	var rush sync.WaitGroup
+	var wg sync.WaitGroup
 	var closed *response
 	for i := range 64 {
-		rush.Go(func() {
-			r := all[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
+		wg.Go(func() {
+			r := contracts[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
 			if r.status != 200 && r.status != 503 && (r.status != 422 || r.at("details.period_end_date.0") == "(absent)") {
 				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 		if i == 20 {
-			rush.Go(func() { closed = f.closeMonth("2026-09") })
+			wg.Go(func() { closed = f.closeMonth("2026-09") })
 		}
 	}
-	rush.Wait()
+	wg.Wait()
 	closed.want(200, "")
 	if sum, _ := f.recomputeMonth("2026-09", "2026-09-30"); sum != closed.at("data.hash") {
 		t.Errorf("%s, and the books are hashed as %s", closed.body, sum)

@@ -144,7 +144,7 @@ func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	tree, _ := signedHead(t, f.auditor())
-	beyond := fmt.Sprint(tree.N + 1)
+	tooLarge := fmt.Sprint(tree.N + 1)
 	field := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
@@ -152,16 +152,16 @@ func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	for query, want := range map[string]string{
 		"inclusion":                                field("seq", "seq is required"),
 		"inclusion?size=3":                         field("seq", "seq is required"),
-		"inclusion?seq=" + beyond:                  field("seq", fmt.Sprintf("seq must be from 1 to %d", tree.N)),
+		"inclusion?seq=" + tooLarge:                field("seq", fmt.Sprintf("seq must be from 1 to %d", tree.N)),
 		"inclusion?seq=4&size=3":                   field("seq", "seq must be from 1 to 3"),
-		"inclusion?seq=1&size=" + beyond:           field("size", "size"+ofJournal),
+		"inclusion?seq=1&size=" + tooLarge:         field("size", "size"+ofJournal),
 		"inclusion?seq=1&from=1":                   field("from", "Unexpected field"),
 		"inclusion?seq=1&seq=1":                    field("seq", "seq is there twice"),
 		"consistency":                              field("from", "from is required"),
 		"consistency?to=3":                         field("from", "from is required"),
-		"consistency?from=" + beyond:               field("from", fmt.Sprintf("from must be from 1 to %d", tree.N)),
+		"consistency?from=" + tooLarge:             field("from", fmt.Sprintf("from must be from 1 to %d", tree.N)),
 		"consistency?from=4&to=3":                  field("from", "from must be from 1 to 3"),
-		"consistency?from=1&to=" + beyond:          field("to", "to"+ofJournal),
+		"consistency?from=1&to=" + tooLarge:        field("to", "to"+ofJournal),
 		"consistency?from=1&seq=1":                 field("seq", "Unexpected field"),
 		"consistency?from=1&to=2&to=2":             field("to", "to is there twice"),
 		"consistency?from=1&to=" + overInt64:       field("to", "to must be a whole number from 1"),

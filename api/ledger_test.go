@@ -65,9 +65,9 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	one := f.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
-	if one.at("data.seq") != seq || one.at("data.postings.1.balance") != "100001250" {
-		t.Errorf("%s", one.body)
+	ledgerEntry := f.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
+	if ledgerEntry.at("data.seq") != seq || ledgerEntry.at("data.postings.1.balance") != "100001250" {
+		t.Errorf("%s", ledgerEntry.body)
 	}
 	// The same entry is found in other ways.
 	for _, way := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
@@ -77,7 +77,7 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	}
 	// A later payment does not change the balance after this one.
 	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	f.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
+	f.auditor().get(ledgerPath+"/entries/"+seq).want(200, ledgerEntry.body)
 }
 
 func TestEventsShowEveryTransition(t *testing.T) {

@@ -61,11 +61,11 @@ func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 
 // runClients runs the clients, each with its own random source, and waits for all of them.
 func runClients(n int, seed uint64, client func(n int, random *rand.Rand)) {
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range n {
-		all.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		wg.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
-	all.Wait()
+	wg.Wait()
 }
 
 // The model of a txid: the one transaction that it names.
@@ -113,9 +113,9 @@ func isForward(from, to string) bool {
 // txids is the model: the first create makes its transaction, every later create and every read
 // shows it, and its status only moves forward.
 var txids = porcupine.Model{
-	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
+	Partition: func(operations []porcupine.Operation) (parts [][]porcupine.Operation) {
 		of := map[string]int{}
-		for _, o := range all {
+		for _, o := range operations {
 			txid := txidOf(o.Input)
 			index, known := of[txid]
 			if !known {
@@ -130,7 +130,7 @@ var txids = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		now, saw := state.(transactionState), output.(readOutput)
 		next := transactionState{saw.id, saw.amount, saw.status}
-		same := saw.id == now.id && saw.amount == now.amount && isForward(now.status, saw.status)
+		unchanged := saw.id == now.id && saw.amount == now.amount && isForward(now.status, saw.status)
 		if saw.txid != txidOf(input) {
 			return false, now
 		}
@@ -140,9 +140,9 @@ var txids = porcupine.Model{
 				return saw.http == 201 && !saw.replay && saw.id != "" && saw.amount == in.amount, next
 			}
 			mismatch := saw.mismatched == "amount"
-			return saw.http == 201 && saw.replay && same && mismatch == (in.amount != now.amount), next
+			return saw.http == 201 && saw.replay && unchanged && mismatch == (in.amount != now.amount), next
 		case readInput:
-			return saw.http == 200 && now.id == in.id && same, next
+			return saw.http == 200 && now.id == in.id && unchanged, next
 		}
 		return false, now
 	},
@@ -361,9 +361,9 @@ func operationAt(call, end int64, input, output any) porcupine.Operation {
 // corrected, can be explained.
 func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()
-	const always = math.MaxInt64
-	made := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }
-	again := func(id, amount, status, mismatch string) readOutput {
+	const forever = math.MaxInt64
+	firstOutput := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }
+	replayOutput := func(id, amount, status, mismatch string) readOutput {
 		return readOutput{201, "a", id, amount, status, true, mismatch}
 	}
 	got := func(id, amount, status string) readOutput { return readOutput{200, "a", id, amount, status, false, ""} }
@@ -375,23 +375,23 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 		broken, sound operations
 	}{
 		"two transactions of one txid": {txids,
-			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, made("y", "6", "charged"))},
-			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged")), operationAt(0, 9, six, firstOutput("y", "6", "charged"))},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged")), operationAt(0, 9, six, replayOutput("x", "5", "charged", "amount"))}},
 		"only replays": {txids,
-			operations{operationAt(0, 9, five, again("x", "5", "charged", ""))},
-			operations{operationAt(0, 9, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 9, five, replayOutput("x", "5", "charged", ""))},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged"))}},
 		"a replay before what it replays": {txids,
-			operations{operationAt(0, 1, five, again("x", "5", "charged", "")), operationAt(2, 3, five, made("x", "5", "charged"))},
-			operations{operationAt(0, 2, five, again("x", "5", "charged", "")), operationAt(1, 3, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, replayOutput("x", "5", "charged", "")), operationAt(2, 3, five, firstOutput("x", "5", "charged"))},
+			operations{operationAt(0, 2, five, replayOutput("x", "5", "charged", "")), operationAt(1, 3, five, firstOutput("x", "5", "charged"))}},
 		"the replay's amount": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "6", "charged", ""))},
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, six, replayOutput("x", "6", "charged", ""))},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, six, replayOutput("x", "5", "charged", "amount"))}},
 		"a status that moves back": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charging"))},
-			operations{operationAt(0, 1, five, made("x", "5", "charging")), operationAt(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charging"))},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charging")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"a read that misses": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"an overdraft": {hundred,
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 60}, nil), operationAt(0, 9, settle{2, 60}, nil)},
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 40}, nil), operationAt(0, 9, settle{2, 40}, nil)}},
@@ -408,8 +408,8 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, look{}, balance{credits: 100})},
 			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, look{}, balance{credits: 100})}},
 		"looks that go back": {hundred,
-			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 105}), operationAt(2, 3, look{}, balance{credits: 100})},
-			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 100}), operationAt(2, 3, look{}, balance{credits: 105})}},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 105}), operationAt(2, 3, look{}, balance{credits: 100})},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 100}), operationAt(2, 3, look{}, balance{credits: 105})}},
 		"a torn look": {hundred,
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 60, 60})},
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 0, 60})}},

@@ -53,11 +53,11 @@ var (
 	kinds = join(unauthenticated, partnerKeys, []kind{byInactivePartner}, operators, admins, auditors, clientSessions, partnerSessions)
 )
 
-func join(groups ...[]kind) (all []kind) {
+func join(groups ...[]kind) (kinds []kind) {
 	for _, group := range groups {
-		all = append(all, group...)
+		kinds = append(kinds, group...)
 	}
-	return all
+	return kinds
 }
 
 // place is the owner of records: a partner in an organization.

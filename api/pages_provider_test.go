@@ -243,7 +243,7 @@ func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
 func TestReturnURLFollowsTheStatus(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(address, "?", "/return?", 1)
+	returnAddress := strings.Replace(address, "?", "/return?", 1)
 	for status, want := range map[payment.Status]string{
 		payment.Charged: returnURL, payment.Charging: returnURL, payment.PaymentHeld: returnURL, payment.PreAuthorized3DS: returnURL, payment.Refunded: returnURL,
 		payment.Refunding: returnURL, payment.Reversed: returnURL, payment.Rejected: failURL, payment.Failed: failURL, payment.Unknown: returnURL,
@@ -251,13 +251,13 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 	} {
 		r.change(func() { r.record.Status = status })
 		for _, method := range []string{"GET", "POST"} {
-			h.visit(method, back, nil).wantRedirect(want)
+			h.visit(method, returnAddress, nil).wantRedirect(want)
 		}
 	}
 	r.change(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
 		r.change(func() { r.record.Status = status })
-		h.visit("GET", back, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
+		h.visit("GET", returnAddress, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
 	}
 }
 

@@ -65,14 +65,14 @@ func FuzzAmount(f *testing.F) {
 	id := whole.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
 		h := whole.forTest(t)
-		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
-		wantSaneResponse(t, literal, made)
-		if made.status == 201 {
+		transaction := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
+		wantSaneResponse(t, literal, transaction)
+		if transaction.status == 201 {
 			// The literal may close the amount and contain further members, which then cause
 			// their own refusals.
 			var text string
-			if json.Unmarshal([]byte(literal), &text) == nil && made.at("amount") != text {
-				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
+			if json.Unmarshal([]byte(literal), &text) == nil && transaction.at("amount") != text {
+				t.Fatalf("%s was taken as %s", literal, transaction.at("amount"))
 			}
 		}
 		refund := h.changeTransaction(id, `"type":"refund","amount":`+literal)

@@ -118,19 +118,19 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var made []*payment.Record
+	var records []*payment.Record
 	for i := range 300 {
 		r := newSale("USD", "", "1", "0", "1", "0", payment.Charging)
 		if i >= 294 {
 			r.Partner = 77
 		}
-		made = append(made, r)
+		records = append(records, r)
 	}
 	f.setTimeOfDay("11:00:00")
-	f.storeVersion(0, 5, made...)
+	f.storeVersion(0, 5, records...)
 	f.setTimeOfDay("12:00:00")
 	moved := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
-	moved.ID = made[0].ID
+	moved.ID = records[0].ID
 	f.storeVersion(5, 1, moved)
 	f.setTimeOfDay("13:00:00")
 	moved.Status = payment.Refunded
@@ -313,7 +313,7 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, patience)
 	const many = 40
-	responses, other := make(chan *response, many), make(chan *response, 1)
+	responses, otherResponse := make(chan *response, many), make(chan *response, 1)
 	for range many {
 		go func() { responses <- h.partner().get(aggregate) }()
 		<-l.asked
@@ -322,13 +322,13 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	for range many - allowed {
 		(<-responses).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	}
-	go func() { other <- h.second().get(aggregate) }()
+	go func() { otherResponse <- h.second().get(aggregate) }()
 	<-l.asked
 	for range allowed + 1 {
 		<-l.arrived
 		l.release <- struct{}{}
 	}
-	(<-other).want(200, "")
+	(<-otherResponse).want(200, "")
 	for range allowed {
 		(<-responses).want(200, "")
 	}

@@ -25,13 +25,13 @@ func BenchmarkTransactions(b *testing.B) {
 		all[i].TxID, all[i].Described, all[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
 		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
-	for made := range slices.Chunk(all, part) {
-		f.storeVersion(0, 4, made...)
-		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
-		for _, r := range made[:part/2] {
+	for created := range slices.Chunk(all, part) {
+		f.storeVersion(0, 4, created...)
+		rand.Shuffle(part, func(i, k int) { created[i], created[k] = created[k], created[i] })
+		for _, r := range created[:part/2] {
 			r.Status = payment.Charged
 		}
-		f.storeVersion(4, 1, made[:part/2]...)
+		f.storeVersion(4, 1, created[:part/2]...)
 	}
 	// Each transaction was created by four events and half of them changed, so booked times advance by
 	// 4.5 µs for each transaction on average.

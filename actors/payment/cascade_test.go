@@ -17,19 +17,19 @@ import (
 )
 
 // withOutcome sets the outcome and the priority of a simulator terminal.
-func withOutcome(how string, priority int) func(terminalSettings) {
-	return func(s terminalSettings) { s.Fail, s.Priority = how, priority }
+func withOutcome(outcome string, priority int) func(terminalSettings) {
+	return func(s terminalSettings) { s.Fail, s.Priority = outcome, priority }
 }
 
 // openThreeTerminals returns a fixture with three terminals like the fixture's terminal i: two that refuse
 // every call, then one that does not.
-func openThreeTerminals(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
+func openThreeTerminals(t *testing.T, i int, configure func(*fixture)) (f *fixture, ids [3]ledger.ID) {
 	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
 		ids[0] = f.terminals[i].ID
 		ids[1] = f.addTerminal(i, withOutcome(simulator.FailRejected, 2))
 		ids[2] = f.addTerminal(i, withOutcome("", 3))
-		set(f)
+		configure(f)
 	})
 	return f, ids
 }

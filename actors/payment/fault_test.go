@@ -192,12 +192,12 @@ func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	var given string
+	var received string
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete {
 			submitted <- call.Reference
 			<-resume
-			given = string(call.Material) + string(call.Card.Number)
+			received = string(call.Material) + string(call.Card.Number)
 		}
 		return r.Provider.Submit(ctx, call)
 	}
@@ -214,7 +214,7 @@ func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Charged, "")
-	if given != `{"otp":"123456"}`+password {
-		t.Errorf("the provider had %q", given)
+	if received != `{"otp":"123456"}`+password {
+		t.Errorf("the provider had %q", received)
 	}
 }

@@ -226,7 +226,7 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 // Whichever component panics while an actor calls it, the create is answered, the card is wiped, the
 // transaction ends and no money is lost.
 func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
-	once := func() func() {
+	newGate := func() func() {
 		var done atomic.Bool
 		return func() {
 			if !done.Swap(true) {
@@ -239,8 +239,8 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		set  func(*fixture)
 		want payment.Status
 	}{
-		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
-		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
+		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newGate() }, payment.Failed},
+		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newGate()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
@@ -342,20 +342,20 @@ func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
 func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 	const racers = 400 // more than an actor's queue has room for
 	r := &fakeProvider{}
-	var asked sync.WaitGroup
-	asked.Add(racers)
+	var wg sync.WaitGroup
+	wg.Add(racers)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		asked.Wait() // all creates use the txid before an outcome exists
+		wg.Wait() // all creates use the txid before an outcome exists
 		return r.Provider.Submit(ctx, call)
 	}
 	f := openWith(t, func(f *fixture) { f.useProvider(r) })
-	var all sync.WaitGroup
+	var clients sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
-		all.Add(1)
+		clients.Add(1)
 		go func() {
-			defer all.Done()
-			asked.Done()
+			defer clients.Done()
+			wg.Done()
 			result, err := f.tryCreate(payment.Payment, "same")
 			if err != nil {
 				t.Error(err)
@@ -367,7 +367,7 @@ func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 			ids[i] = result.Record.ID
 		}()
 	}
-	all.Wait()
+	clients.Wait()
 	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
 		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
 	}

@@ -113,15 +113,15 @@ const (
 func (f *changeableFields) append(dst []byte, r *payment.Record) []byte {
 	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
-	for _, has := range []struct {
+	for _, field := range []struct {
 		flag byte
 		set  bool
 	}{
 		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDest, f.dest != r.Amount},
 		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRailMeta, len(f.railMeta) > 0},
 	} {
-		if has.set {
-			flags |= has.flag
+		if field.set {
+			flags |= field.flag
 		}
 	}
 	dst = append(dst, noticeVersion, flags, number)

@@ -16,7 +16,7 @@ import (
 const threshold = 50
 
 // openWithAlerts returns a fixture whose terminals have operators and a threshold for large amounts.
-func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
+func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	return openWith(t, func(f *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range f.terminals {
@@ -24,7 +24,7 @@ func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
 			terminal.Notification = directory.Notification{Telegram: []string{"1"}, Large: &large}
 		}
 		f.canReachOperators = func(n *directory.Notification) bool { return len(n.Telegram) > 0 }
-		set(f)
+		configure(f)
 	})
 }
 

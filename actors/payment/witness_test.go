@@ -113,18 +113,18 @@ func (s *callHistory) recordCall(t testing.TB, c callID) {
 
 // recordAnswer records the answers that allow a second submission: "never arrived" twice in a row, for
 // an operation on a charge; or that the charge still waits for Complete.
-func (s *callHistory) recordAnswer(about callID, o actors.Outcome) {
+func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	charge := about.operation == actors.Pay || about.operation == actors.PayOut
+	charge := id.operation == actors.Pay || id.operation == actors.PayOut
 	switch {
 	case !charge && o.Verdict == payment.VerdictNotFound:
-		s.notFoundInARow[about.reference]++
+		s.notFoundInARow[id.reference]++
 	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // the provider did not answer
 	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
-		s.notFoundInARow[about.reference] = 2
+		s.notFoundInARow[id.reference] = 2
 	default:
-		delete(s.notFoundInARow, about.reference)
+		delete(s.notFoundInARow, id.reference)
 	}
 }
 

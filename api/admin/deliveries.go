@@ -18,9 +18,9 @@ import (
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
-	Replay(org ledger.ID, id notifier.ID, kept notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
-	ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept notifier.Keep[int]) (replayed int, err error)
-	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
+	Replay(org ledger.ID, id notifier.ID, onChange notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
+	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.Keep[int]) (replayed int, err error)
+	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, hasAddress bool)
 }
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
@@ -191,7 +191,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 		if terminal == nil && !f.problems.HasField("terminal_id") {
 			f.problems.Add("terminal_id", "terminal_id is required")
 		}
-		from, until := max(0, f.instant("from")), f.until("to", h.cfg.Clock.Now())
+		from, until := max(0, f.instant("from")), f.upperBound("to", h.cfg.Clock.Now())
 		if err := f.problems.Err(); err != nil {
 			return 0, err
 		}
@@ -204,9 +204,9 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// until reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
+// upperBound reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
 // or has the clock's present time (web.ThroughNow).
-func (f *form) until(name string, now time.Time) ledger.Micros {
+func (f *form) upperBound(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
 	}
@@ -246,8 +246,8 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	default:
 		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
 	}
-	event, attempt, set := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
-	if !set {
+	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	if !hasAddress {
 		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
 	web.WriteData(req, fiber.StatusOK, testedDelivery{event, attempt.Failure == "", outcomeOf(&attempt)})

@@ -37,16 +37,16 @@ func (f *form) refused(err error) error {
 	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.problems) == 0 {
 		return err
 	}
-	all := slices.Clone(f.problems)
+	refusals := slices.Clone(f.problems)
 	if aboutFields {
 		for _, r := range decided {
-			if !all.HasField(r.Field) {
-				all = append(all, r)
+			if !refusals.HasField(r.Field) {
+				refusals = append(refusals, r)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.position(a.Field) - f.position(b.Field) })
-	return all
+	slices.SortStableFunc(refusals, func(a, b *ledger.Refusal) int { return f.position(a.Field) - f.position(b.Field) })
+	return refusals
 }
 
 // position returns the position in the form of a field, or of the field that contains it. Fields

@@ -52,17 +52,17 @@ func (h *Handlers) postChallenge(req *web.Request) error {
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	back, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	returnURL, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
 	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && codeOf(err) == ledger.Internal {
 		return h.sendError(req, &visit{}, err)
 	}
-	if !h.mayLeadTo(back) {
+	if !h.mayLeadTo(returnURL) {
 		return h.challenge(req, fields)
 	}
-	return h.redirect(req, back)
+	return h.redirect(req, returnURL)
 }
 
 func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
@@ -70,26 +70,26 @@ func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	shown, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	challenge, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
-	amount, err := money.Parse(shown.Amount)
+	amount, err := money.Parse(challenge.Amount)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
 	p := page.Challenge{
-		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: shown.Asset}},
+		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: challenge.Asset}},
 		Post:  simulator.ChallengePath,
 		Fields: []page.Field{
 			{Name: simulator.TerminalParam, Value: named.terminal.String()},
 			{Name: simulator.ReferenceParam, Value: named.reference.String()},
 			{Name: simulator.TokenParam, Value: named.token},
 		},
-		Open: shown.State == simulator.ChallengeOpen,
+		Open: challenge.State == simulator.ChallengeOpen,
 	}
-	if h.mayLeadTo(shown.ReturnURL) {
-		p.Back = shown.ReturnURL
+	if h.mayLeadTo(challenge.ReturnURL) {
+		p.Back = challenge.ReturnURL
 	}
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }

@@ -41,17 +41,17 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	start := ad().get(v1 + "/sandbox/clock").want(200).time("now")
 	until := func(days int) params { return params{"now": start.AddDate(0, 0, days).Format(time.RFC3339Nano)} }
 	for round := range 3 {
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		mover, payer := s.Admin(), s.Session()
-		all.Go(func() { _, _ = mover.Put(v1+"/sandbox/clock", until(120*(round+1)+5)) })
+		wg.Go(func() { _, _ = mover.Put(v1+"/sandbox/clock", until(120*(round+1)+5)) })
 		for i := range leases {
-			all.Go(func() { payRent(payer, leases[i], round) })
+			wg.Go(func() { payRent(payer, leases[i], round) })
 		}
 		for range random.IntN(40) { // requests, not time, determine the moment of the kill
 			_, _ = payer.Get(leases[0])
 		}
 		s.Kill()
-		all.Wait()
+		wg.Wait()
 		s.Restart()
 		ad().put(v1+"/sandbox/clock", until(120*(round+1)+5)).want(200)
 		for i := range leases {

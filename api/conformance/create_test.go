@@ -147,11 +147,11 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
 	responses := make([]*response, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { responses[i] = m.send(payment(good, "txid", "race")) })
+		wg.Go(func() { responses[i] = m.send(payment(good, "txid", "race")) })
 	}
-	all.Wait()
+	wg.Wait()
 	replays := 0
 	for _, a := range responses {
 		a.wantBody(201, responses[0].body).has("status", "charged")

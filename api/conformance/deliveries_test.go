@@ -17,7 +17,7 @@ func TestAdministrationListsDeliveries(t *testing.T) {
 	parked := m.create(payment(good, "txid", "a")).at("id")
 	advance(t, 8*3600)
 	h.respond(200)
-	taken := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
+	payoutID := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
 	h.waitForAll()
 	h.respond(500)
 	waits := m.create(payment(declined, "txid", "c")).at("id")
@@ -29,11 +29,11 @@ func TestAdministrationListsDeliveries(t *testing.T) {
 	in, out := m.terminals[0], m.terminals[1]
 	for query, want := range map[string]string{
 		"terminal_id=" + in:                                waits + " " + parked,
-		"terminal_id=" + out:                               taken,
+		"terminal_id=" + out:                               payoutID,
 		"terminal_id=" + in + "&state=parked":              parked,
 		"terminal_id=" + in + "&state=pending":             waits,
 		"terminal_id=" + in + "&state=delivered":           "",
-		"transaction_id=" + taken + "&state=delivered":     taken,
+		"transaction_id=" + payoutID + "&state=delivered":  payoutID,
 		"terminal_id=" + in + "&from=2100-01-01T00:00:00Z": "",
 		"terminal_id=" + in + "&to=2020-01-01T00:00:00Z":   "",
 		"transaction_id=" + in:                             "",
@@ -76,17 +76,17 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	keyed := admin(t).with("idempotency-key", "replay of "+event)
 	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
 	keyed.post(deliveries+"/"+event+"/replay", nil).wantBody(200, first.body).hasHeader("x-idempotent-replay", "true")
-	again := h.waitForAll()
-	if last := again[len(again)-1]; len(again) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
-		t.Errorf("%d attempts, the last one of %s", len(again)-len(before), last.parsed.Data.TxID)
+	repeated := h.waitForAll()
+	if last := repeated[len(repeated)-1]; len(repeated) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
+		t.Errorf("%d attempts, the last one of %s", len(repeated)-len(before), last.parsed.Data.TxID)
 	}
-	last := again[len(again)-1]
+	last := repeated[len(repeated)-1]
 	last.hasHeaders(last.signatureHeaders("whsec"))
 	for range 2 {
 		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
 	}
-	if rest := h.waitForAll(); len(rest) != len(again)+2 {
-		t.Errorf("%d attempts", len(rest)-len(again))
+	if rest := h.waitForAll(); len(rest) != len(repeated)+2 {
+		t.Errorf("%d attempts", len(rest)-len(repeated))
 	}
 	for _, id := range ids {
 		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
@@ -118,15 +118,15 @@ func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	event := deliveriesOf(t, id).at("data.0.event_id")
 	s := testServer(t).Sandbox
 	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
-	away := admin(t).with("x-organization-id", s.Second.OrganizationID)
+	otherAdmin := admin(t).with("x-organization-id", s.Second.OrganizationID)
 	for _, call := range []struct{ method, path string }{{"GET", ""}, {"POST", "/replay"}} {
 		path := deliveries + "/" + event + call.path
 		m.do(call.method, path, nil).want(401)
 		anyone(t).do(call.method, path, nil).want(401)
 		auditor(t).do(call.method, path, nil).want(403)
-		away.do(call.method, path, nil).wantBody(404, unknown.body)
+		otherAdmin.do(call.method, path, nil).wantBody(404, unknown.body)
 	}
-	away.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
-	away.post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).want(404)
-	away.post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(404)
+	otherAdmin.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
+	otherAdmin.post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).want(404)
+	otherAdmin.post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(404)
 }

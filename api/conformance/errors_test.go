@@ -68,16 +68,16 @@ func TestEveryResponseHasARequestID(t *testing.T) {
 
 func TestReplayIsMarkedAndNamesTheFirstDifference(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	sent := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
-	m.create(sent).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
-	m.create(sent).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", absent)
+	request := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
+	m.create(request).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
+	m.create(request).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", absent)
 	for name, value := range map[string]any{
 		"amount": "1001", "currency": "EUR", "env": "prod", "description": "Boots", "returnUrl": "https://a.example", "failUrl": "https://b.example",
 		"lang": "ru", "customer": params{"name": "K"}, "merchant_meta": params{"a": 2}, "money_storage": card(anotherGood),
 	} {
-		m.create(sent.with(name, value)).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", name)
+		m.create(request.with(name, value)).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", name)
 	}
-	m.create(sent.with("type", "payout")).hasHeader("x-idempotent-mismatch", "type")
+	m.create(request.with("type", "payout")).hasHeader("x-idempotent-mismatch", "type")
 }
 
 func TestAmountsGoUpTo2To256(t *testing.T) {
@@ -166,7 +166,7 @@ func TestIdempotencyKeyHasAtMost255Characters(t *testing.T) {
 }
 
 func TestAdministrationAcceptsBareAndWrappedBodies(t *testing.T) {
-	n := made.Add(1)
+	n := merchantCount.Add(1)
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"nine-Lions-paint"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"nine-Lions-paint"}}`, n)).want(201).has("name", "Wrapped")
 	list := admin(t).get(v1 + "/partners?limit=2").want(200)

@@ -215,10 +215,10 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 
 func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	elsewhere := newHook(t)
+	otherHook := newHook(t)
 	for _, status := range []int{301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503} {
 		h.respondWith(func(w http.ResponseWriter) {
-			w.Header().Set("location", elsewhere.server.URL)
+			w.Header().Set("location", otherHook.server.URL)
 			w.WriteHeader(status)
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
@@ -226,7 +226,7 @@ func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 		event := deliveriesOf(t, id).has("data.0.state", "pending").at("data.0.event_id")
 		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).matches("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
-	elsewhere.wantNotified() // a redirect is not followed
+	otherHook.wantNotified() // a redirect is not followed
 }
 
 func TestUnreachableReceiverIsAFailure(t *testing.T) {

@@ -75,17 +75,17 @@ func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
 func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	id := m.createLimit("daily_volume", "1000")
-	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
+	heldID := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
 	admin(t).wantUsage(id, "0 900 100")
 	m.wantRejected(payment(good, "amount", "101"), "limit exceeded: daily_volume")
-	m.commit(held, "400").want(200)
+	m.commit(heldID, "400").want(200)
 	admin(t).wantUsage(id, "400 0 600")
 	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
 	m.cancel(second).want(200)
 	admin(t).wantUsage(id, "400 0 600")
 	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
 	admin(t).wantUsage(id, "400 0 600")
-	m.refund(held, "").want(200)
+	m.refund(heldID, "").want(200)
 	admin(t).wantUsage(id, "400 0 600") // a refunded amount still counts
 	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
 	admin(t).wantUsage(id, "400 0 0")
@@ -99,11 +99,11 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 			m := newMerchantWithTerminals(t, `{}`)
 			id := m.createLimit(kind, limit[0], limit[1:]...)
 			responses := make([]*response, 100)
-			var all sync.WaitGroup
+			var wg sync.WaitGroup
 			for i := range responses {
-				all.Go(func() { responses[i] = m.send(payment(good)) })
+				wg.Go(func() { responses[i] = m.send(payment(good)) })
 			}
-			all.Wait()
+			wg.Wait()
 			ended := make(map[string]int)
 			for _, a := range responses {
 				ended[a.want(201).at("status")+" "+a.at("error_description")]++
@@ -323,25 +323,25 @@ func TestLimitsHoldAcrossAKill(t *testing.T) {
 	s, m, administrator := startOwnServer(t)
 	day := administrator.createLimit(m.number, "daily_volume", "20000")
 	pace := administrator.createLimit(m.number, "velocity", 25, "window", "hour", "type", "payout")
-	many := func(n int, of func(string, ...any) params) {
-		var all sync.WaitGroup
+	createMany := func(n int, draft func(string, ...any) params) {
+		var wg sync.WaitGroup
 		for range n {
-			all.Go(func() { _, _ = m.client.Post(transactions, params{"params": of(good)}) })
+			wg.Go(func() { _, _ = m.client.Post(transactions, params{"params": draft(good)}) })
 		}
-		all.Wait()
+		wg.Wait()
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		many(10, payment)
+		createMany(10, payment)
 		s.Kill()
 	}()
-	many(20, payout) // the kill interrupts some of them
+	createMany(20, payout) // the kill interrupts some of them
 	<-killed
 	s.Restart()
 	m.client, administrator.client = s.Partner(), s.Admin()
-	many(25, payment)
-	many(45, payout)
+	createMany(25, payment)
+	createMany(45, payout)
 	administrator.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // the server inquires about interrupted calls
 	page := administrator.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // the partner has no other transactions
 	ended := make(map[string]int)
@@ -349,18 +349,18 @@ func TestLimitsHoldAcrossAKill(t *testing.T) {
 		row := fmt.Sprintf("data.%d.", i)
 		ended[kind+" "+page.at(row+"status")+" "+page.at(row+"error_description")]++
 	}
-	moved, tried := ended["payment charged "]+ended["payout charged "], 0
+	chargedCount, tried := ended["payment charged "]+ended["payout charged "], 0
 	for end, n := range ended {
 		if strings.HasPrefix(end, "payout ") && !strings.HasSuffix(end, "velocity") {
 			tried += n
 		}
 	}
-	if moved > 20 || tried != 25 {
-		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", moved, tried, ended)
+	if chargedCount > 20 || tried != 25 {
+		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", chargedCount, tried, ended)
 	}
 	u := administrator.get(v1 + "/limits/" + day + "/usage").want(200)
-	if u.at("data.used") != fmt.Sprint(moved*1000) || u.at("data.reserved") != "0" {
-		t.Errorf("%s, %d were charged", u.body, moved)
+	if u.at("data.used") != fmt.Sprint(chargedCount*1000) || u.at("data.reserved") != "0" {
+		t.Errorf("%s, %d were charged", u.body, chargedCount)
 	}
 	if u := administrator.get(v1 + "/limits/" + pace + "/usage").want(200); u.at("data.remaining") != "0" {
 		t.Errorf("%s", u.body)

@@ -85,24 +85,24 @@ func TestPageHas20RowsByDefaultAndAtMost100(t *testing.T) {
 
 func TestCursorReachesAllRowsAndEndsWithNull(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	var all []string
+	var wantIDs []string
 	for range 7 {
-		all = append(all, m.create(payment(declined)).at("id"))
+		wantIDs = append(wantIDs, m.create(payment(declined)).at("id"))
 	}
-	slices.Reverse(all)
+	slices.Reverse(wantIDs)
 	for _, order := range []string{"started", "updated"} {
-		var walked []string
+		var gotIDs []string
 		cursor := ""
 		for range 4 {
 			r := m.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
-			walked = append(walked, r.column("id")...)
+			gotIDs = append(gotIDs, r.column("id")...)
 			if r.rawAt("cursor.cursor_value") == "null" {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(r.matches("cursor.cursor_value", instant).at("cursor.cursor_value"))
 		}
-		if strings.Join(walked, " ") != strings.Join(all, " ") {
-			t.Errorf("by %s the walk shows\n%v, want\n%v", order, walked, all)
+		if strings.Join(gotIDs, " ") != strings.Join(wantIDs, " ") {
+			t.Errorf("by %s the walk shows\n%v, want\n%v", order, gotIDs, wantIDs)
 		}
 	}
 }

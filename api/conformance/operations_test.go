@@ -291,11 +291,11 @@ func TestUnrequestedMaterialIsRefused(t *testing.T) {
 		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": paymentWith(params{"type": "sbp"}),
 		"the choice of a bank": payout("", "money_storage", params{"type": "sepa"}),
 	} {
-		made := m.create(p).has("status", "action_required")
-		r := m.post(transactions+"/additional_params_for_auth/"+made.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
+		transaction := m.create(p).has("status", "action_required")
+		r := m.post(transactions+"/additional_params_for_auth/"+transaction.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
 		if r.status != 409 || r.at("error") != "conflict" {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
-		m.read(made.at("id")).has("status", "action_required")
+		m.read(transaction.at("id")).has("status", "action_required")
 	}
 }

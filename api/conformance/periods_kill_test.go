@@ -34,19 +34,19 @@ func TestMonthCloseIsAtomicAcrossKills(t *testing.T) {
 		last := month.AddDate(0, 1, -1).Format(time.DateOnly)
 		caller{t, s.Admin()}.put(v1+"/sandbox/clock", params{"now": month.AddDate(0, 1, 1).Format(time.RFC3339)}).want(200)
 		closePath := v1 + "/ledger/periods/" + month.Format("2006-01") + "/close"
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		closer, reporter := s.Session().With("idempotency-key", "close "+month.Format("2006-01")), s.Session()
 		for _, path := range deposits {
-			all.Go(func() {
+			wg.Go(func() {
 				_, _ = reporter.Post(path+"/profit", params{"gross_profit": "10", "period_end_date": last})
 			})
 		}
-		all.Go(func() { _, _ = closer.Post(closePath, nil) })
+		wg.Go(func() { _, _ = closer.Post(closePath, nil) })
 		for range random.IntN(12) { // requests, not time, determine the moment of the kill
 			_, _ = reporter.Get(deposits[0])
 		}
 		s.Kill()
-		all.Wait()
+		wg.Wait()
 		s.Restart()
 		closed := caller{t, s.Session().With("idempotency-key", "close "+month.Format("2006-01"))}.post(closePath, nil).want(200)
 		months[month.Format("2006-01")] = closed.at("data.hash")

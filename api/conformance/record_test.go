@@ -38,8 +38,8 @@ func TestLanguageWithoutTextsFallsBackToEnglish(t *testing.T) {
 
 func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	none := m.create(payment(good, "txid", "")).hasRaw("txid", `""`)
-	m.read(none.at("id")).hasRaw("txid", `""`)
+	emptyTxID := m.create(payment(good, "txid", "")).hasRaw("txid", `""`)
+	m.read(emptyTxID.at("id")).hasRaw("txid", `""`)
 	m.get(transactions+"?env=test").want(200).hasRaw("data.0.txid", `""`)
 	if data := h.wantNotified("charged of ")[0].object("data"); string(data["txid"]) != `""` {
 		t.Errorf("notified as %s", data["txid"])
@@ -47,7 +47,7 @@ func TestEmptyTxidIsReturnedAsSent(t *testing.T) {
 	m.create(hosted("txid", "")).hasRaw("txid", `""`)
 	m.create(payment(good)).hasRaw("txid", "null")
 	m.create(payment(good, "txid", nil)).hasRaw("txid", "null")
-	if again := m.create(payment(good, "txid", "")); again.at("id") == none.at("id") {
+	if again := m.create(payment(good, "txid", "")); again.at("id") == emptyTxID.at("id") {
 		t.Error("a txid of nothing names a transaction")
 	}
 }

@@ -173,43 +173,43 @@ func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
 	id := m.create(payment(good)).at("id")
 	const racers = 16
 	responses := make([]*response, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { responses[i] = m.refund(id, "") })
+		wg.Go(func() { responses[i] = m.refund(id, "") })
 	}
-	all.Wait()
-	won := 0
+	wg.Wait()
+	successes := 0
 	for _, a := range responses {
 		switch {
 		case a.status == 200:
-			won++
+			successes++
 		case a.status == 409 && a.at("error") == "conflict", a.status == 422 && a.at("error") == "invalid_refund_amount":
 		default:
 			t.Errorf("a loser got %d %s", a.status, a.body)
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d of %d refunds won", won, racers)
+	if successes != 1 {
+		t.Errorf("%d of %d refunds won", successes, racers)
 	}
 	m.wantBalance("USD", "0 0")
 }
 
 func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
-	m, held := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
+	m, twoPhase := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
 		p      params
 		status string
 	}{
 		{m, payment(redirected), "action_required"}, {m, paymentWith(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
-		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
+		{m, payment(silent), "charging"}, {twoPhase, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
 		c.m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled")
 		c.m.cancel(id).want(422).has("error", "not_reversible")
 	}
 	m.wantBalance("USD", "0 0")
-	held.wantBalance("USD", "0 0")
+	twoPhase.wantBalance("USD", "0 0")
 	for _, p := range []params{payment(good), payment(declined), payment(processing)} {
 		m.cancel(m.create(p).at("id")).want(422).has("error", "not_reversible")
 	}

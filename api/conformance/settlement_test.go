@@ -91,7 +91,7 @@ func TestSettlementInPaysDebtFirst(t *testing.T) {
 }
 
 func TestSettlementReferenceIsUsedOnce(t *testing.T) {
-	m, other := newMerchantWithTerminals(t, `{}`), newMerchant(t)
+	m, otherMerchant := newMerchantWithTerminals(t, `{}`), newMerchant(t)
 	first := m.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.settleWithBank(bankSettlement("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
 	m.settleWithBank(bankSettlement("in", "wire", "network", "")).wantBody(201, first.body)
@@ -101,7 +101,7 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 		m.settleWithBank(p).want(409).has("error", "conflict", "message", "the reference was used for another settlement")
 	}
 	m.wantBalance("USD", "600 0")
-	other.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	otherMerchant.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.settleWithProvider(m.terminals[0], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.settleWithProvider(m.terminals[1], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
 	m.settleWithProvider(m.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
@@ -115,11 +115,11 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	m := newMerchant(t)
 	responses := make([]*response, 64)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("in", "one")) })
+		wg.Go(func() { responses[i] = m.settleWithBank(bankSettlement("in", "one")) })
 	}
-	all.Wait()
+	wg.Wait()
 	booked := 0
 	for _, a := range responses {
 		if a.want(201).body != responses[0].body {
@@ -140,11 +140,11 @@ func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
 	responses := make([]*response, 16)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
+		wg.Go(func() { responses[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
 	}
-	all.Wait()
+	wg.Wait()
 	booked := 0
 	for _, a := range responses {
 		if a.status == 201 {
@@ -246,9 +246,9 @@ func TestFieldsOfASettlementAreChecked(t *testing.T) {
 
 func TestSettlementsAreListedNewestFirst(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	var made []string
+	var ids []string
 	for i := range 5 {
-		made = append([]string{m.settleWithBank(bankSettlement("in", fmt.Sprint(i))).want(201).at("data.id")}, made...)
+		ids = append([]string{m.settleWithBank(bankSettlement("in", fmt.Sprint(i))).want(201).at("data.id")}, ids...)
 	}
 	prod := m.settleWithBank(bankSettlement("in", "prod", "env", "prod")).want(201).at("data.id")
 	var collected []string
@@ -258,8 +258,8 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 			collected = append([]string{id}, collected...)
 		}
 	}
-	own, provider := v1+"/partners/"+m.number+"/settlements", v1+"/terminal/"+m.terminals[0]+"/settlements"
-	for path, want := range map[string][]string{own + "?env=test": made, own: {prod}, own + "?env=prod": {prod}, provider + "?env=test": collected, provider: nil} {
+	partnerPath, providerPath := v1+"/partners/"+m.number+"/settlements", v1+"/terminal/"+m.terminals[0]+"/settlements"
+	for path, want := range map[string][]string{partnerPath + "?env=test": ids, partnerPath: {prod}, partnerPath + "?env=prod": {prod}, providerPath + "?env=test": collected, providerPath: nil} {
 		separator := "?"
 		if strings.Contains(path, "?") {
 			separator = "&"
@@ -279,8 +279,8 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 		}
 	}
 	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "env=live": "env", "page=1": "page", "terminal_id=1": "terminal_id"} {
-		admin(t).get(own+"?"+query).want(422).has("errors.0.field", field)
-		admin(t).get(provider+"?"+query).want(422).has("errors.0.field", field)
+		admin(t).get(partnerPath+"?"+query).want(422).has("errors.0.field", field)
+		admin(t).get(providerPath+"?"+query).want(422).has("errors.0.field", field)
 	}
 }
 

@@ -176,8 +176,8 @@ func signature(payload string) string {
 
 func TestCryptoPaymentRequiresASignature(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	gas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
-	r := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
+	nativeGas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
+	r := m.create(nativeGas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
 	if names := r.memberNames("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
 		t.Errorf("additional_params_for_auth has %v", names)
 	}
@@ -196,7 +196,7 @@ func TestCryptoPaymentRequiresASignature(t *testing.T) {
 	}
 	m.submit(r.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
 	for _, wrong := range []string{strings.ToUpper(signature(payload)), signature(payload + " "), signature(payload)[1:], payload, "x"} {
-		id := m.create(gas).at("id")
+		id := m.create(nativeGas).at("id")
 		m.submit(id, params{"signature": wrong}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	}
 	m.wantBalance("ETH", "1000 0")

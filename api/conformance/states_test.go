@@ -219,17 +219,17 @@ func TestTwoPhasePayoutIsHeld(t *testing.T) {
 	m.addTerminal("payment", `{}`)
 	m.addTerminal("payout", `{"two_phase":true}`)
 	m.create(payment(good))
-	const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+	const heldEntry = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
 	kept := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
 	m.wantBalance("USD", "400 0")
 	m.cancel(kept).want(200).has("status", "failed")
 	m.wantBalance("USD", "1000 0")
-	m.wantMoved(kept, "authorise pending: "+held, "void void: "+held)
+	m.wantMoved(kept, "authorise pending: "+heldEntry, "void void: "+heldEntry)
 
 	paid := m.create(payout(good, "amount", "600")).at("id")
 	m.commit(paid, "").want(200).has("status", "charged")
 	m.wantBalance("USD", "400 0")
-	m.wantMoved(paid, "authorise pending: "+held, "capture capture: "+held)
+	m.wantMoved(paid, "authorise pending: "+heldEntry, "capture capture: "+heldEntry)
 }
 
 func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {

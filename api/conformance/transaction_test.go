@@ -18,15 +18,15 @@ func TestTransactionIDNeverChanges(t *testing.T) {
 
 func TestTxidIsStoredAsSentAndIsCaseSensitive(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	odd := " Orders/2026 № 1\tä\u0000€ "
-	first := m.create(payment(good, "txid", odd)).has("txid", odd)
-	m.read(first.at("id")).has("txid", odd)
-	for _, other := range []string{strings.ToLower(odd), strings.TrimSpace(odd)} {
+	oddText := " Orders/2026 № 1\tä\u0000€ "
+	first := m.create(payment(good, "txid", oddText)).has("txid", oddText)
+	m.read(first.at("id")).has("txid", oddText)
+	for _, other := range []string{strings.ToLower(oddText), strings.TrimSpace(oddText)} {
 		if r := m.create(payment(good, "txid", other)); r.at("id") == first.at("id") {
-			t.Errorf("%q was taken for %q", other, odd)
+			t.Errorf("%q was taken for %q", other, oddText)
 		}
 	}
-	m.create(payment(good, "txid", odd)).has("id", first.at("id"))
+	m.create(payment(good, "txid", oddText)).has("id", first.at("id"))
 }
 
 func TestTypeIsTheDirectionOfMoney(t *testing.T) {

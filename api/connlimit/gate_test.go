@@ -60,8 +60,8 @@ func serve(t *testing.T, o Options) *echo {
 	t.Cleanup(func() {
 		must(t, limited.Close())
 		served.Wait()
-		if open := e.gate.Open(); open != 0 || len(e.gate.from) != 0 {
-			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.from))
+		if open := e.gate.Open(); open != 0 || len(e.gate.byAddress) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.byAddress))
 		}
 	})
 	return e
@@ -166,8 +166,8 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	s := serve(t, Options{Total: 6})
 	known := s.dial(2)
 	exchange(t, known, 'k')
-	alone := s.dial(3)
-	exchange(t, alone, 'a')
+	sole := s.dial(3)
+	exchange(t, sole, 'a')
 	var crowd []net.Conn
 	for range 4 {
 		c := s.dial(4)
@@ -181,7 +181,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 		}
 		wantClosed(t, crowd[i])
 	}
-	if !exchange(t, known, 'a') || !exchange(t, alone, 'a') || !exchange(t, crowd[3], 'a') {
+	if !exchange(t, known, 'a') || !exchange(t, sole, 'a') || !exchange(t, crowd[3], 'a') {
 		t.Error("one that should have stayed was closed")
 	}
 	for i := range 5 { // then the oldest connection without a valid credential
@@ -190,7 +190,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 			t.Fatal("not answered")
 		}
 	}
-	wantClosed(t, alone)
+	wantClosed(t, sole)
 	if !exchange(t, known, 'a') {
 		t.Error("the caller with a credential was closed for callers without one")
 	}
@@ -198,15 +198,15 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 
 func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	s := serve(t, Options{Total: 100, PerAddress: 3, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
-	var mine []net.Conn
+	var conns []net.Conn
 	for range 5 {
 		s.settle()
 		c := s.dial(2)
 		exchange(t, c, 'a')
-		mine = append(mine, c)
+		conns = append(conns, c)
 	}
-	wantClosed(t, mine[0])
-	wantClosed(t, mine[1])
+	wantClosed(t, conns[0])
+	wantClosed(t, conns[1])
 	for range 10 {
 		if !exchange(t, s.dial(9), 'a') {
 			t.Error("a trusted proxy is not answered")
@@ -384,7 +384,7 @@ func checkConsistency(t *testing.T, g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	count := 0
-	for address, list := range g.from {
+	for address, list := range g.byAddress {
 		count += len(list)
 		if len(list) == 0 || len(list) > g.perAddress {
 			t.Fatalf("%d of %s", len(list), address)

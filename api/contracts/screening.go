@@ -70,19 +70,19 @@ func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Produc
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, there, err := contractactor.FindScreening(view, req.Principal.Org, id)
+	found, exists, err := contractactor.FindScreening(view, req.Principal.Org, id)
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		return web.NotFound()
 	}
 	writeScreening(req, &found.Screening, true)
 	return nil
 }
 
-func writeScreening(req *web.Request, found *contract.Screening, given bool) {
-	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
+func writeScreening(req *web.Request, found *contract.Screening, withInput bool) {
+	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, withInput) })
 }
 
 // percentOf reads a percentage, which may have decimals, and returns it as it was sent.

@@ -34,8 +34,8 @@ var (
 	errExportsOf   = unavailable("too many exports of this organization are under way")
 )
 
-func unavailable(why string) error {
-	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", why)
+func unavailable(reason string) error {
+	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", reason)
 }
 
 // exports are the exports under way. An export outlives its handler: its content goes through a

@@ -218,12 +218,12 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 // Both addresses open the same page, for 15 minutes after they are shown.
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	s, p := newShowingHandlers(t)
-	shown := make(map[string]any)
-	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
+	fields := make(map[string]any)
+	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &fields); err != nil {
 		t.Fatal(err)
 	}
 	for field, until := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
-		address, _ := shown[field].(string)
+		address, _ := fields[field].(string)
 		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
 		org, err := s.cfg.Pages.Open(txID, token, until.Add(-time.Microsecond))
 		_, over := s.cfg.Pages.Open(txID, token, until)
@@ -231,8 +231,8 @@ func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 			t.Errorf("%s %q opens %v, %v, and when its time is over %v", field, address, org, err, over)
 		}
 	}
-	if shown["description"] != nil || shown["route"] != "" || shown["auth_params"] != nil {
-		t.Errorf("before routing: %v", shown)
+	if fields["description"] != nil || fields["route"] != "" || fields["auth_params"] != nil {
+		t.Errorf("before routing: %v", fields)
 	}
 }
 
@@ -240,8 +240,8 @@ func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 // opens the payer's page, and nobody gets one after the payer's time.
 func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 	s, p := newShowingHandlers(t)
-	acting := charged()
-	setAction(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+	actingRecord := charged()
+	setAction(actingRecord, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
 	paidOut := charged()
 	paidOut.Type = payment.Payout
 	setAction(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
@@ -249,7 +249,7 @@ func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 		record *payment.Record
 		ends   time.Duration
 		widget bool
-	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {acting, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
+	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {actingRecord, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
 		show := func(v viewed) map[string]any {
 			var shown map[string]any
 			if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &shown); err != nil {

@@ -223,15 +223,15 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 		came  time.Time
 		ends  time.Time // zero: it still waits
 	}
-	var all []*command
+	var commands []*command
 	accepted := 0
-	for n := 0; n < arrivals || len(all) > 0; n++ {
+	for n := 0; n < arrivals || len(commands) > 0; n++ {
 		if n < arrivals { // 2,500 a second, while 800 can be executed
-			all = append(all, &command{place: g.enterOrWait(), came: g.now})
+			commands = append(commands, &command{place: g.enterOrWait(), came: g.now})
 		}
-		for again := true; again; { // a command that leaves lets others in
-			again = false
-			all = slices.DeleteFunc(all, func(c *command) bool {
+		for repeat := true; repeat; { // a command that leaves lets others in
+			repeat = false
+			commands = slices.DeleteFunc(commands, func(c *command) bool {
 				switch became := c.place.outcome(); {
 				case became == "shed":
 					return true
@@ -245,7 +245,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 					}
 				case !g.now.Before(c.ends):
 					c.place.Leave()
-					again = true
+					repeat = true
 					return true
 				}
 				return false
@@ -267,9 +267,9 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g := newTestGate(t, Options{Places: 1, Refusals: 1_000})
 	g.wantEnter("accepted")
-	var all []*Place
+	var places []*Place
 	for range 500 {
-		all = append(all, g.wantEnter("waiting"))
+		places = append(places, g.wantEnter("waiting"))
 	}
 	for _, c := range []struct {
 		passes time.Duration
@@ -277,7 +277,7 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 	}{{MaxAge - time.Millisecond, 0}, {2 * time.Millisecond, 10}, {100 * time.Millisecond, 110}, {500 * time.Millisecond, 500}} {
 		g.moveBy(c.passes)
 		shed := 0
-		for i, p := range all {
+		for i, p := range places {
 			if p.outcome() == "shed" {
 				shed++
 				if i >= c.want {
@@ -297,9 +297,9 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
 	var inside, accepted, shed atomic.Int64
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
+		wg.Go(func() {
 			for range 500 {
 				place := g.Enter()
 				if place == nil {
@@ -315,7 +315,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	if f := g.Figures(); f != (Figures{Shed: uint64(shed.Load())}) || accepted.Load()+shed.Load() != 64*500 {
 		t.Errorf("%+v, %d accepted", f, accepted.Load())
 	}

@@ -70,7 +70,7 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 }
 
 func TestEveryTextExistsInEveryLanguage(t *testing.T) {
-	en := reflect.ValueOf(english)
+	englishTexts := reflect.ValueOf(english)
 	for lang, texts := range catalogue {
 		v := reflect.ValueOf(*texts)
 		for i := range v.NumField() {
@@ -81,11 +81,11 @@ func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 				}
 				continue
 			}
-			if field.Len() != en.Field(i).Len() {
-				t.Errorf("%s: %s has %d texts, english %d", lang, name, field.Len(), en.Field(i).Len())
+			if field.Len() != englishTexts.Field(i).Len() {
+				t.Errorf("%s: %s has %d texts, english %d", lang, name, field.Len(), englishTexts.Field(i).Len())
 			}
 			for _, key := range field.MapKeys() {
-				if field.MapIndex(key).IsZero() || !en.Field(i).MapIndex(key).IsValid() {
+				if field.MapIndex(key).IsZero() || !englishTexts.Field(i).MapIndex(key).IsValid() {
 					t.Errorf("%s: %s of %v", lang, name, key)
 				}
 			}

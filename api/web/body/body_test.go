@@ -32,11 +32,11 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 type stallingBody []int
 
 // Read implements io.Reader.
-func (p *stallingBody) Read(into []byte) (int, error) {
+func (p *stallingBody) Read(buffer []byte) (int, error) {
 	if len(*p) == 0 {
 		return 0, os.ErrDeadlineExceeded
 	}
-	n := min((*p)[0], len(into))
+	n := min((*p)[0], len(buffer))
 	if (*p)[0] -= n; (*p)[0] == 0 {
 		*p = (*p)[1:]
 	}
@@ -123,17 +123,17 @@ func TestIncompleteBodyIsAnError(t *testing.T) {
 
 func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	b := newBudget(100)
-	one, other := owner{org: ledger.ID{1}}, owner{from: netip.MustParseAddr("192.0.2.1")}
+	orgOwner, addressOwner := owner{org: ledger.ID{1}}, owner{address: netip.MustParseAddr("192.0.2.1")}
 	for _, step := range []struct {
 		who  owner
 		n    int
 		fits bool
-	}{{one, 20, true}, {one, 6, false}, {one, 5, true}, {one, 1, false}, {other, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
+	}{{orgOwner, 20, true}, {orgOwner, 6, false}, {orgOwner, 5, true}, {orgOwner, 1, false}, {addressOwner, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
 		if got := b.charge(step.who, step.n); got != step.fits {
 			t.Errorf("%d for %v: %v", step.n, step.who, got)
 		}
 	}
-	b.refund(one, 25)
+	b.refund(orgOwner, 25)
 	if b.held() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.held())
 	}

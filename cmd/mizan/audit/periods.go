@@ -90,11 +90,11 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush returns the error
 	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
-		by := m.ClosedBy.Login
-		if by == "" {
-			by = "session " + m.ClosedBy.Session
+		closer := m.ClosedBy.Login
+		if closer == "" {
+			closer = "session " + m.ClosedBy.Session
 		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
+		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, closer, m.Seq, m.Hash)
 		return err
 	})
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	head, err := server.ownHead(key)
+	head, err := server.verifiedHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return refusedEvidence(periodsVerify, err)

@@ -61,8 +61,8 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "proof")
 
 	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
-	if asked := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
-		t.Fatalf("the keyring's key is %q, the server's %q", key, asked)
+	if serverKey := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--sandbox", server.Dir))); serverKey != key || !strings.HasPrefix(key, "mizan+") {
+		t.Fatalf("the keyring's key is %q, the server's %q", key, serverKey)
 	}
 	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
 	written, err := os.ReadFile(file)

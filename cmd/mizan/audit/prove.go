@@ -68,7 +68,7 @@ func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Pro
 	if key, err = server.keyOrServersKey(given); err != nil {
 		return nil, "", err
 	}
-	head, err := server.ownHead(key)
+	head, err := server.verifiedHead(key)
 	if err != nil {
 		return nil, "", err
 	}

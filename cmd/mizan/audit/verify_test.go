@@ -25,7 +25,7 @@ func leavesOf(name string, value any, put func(any)) (list []leaf) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			list = append(list, leavesOf(strings.TrimPrefix(name+"."+key, "."), v[key], func(other any) { v[key] = other })...)
+			list = append(list, leavesOf(strings.TrimPrefix(name+"."+key, "."), v[key], func(changed any) { v[key] = changed })...)
 		}
 		return list
 	case []any:
@@ -191,9 +191,9 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 	w := recordWorkload(t)
 	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
-	made, moved, gone := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
-	with := func(of map[string]any, pairs ...any) map[string]any {
-		other := maps.Clone(of)
+	creation, transition, leasePath := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
+	changed := func(entry map[string]any, pairs ...any) map[string]any {
+		other := maps.Clone(entry)
 		for k := 0; k < len(pairs); k += 2 {
 			other[pairs[k].(string)] = pairs[k+1]
 		}
@@ -205,21 +205,21 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 		lines []map[string]any
 		holds bool
 	}{
-		{"as it was", []map[string]any{made, moved}, true},
-		{"unknown later", []map[string]any{made, with(made, "method", "GET", "path", gone, "status", 404, "response", unknown)}, false},
-		{"unknown in the other prefix", []map[string]any{made, with(made, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+gone[len(gone)-36:], "status", 404, "response", unknown)}, true},
-		{"of another product", []map[string]any{with(made, "path", "/api/v1/pfp/partnerships")}, false},
-		{"of the other prefix", []map[string]any{with(made, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
-		{"of another organization", []map[string]any{with(made, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
-		{"another key", []map[string]any{with(made, "idempotency_key", "another")}, false},
-		{"another action", []map[string]any{with(moved, "path", gone+"/terminate", "idempotency_key", "")}, false},
-		{"an action that there is not", []map[string]any{with(moved, "path", gone+"/vanish")}, false},
-		{"another contract", []map[string]any{with(moved, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
-		{"nothing", []map[string]any{with(made, "response", map[string]any{})}, false},
-		{"refused, and the key names it", []map[string]any{with(made, "status", 422, "response", unknown)}, false},
-		{"refused, and nothing is there", []map[string]any{with(made, "status", 422, "response", unknown, "idempotency_key", "free")}, true},
-		{"refused, then done", []map[string]any{with(made, "status", 422, "response", unknown), made}, true},
-		{"no answer", []map[string]any{with(made, "status", 0, "response", nil)}, true},
+		{"as it was", []map[string]any{creation, transition}, true},
+		{"unknown later", []map[string]any{creation, changed(creation, "method", "GET", "path", leasePath, "status", 404, "response", unknown)}, false},
+		{"unknown in the other prefix", []map[string]any{creation, changed(creation, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+leasePath[len(leasePath)-36:], "status", 404, "response", unknown)}, true},
+		{"of another product", []map[string]any{changed(creation, "path", "/api/v1/pfp/partnerships")}, false},
+		{"of the other prefix", []map[string]any{changed(creation, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
+		{"of another organization", []map[string]any{changed(creation, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
+		{"another key", []map[string]any{changed(creation, "idempotency_key", "another")}, false},
+		{"another action", []map[string]any{changed(transition, "path", leasePath+"/terminate", "idempotency_key", "")}, false},
+		{"an action that there is not", []map[string]any{changed(transition, "path", leasePath+"/vanish")}, false},
+		{"another contract", []map[string]any{changed(transition, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
+		{"nothing", []map[string]any{changed(creation, "response", map[string]any{})}, false},
+		{"refused, and the key names it", []map[string]any{changed(creation, "status", 422, "response", unknown)}, false},
+		{"refused, and nothing is there", []map[string]any{changed(creation, "status", 422, "response", unknown, "idempotency_key", "free")}, true},
+		{"refused, then done", []map[string]any{changed(creation, "status", 422, "response", unknown), creation}, true},
+		{"no answer", []map[string]any{changed(creation, "status", 0, "response", nil)}, true},
 	} {
 		report := w.check(t, c.lines...)
 		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
@@ -231,16 +231,16 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 // Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
 	w := recordWorkload(t)
-	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
-	unknown := maps.Clone(made)
+	creation := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
+	unknown := maps.Clone(creation)
 	delete(unknown, "idempotency_key")
 	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
-	unknown["path"] = "/api/v1/subscriptions/" + idOf(made["response"].(map[string]any))
-	if report := w.check(t, made, unknown); report.Rules[0].Outcome != findings.Broken {
+	unknown["path"] = "/api/v1/subscriptions/" + idOf(creation["response"].(map[string]any))
+	if report := w.check(t, creation, unknown); report.Rules[0].Outcome != findings.Broken {
 		t.Errorf("the partner's own: %+v", report.Rules[0])
 	}
-	unknown["partner_id"] = made["partner_id"].(int64) + 1
-	if report := w.check(t, made, unknown); report.Broken() {
+	unknown["partner_id"] = creation["partner_id"].(int64) + 1
+	if report := w.check(t, creation, unknown); report.Broken() {
 		t.Errorf("another partner's: %+v", report.Rules[0])
 	}
 }

@@ -204,7 +204,7 @@ func (w *watchRun) storeFirstHead() error {
 	if err != nil {
 		return err
 	}
-	head, err := w.server.ownHead(key)
+	head, err := w.server.verifiedHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return refusedEvidence(watchName, err)
@@ -234,7 +234,7 @@ func (w *watchRun) save() error {
 // head that the key did not sign proves nothing and is not stored.
 func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
 	f := refusedEvidence(watchName, refusal)
-	say := func(format string, args ...any) *cli.Fault {
+	fault := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f
 	}
@@ -243,13 +243,13 @@ func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error 
 		return err
 	}
 	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
-		return say("it is not signed with the key of %s, and is not kept", w.State)
+		return fault("it is not signed with the key of %s, and is not kept", w.State)
 	}
-	kept, err := storeBeside(w.State+".refused", signed)
+	path, err := storeBeside(w.State+".refused", signed)
 	if err != nil {
-		return say("the refused head could not be kept: %v", err)
+		return fault("the refused head could not be kept: %v", err)
 	}
-	return say("the head that was refused is in %s; the last that was believed stays in %s", kept, w.State)
+	return fault("the head that was refused is in %s; the last that was believed stays in %s", path, w.State)
 }
 
 // maxRefusedHeads bounds the refused heads that are stored beside a state.

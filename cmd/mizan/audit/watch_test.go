@@ -200,15 +200,15 @@ func TestWatchStateIsLocked(t *testing.T) {
 
 	// The next watch removes the temporary file of a killed watch; a state that is a link stays a
 	// link.
-	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
-	write(t, left, "half")
+	leftover := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
+	write(t, leftover, "half")
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(w.state, link); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Pay(t, server.Partner(), "order-1")
 	(&watcher{t, link}).wantWatch(0, "extends the", server.Dir)
-	if _, err := os.Stat(left); err == nil {
+	if _, err := os.Stat(leftover); err == nil {
 		t.Error("a killed watch's file is there still")
 	}
 	if target, err := os.Readlink(link); err != nil || target != w.state || w.storedState() == before {
@@ -220,20 +220,20 @@ func TestWatchStateIsLocked(t *testing.T) {
 // If a server is unreachable, the watch does not fail but polls again.
 func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
-	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 1 {
+	var requests atomic.Int32
+	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
 	}))
-	t.Cleanup(stand.Close)
+	t.Cleanup(standIn.Close)
 	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...)
 	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
-		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
-	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
-		t.Errorf("exit %d after %d requests: %s", r.Exit, asked.Load(), r.Stderr)
+		"--url", standIn.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
+	if r.Exit != 4 || requests.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
+		t.Errorf("exit %d after %d requests: %s", r.Exit, requests.Load(), r.Stderr)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	}
 	var size atomic.Int64
 	var turnedAway atomic.Bool
-	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/consistency") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
@@ -273,12 +273,12 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 		}
 		_, _ = w.Write(answer)
 	}))
-	t.Cleanup(stand.Close)
+	t.Cleanup(standIn.Close)
 	state := filepath.Join(t.TempDir(), "state")
 	wantPoll := func(exit int, words string) {
 		t.Helper()
 		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", state,
-			"--url", stand.URL, "--organization", id, "--key", key)
+			"--url", standIn.URL, "--organization", id, "--key", key)
 		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
 		}

@@ -64,9 +64,9 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 // and its body, which may be empty.
 func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
 	c.t.Helper()
-	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
-	at := path + "/" + made["id"].(string)
-	day := made["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
+	created := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
+	at := path + "/" + created["id"].(string)
+	day := created["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
 	for i, step := range steps {
 		step[1] = strings.ReplaceAll(step[1], "{today}", day)
 		c.ask(fmt.Sprintf("move %s %d", at, i), "POST", at+"/"+step[0], step[1], 200)
@@ -181,25 +181,25 @@ func recordPayments(c recorder) {
 	if paid["status"] != "charged" {
 		c.t.Fatalf("the payment is %v: %v", paid["status"], paid["error_description"])
 	}
-	made := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
-	kept := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
-	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(kept), "", 200)
-	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(made)+"/cancel", "", 200)
+	subscription := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
+	otherSubscription := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
+	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(otherSubscription), "", 200)
+	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(subscription)+"/cancel", "", 200)
 }
 
 // check runs the rules on the store with some of the responses.
 func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
-	var all bytes.Buffer
+	var content bytes.Buffer
 	for _, line := range lines {
 		text, err := json.Marshal(line)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Write(append(text, '\n'))
+		content.Write(append(text, '\n'))
 	}
 	path := filepath.Join(t.TempDir(), "answers")
-	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, content.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	report, err := check.Check(context.Background(), w.journal, check.Inputs{Answers: path, Keyring: w.keyring, Log: slog.New(slog.DiscardHandler)})

@@ -17,8 +17,8 @@ type Reloadable struct {
 func (c *Flags) Reread() (*Reloadable, error) {
 	r := c.readLayers()
 	again := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
-	if len(r.bad) > 0 {
-		return nil, cli.BadConfiguration(r.bad...)
+	if len(r.faults) > 0 {
+		return nil, cli.BadConfiguration(r.faults...)
 	}
 	return again, nil
 }

@@ -117,18 +117,18 @@ func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
 	testkit.WantStatus(t, answer, err, 201)
 	s.Stop()
 
-	keys, elsewhere := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	keys, movedKeys := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
 	first := rotate(t, nil, "--data", s.Dir)
-	if err := os.Rename(keys, elsewhere); err != nil {
+	if err := os.Rename(keys, movedKeys); err != nil {
 		t.Fatal(err)
 	}
-	second := rotate(t, nil, "--data", s.Dir, "--keyring", elsewhere)
+	second := rotate(t, nil, "--data", s.Dir, "--keyring", movedKeys)
 	without := testkit.Run(t, nil, "admin-token", "rotate", "--data", s.Dir)
 	lines := strings.Split(without.Stderr, "\n")
 	if without.Exit != 0 || len(lines) != 3 || !strings.HasPrefix(lines[0], "mizan: admin-token: keyring: open "+keys) {
 		t.Errorf("without a keyring: exit %d, %q", without.Exit, without.Stderr)
 	}
-	if err := os.Rename(elsewhere, keys); err != nil {
+	if err := os.Rename(movedKeys, keys); err != nil {
 		t.Fatal(err)
 	}
 	s.Restart("--log-level", "error")

@@ -87,7 +87,7 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	}
 	balances := []string{trialBalance(t, s)}
 	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backups, "--keyring", keyring)
-	between := time.Now().UTC().Format(time.RFC3339Nano)
+	betweenBackups := time.Now().UTC().Format(time.RFC3339Nano)
 	testkit.Pay(t, s.Partner(), "second")
 	balances = append(balances, trialBalance(t, s))
 	if balances[0] == balances[1] {
@@ -102,7 +102,7 @@ func TestBackupOfARunningServerIsRestored(t *testing.T) {
 	if s.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	for i, from := range [][]string{{"--from", backups, "--at", between}, {"--from", increment}} {
+	for i, from := range [][]string{{"--from", backups, "--at", betweenBackups}, {"--from", increment}} {
 		dir := filepath.Join(place, fmt.Sprint("data", i))
 		output := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
 		if !strings.Contains(output, "mizan: restored "+dir+" to 2") || !strings.Contains(output, "rule 5 ok ") {
@@ -264,8 +264,8 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(dir, "keyring")
-	testkit.Succeed(t, "keyring", other)
+	otherKeyring := filepath.Join(dir, "keyring")
+	testkit.Succeed(t, "keyring", otherKeyring)
 	half := filepath.Join(t.TempDir(), "half.backup")
 	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
 		t.Fatal(err)
@@ -285,7 +285,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		exit   int
 		stderr string // text in the error
 	}{
-		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
+		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", otherKeyring}, 1, "another keyring"},
 		"a truncated backup":                 {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a missing keyring":                  {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
 		"a missing backup":                   {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
@@ -300,7 +300,7 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		"an empty target":                    {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
 		"an empty base":                      {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
 		"an empty keyring":                   {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
-		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
+		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", otherKeyring, "--keyring", keyring}, 2, "is no directory"},
 		"a data directory without a parent":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
 		"a backup of a newer release":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
 		"a truncated base":                   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
@@ -309,8 +309,8 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		"a target that is a dangling link":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
 		"verify of a truncated backup":       {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a target that exists":               {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
-		"a base that is no backup":           {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
-		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
+		"a base that is no backup":           {[]string{"backup", "--sandbox", s.Dir, "--since", otherKeyring, "--to", data}, 2, "mizan: configuration: since: "},
+		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", otherKeyring, "--to", data}, 2, "holds no token"},
 	} {
 		r := testkit.Run(t, nil, c.args...)
 		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.stderr) || strings.Count(r.Stderr, "\n") != 1 {

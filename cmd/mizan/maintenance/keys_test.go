@@ -146,7 +146,7 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 
 func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
-	named, dir := newKeyring(t), t.TempDir()
+	keyring, dir := newKeyring(t), t.TempDir()
 	dataKeyring := filepath.Join(dir, "keyring")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", dataKeyring))
 	keysOf := func(path string) string {
@@ -158,11 +158,11 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 		env, args  []string
 	}{
 		{"--data", dataKeyring, nil, []string{"--data", dir}},
-		{"--keyring", named, nil, []string{"--keyring", named}},
-		{"both", named, nil, []string{"--keyring", named, "--data", dir}},
+		{"--keyring", keyring, nil, []string{"--keyring", keyring}},
+		{"both", keyring, nil, []string{"--keyring", keyring, "--data", dir}},
 		{"MIZAN_DATA", dataKeyring, []string{"MIZAN_DATA=" + dir}, nil},
-		{"MIZAN_KEYRING", named, []string{"MIZAN_KEYRING=" + named}, []string{"--data", dir}},
-		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + dataKeyring}, []string{"--keyring", named}},
+		{"MIZAN_KEYRING", keyring, []string{"MIZAN_KEYRING=" + keyring}, []string{"--data", dir}},
+		{"a flag over the environment", keyring, []string{"MIZAN_KEYRING=" + dataKeyring}, []string{"--keyring", keyring}},
 	} {
 		if list := testkit.WantQuietSuccess(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != keysOf(c.want) {
 			t.Errorf("%s: list says\n%s, want the keys of %s", c.name, list, c.want)

@@ -20,7 +20,7 @@ func TestCheckpointsAreMade(t *testing.T) {
 	}
 	advance(t, s, `{"advance_seconds":86400}`)
 	testkit.Pay(t, s.Partner(), "the next day")
-	made := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
+	checkpointMade := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
 	ask := time.NewTicker(100 * time.Millisecond)
 	defer ask.Stop()
 	for guard := time.After(2 * time.Minute); ; {
@@ -33,7 +33,7 @@ func TestCheckpointsAreMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Match(content) {
+		if checkpointMade.Match(content) {
 			return
 		}
 		select {

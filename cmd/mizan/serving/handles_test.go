@@ -96,9 +96,9 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 	const payments, workers = 840, 8
 	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
-	var paying sync.WaitGroup
+	var wg sync.WaitGroup
 	for range workers {
-		paying.Go(func() {
+		wg.Go(func() {
 			for i := range work {
 				answer, err := s.Partner().With("connection", "close").Post("/api/v1/transactions", fmt.Sprintf(body, i))
 				if err != nil || answer.Status != 201 || !bytes.Contains(answer.Body, []byte(`"charged"`)) {
@@ -111,7 +111,7 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		work <- i
 	}
 	close(work)
-	paying.Wait()
+	wg.Wait()
 	if t.Failed() {
 		t.Fatal(s.Stderr())
 	}
@@ -193,7 +193,7 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
 	testkit.Pay(t, s.Partner(), "before")
 	before := residentMemory(t, s)
-	var held []net.Conn
+	var conns []net.Conn
 	for i := range promises {
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
 		if err != nil {
@@ -212,10 +212,10 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 			path, key, s.Sandbox.OrganizationID, length); err != nil {
 			t.Fatal(err)
 		}
-		held = append(held, c)
+		conns = append(conns, c)
 	}
 	testkit.Pay(t, s.Partner(), "during")
-	for i, c := range held {
+	for i, c := range conns {
 		if err := c.SetReadDeadline(time.Now().Add(startPatience)); err != nil {
 			t.Fatal(err)
 		}

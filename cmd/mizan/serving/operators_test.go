@@ -46,10 +46,10 @@ func (i *inbox) receive(contact, text string) {
 func (i *inbox) take() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	told := i.messages
+	messages := i.messages
 	i.messages = nil
-	slices.Sort(told)
-	return told
+	slices.Sort(messages)
+	return messages
 }
 
 func (i *inbox) block(chat string, refuses bool) {
@@ -179,11 +179,11 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want st
 		},
 	}})
 	testkit.WantStatus(t, answer, err, 201)
-	var made struct {
+	var created struct {
 		Status string `json:"status"`
 	}
-	if err := answer.JSON(&made); err != nil || made.Status != want {
-		t.Fatalf("the payment is %q, want %q (%v)", made.Status, want, err)
+	if err := answer.JSON(&created); err != nil || created.Status != want {
+		t.Fatalf("the payment is %q, want %q (%v)", created.Status, want, err)
 	}
 }
 
@@ -320,15 +320,15 @@ func startWithOperators(t *testing.T, i *inbox, chats ...any) (s *testkit.Server
 		"merchant_params": map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"},
 	})
 	testkit.WantStatus(t, answer, err, 201)
-	var made struct {
+	var created struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := answer.JSON(&made); err != nil {
+	if err := answer.JSON(&created); err != nil {
 		t.Fatal(err)
 	}
-	return s, made.Data.ID
+	return s, created.Data.ID
 }
 
 // setOperators replaces the terminal's chats.

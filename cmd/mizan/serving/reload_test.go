@@ -73,14 +73,14 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	second := certificateSerial(t, s)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
-	whole, err := os.ReadFile(filepath.Join(dir, certFile))
+	certificate, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, certFile), "no certificate")
 	s.Signal(syscall.SIGHUP)
 	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: tls-cert: ") })
-	writeFile(t, filepath.Join(dir, certFile), string(whole))
+	writeFile(t, filepath.Join(dir, certFile), string(certificate))
 	writeFile(t, config, `{"log-level":"loud"}`)
 	s.Signal(syscall.SIGHUP)
 	eventually(t, "the bad level's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: log-level: ") })
@@ -137,7 +137,7 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Errorf("%s before the stop: %s", path, got)
 		}
 	}
-	held := sendHalfRequest(t, s)
+	halfSent := sendHalfRequest(t, s)
 	s.Signal(syscall.SIGTERM)
 	waitRefused(t, s)
 	s.Signal(syscall.SIGHUP)
@@ -150,7 +150,7 @@ func TestHealthChecksReportStopping(t *testing.T) {
 		}
 	}
 	body := testkit.CardPayment("in-flight")
-	if _, err := io.WriteString(held, body[len(body)/2:]); err != nil {
+	if _, err := io.WriteString(halfSent, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}
 	if code := s.Wait(); code != 0 {

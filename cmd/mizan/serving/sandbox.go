@@ -181,7 +181,7 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		return s.commandFault(err)
 	}
 	for _, v := range []struct {
-		which   directoryactor.Value
+		kind    directoryactor.Value
 		value   *string
 		org     ledger.ID
 		inForce bool
@@ -197,10 +197,10 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		if v.inForce || (*v.value != "" && s.isInactive(v.org)) {
 			continue
 		}
-		minted, err := s.directory.Reissue(ctx, v.which)
+		minted, err := s.directory.Reissue(ctx, v.kind)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
-			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(v.which), "error", err)
+			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(v.kind), "error", err)
 			continue
 		}
 		if err != nil {

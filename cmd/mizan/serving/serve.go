@@ -235,11 +235,11 @@ func (s *server) startJanitor() {
 // stopActors stores when keys and sessions were last used, and waits for work in progress, but no
 // longer than a stop may take. Unfinished work is durable as an intent, and the next start resumes it.
 func (s *server) stopActors() error {
-	by := s.stopBy
-	if by.IsZero() {
-		by = time.Now().Add(stopBound)
+	deadline := s.stopBy
+	if deadline.IsZero() {
+		deadline = time.Now().Add(stopBound)
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), by)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {

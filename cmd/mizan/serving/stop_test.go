@@ -105,12 +105,12 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	request.Header.Set("x-organization-id", s.Sandbox.OrganizationID)
 	request.Header.Set("expect", "100-continue")
 	request.Close = true
-	var whole bytes.Buffer
-	if err := request.Write(&whole); err != nil {
+	var message bytes.Buffer
+	if err := request.Write(&message); err != nil {
 		t.Fatal(err)
 	}
-	headers := whole.Len() - len(body)
-	if _, err := conn.Write(whole.Bytes()[:headers]); err != nil {
+	headers := message.Len() - len(body)
+	if _, err := conn.Write(message.Bytes()[:headers]); err != nil {
 		t.Fatal(err)
 	}
 	// The server asks for the body, so it is handling the request.

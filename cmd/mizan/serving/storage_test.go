@@ -341,15 +341,15 @@ func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
-	for _, lost := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
-		for name := range strings.FieldsSeq(lost) {
+	for _, files := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+		for name := range strings.FieldsSeq(files) {
 			if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 		if r.Exit != 1 || !strings.Contains(r.Stderr, "restore from a backup") || !strings.Contains(r.Stderr, "to begin anew") {
-			t.Errorf("without %s: exit %d, want 1 and what to do: %s", lost, r.Exit, r.Stderr)
+			t.Errorf("without %s: exit %d, want 1 and what to do: %s", files, r.Exit, r.Stderr)
 		}
 		testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 	}
@@ -369,18 +369,18 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	s := testkit.Start(t, testkit.Options{})
 	testkit.Pay(t, s.Partner(), "")
 	s.Stop()
-	inPlace, other := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
-	if r := testkit.Run(t, nil, "keyring", other); r.Exit != 0 {
+	inPlace, movedKeyring := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	if r := testkit.Run(t, nil, "keyring", movedKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
 	serve := []string{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
-	r := testkit.Run(t, nil, append(serve, "--keyring", other)...)
+	r := testkit.Run(t, nil, append(serve, "--keyring", movedKeyring)...)
 	if r.Exit != 2 {
 		t.Errorf("--keyring with another one: exit %d, want 2", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: ")
-	moved := other + ".own"
-	for _, step := range [][2]string{{inPlace, moved}, {other, inPlace}} {
+	ownKeyring := movedKeyring + ".own"
+	for _, step := range [][2]string{{inPlace, ownKeyring}, {movedKeyring, inPlace}} {
 		if err := os.Rename(step[0], step[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -389,9 +389,9 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 		t.Errorf("another one in its place: exit %d, want 1", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
-	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", moved); r.Exit != 0 {
+	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", ownKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	s.Restart("--keyring", moved) // a rotation adds a sealing key, and the keyring still counts as the same
+	s.Restart("--keyring", ownKeyring) // a rotation adds a sealing key, and the keyring still counts as the same
 	testkit.Pay(t, s.Partner(), "")
 }

@@ -60,11 +60,11 @@ func (s *adminServer) pay() string {
 	if err != nil || answer.Status != 201 {
 		s.t.Fatalf("%v %+v", err, answer)
 	}
-	var made struct{ ID string }
-	if err := answer.JSON(&made); err != nil {
+	var created struct{ ID string }
+	if err := answer.JSON(&created); err != nil {
 		s.t.Fatal(err)
 	}
-	return made.ID
+	return created.ID
 }
 
 // advance moves the clock; when it returns everything due has been attempted.
@@ -86,9 +86,9 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	o.wantOutput(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
 	o.wantOutput(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
 	o.wantOutput(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
-	whole := o.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
-	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
-	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
+	output := o.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
+	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(output)[1]
+	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(output)[1]
 	o.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
 	o.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
 	o.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)

@@ -209,7 +209,7 @@ func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	t.Parallel()
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
-	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
+	const escaped = `a\tb\nc\x1b[31m\u009b2J\u202e`
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		body := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
 		if strings.HasSuffix(r.URL.Path, unknownID) {
@@ -220,11 +220,11 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 		_, _ = fmt.Fprint(w, body)
 	})
 	r := s.admin(t, 0, "", "organizations", "show", unknownID)
-	if want := "id       1\nname     " + spelled + "\nmodules  " + spelled + "\ntype     -\n"; r.Stdout != want {
+	if want := "id       1\nname     " + escaped + "\nmodules  " + escaped + "\ntype     -\n"; r.Stdout != want {
 		t.Errorf("show printed %q, want %q", r.Stdout, want)
 	}
 	r = s.admin(t, 0, "", "organizations", "list")
-	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], spelled) != 2 {
+	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], escaped) != 2 {
 		t.Errorf("list printed %q", r.Stdout)
 	}
 	// With --json scripts get the server's object on one line.

@@ -110,11 +110,11 @@ func (e *ContractCommand) find(id string) (place string, found client.Object, er
 
 // parseData returns the object in a response {data: …}.
 func parseData(body []byte) (client.Object, error) {
-	whole, err := client.ParseObject(body)
+	response, err := client.ParseObject(body)
 	if err != nil {
 		return client.Object{}, err
 	}
-	data, _ := whole.Value("data")
+	data, _ := response.Value("data")
 	return client.ParseObject(data)
 }
 
