@@ -30,8 +30,8 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	revoked := adminOf("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
 	f.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
 	expired := adminOf("/api/v1/api_keys", `{"name":"e","partner_id":1,"expires_at":"2026-09-03T10:16:00Z"}`).want(201, "")
-	elsewhere := f.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, elsewhere.at("id"))).want(201, "")
+	restrictedPartner := f.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, restrictedPartner.at("id"))).want(201, "")
 	idle := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "")
 	idleAdmin := f.bearer(string(f.seed.AdminToken), uuid.MustParse(idle.at("data.id")))
 	member := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"nine-Lions-paint"}`).want(201, "")
@@ -95,8 +95,8 @@ func TestRoutesRefuseOtherRolesWithForbidden(t *testing.T) {
 	f.auditor().post("/api/v1/partners", `{}`).want(403, "")
 	f.admin().get("/api/v1/ledger/accounts").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	f.partner().get("/api/v1/ledger/head").want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
-	for _, may := range []caller{f.session(), f.auditor(), f.partner()} {
-		may.get("/api/v1/ledger/accounts").want(200, "")
+	for _, allowed := range []caller{f.session(), f.auditor(), f.partner()} {
+		allowed.get("/api/v1/ledger/accounts").want(200, "")
 	}
 }
 

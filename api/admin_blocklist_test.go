@@ -42,12 +42,12 @@ func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 		t.Errorf("%s", r.body)
 	}
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
-	gone := f.admin().do("DELETE", path, "").want(200, "")
-	gone.wantFields(map[string]string{
+	deleted := f.admin().do("DELETE", path, "").want(200, "")
+	deleted.wantFields(map[string]string{
 		"data.active": "false", "data.created_at": block.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
 	})
-	f.admin().do("DELETE", path, "").want(200, gone.body)
-	f.admin().get(path).want(200, gone.body)
+	f.admin().do("DELETE", path, "").want(200, deleted.body)
+	f.admin().get(path).want(200, deleted.body)
 	if f.directory.HasBlocks(f.seed.First.Org) {
 		t.Error("what was taken off is in force")
 	}
@@ -64,8 +64,8 @@ func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	bin, first, second := f.addToBlocklist("bin", "424242").at("data.id"), f.addToBlocklist("country", "ru").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	gone := f.addToBlocklist("country", "AE").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
+	deletedID := f.addToBlocklist("country", "AE").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+deletedID, "").want(200, "")
 	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
 		if ids := columnOfPages(t, f.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
 			t.Errorf("%s: %v, want %s", query, ids, want)

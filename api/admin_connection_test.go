@@ -79,9 +79,9 @@ func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
-	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
+	const organizationField = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
-		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
+		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+organizationField+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
 		if r.at("errors.0.field") != "provider_params.api_key" {
 			t.Errorf("%s: %s", address, r.body)
 		}
@@ -89,7 +89,7 @@ func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 			t.Errorf("%s: the terminal has moved", address)
 		}
 	}
-	f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
+	f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+organizationField+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
 	if c := f.directory.RemoteTerminals(utp.Name)[0].Parameters.(*utp.Connection); c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
 		t.Errorf("stored %s %s %s", c.BaseURL, c.APIKey, c.WebhookSecret)
 	}
@@ -141,8 +141,8 @@ func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	}
 	id, err := uuid.Parse(terminal.at("data.id"))
 	must(t, err)
-	kept, _ := f.directory.Terminal(f.seed.First.Org, id)
-	if got := string(kept.ProviderParams); got != `{"priority":3,`+secrets+`}` {
+	stored, _ := f.directory.Terminal(f.seed.First.Org, id)
+	if got := string(stored.ProviderParams); got != `{"priority":3,`+secrets+`}` {
 		t.Errorf("kept as %s", got)
 	}
 	if r := f.admin().patch(path, `{"provider_params":{"other_secret":"•••"}}`).want(422, ""); r.at("errors.0.field") != "provider_params.other_secret" {

@@ -12,13 +12,13 @@ func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
-	gone := f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
-	if gone.at("data.id") != "1" || gone.at("data.active") != "false" || gone.at("data.login") != "demo" {
-		t.Errorf("%s", gone.body)
+	deleted := f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
+	if deleted.at("data.id") != "1" || deleted.at("data.active") != "false" || deleted.at("data.login") != "demo" {
+		t.Errorf("%s", deleted.body)
 	}
 	f.partner().get(transactions+"/"+paid.at("id")).want(403, "")
-	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, gone.body)
-	f.admin().get("/api/v1/partners/1").want(200, gone.body)
+	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, deleted.body)
+	f.admin().get("/api/v1/partners/1").want(200, deleted.body)
 	if ids := columnOfPages(t, f.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
 		t.Errorf("list %v", ids)
 	}

@@ -23,8 +23,8 @@ func (f *fixture) allWrites() []write {
 	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
 	bound := limits + "/" + f.createLimit(velocity).at("data.id")
-	listed, off := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
+	listed, inactive := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+inactive, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},

@@ -17,13 +17,13 @@ func TestContractsNeedTheModule(t *testing.T) {
 	d := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	org := "/api/v1/organizations/" + f.seed.First.Org.String()
 	f.admin().patch(org, `{"modules":["islamic_finance"]}`).want(200, "")
-	away := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // this organization never had the module
+	noModule := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // this organization never had the module
 	f.wantNothingStored(t, func() {
 		for _, r := range f.server.Routes() {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			for _, c := range []caller{f.session(), away} {
+			for _, c := range []caller{f.session(), noModule} {
 				for _, id := range []string{d.id(), uuid.NewString(), "x"} {
 					a := c.do(r.Method, withParameter(r.Path, id), "")
 					if a.status != 403 || a.at("error") != "module_not_active" || a.at("message") != "the module participatory_finance is not active" {

@@ -55,8 +55,8 @@ func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	f := newFixture(t)
 	contract := f.createSecular("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
 	for i := range 140 {
-		who := fmt.Sprintf("%s%03d", customerID[:33], i)
-		contract.mustActAll(`subscribe investor_id "` + who + `" certificates 1`)
+		investorID := fmt.Sprintf("%s%03d", customerID[:33], i)
+		contract.mustActAll(`subscribe investor_id "` + investorID + `" certificates 1`)
 	}
 	c := f.session().with("idempotency-key", "activate")
 	first := c.post(contract.path+"/activate", "").want(200, "")

@@ -26,13 +26,13 @@ func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 				{religiousPath + religious, idOf(secularContract), "nonsense"},
 				{secularPath + secular, idOf(religiousContract), "nonsense"},
 			} {
-				for _, rest := range []string{"", "/entries", "/schedule.csv", "/review"} {
-					if rest == "/review" && strings.HasPrefix(at.base, secularPath) {
+				for _, suffix := range []string{"", "/entries", "/schedule.csv", "/review"} {
+					if suffix == "/review" && strings.HasPrefix(at.base, secularPath) {
 						continue
 					}
-					want := f.session().get(at.base+"/"+uuid.NewString()+rest).want(404, `{"error":"not_found","message":"no such contract"}`)
-					if r := f.session().get(at.base+"/"+at.id+rest).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
-						t.Errorf("%s%s: %v, of a random id %v", at.base, rest, r.header, want.header)
+					want := f.session().get(at.base+"/"+uuid.NewString()+suffix).want(404, `{"error":"not_found","message":"no such contract"}`)
+					if r := f.session().get(at.base+"/"+at.id+suffix).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
+						t.Errorf("%s%s: %v, of a random id %v", at.base, suffix, r.header, want.header)
 					}
 				}
 				want := f.session().post(at.base+"/"+uuid.NewString()+"/"+at.action, fatwa.json()).want(404, "")

@@ -25,12 +25,12 @@ func (contract *contractFixture) id() string {
 // wantList checks which contracts of the product a list returns, and their order.
 func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 	f.t.Helper()
-	var wanted []string
+	var wantIDs []string
 	for _, d := range want {
-		wanted = append(wanted, d.id())
+		wantIDs = append(wantIDs, d.id())
 	}
-	if got := f.session().get(secularPath+product+query).want(200, "").ids(); !slices.Equal(got, wanted) {
-		f.t.Errorf("%s%s finds %q, want %q", product, query, got, wanted)
+	if got := f.session().get(secularPath+product+query).want(200, "").ids(); !slices.Equal(got, wantIDs) {
+		f.t.Errorf("%s%s finds %q, want %q", product, query, got, wantIDs)
 	}
 }
 
@@ -38,7 +38,7 @@ func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	table := map[string]struct{ field, one, other, step, moved string }{
+	table := map[string]struct{ field, firstType, otherType, step, movedStatus string }{
 		"certificate-issues":   {"backing_type", "lease", "manufacturing", "submit", "under_review"},
 		"managed-investments":  {"mandate_type", "restricted", "unrestricted", "submit", "under_review"},
 		"leases":               {"lease_type", "operating", "finance", "submit", "under_review"},
@@ -50,9 +50,9 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	wantEveryProduct(t, table)
 	for product, c := range table {
 		more := []string{"term_months", `12`, "purchase_option_price", `"1"`}
-		first := f.createSecular(product, append(more, c.field, `"`+c.one+`"`)...)
-		otherContract := f.createSecular(product, append(more, c.field, `"`+c.other+`"`, "region", `"MY"`)...)
-		test := f.createSecular(product, append(more, c.field, `"`+c.one+`"`, "env", `"test"`)...)
+		first := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`)...)
+		otherContract := f.createSecular(product, append(more, c.field, `"`+c.otherType+`"`, "region", `"MY"`)...)
+		test := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`, "env", `"test"`)...)
 		initialStatus := otherContract.read().at("data.status")
 		first.mustAct(c.step)
 		both := []*contractFixture{test, otherContract, first}
@@ -62,15 +62,15 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 		f.wantList(product, "", both...)
 		f.wantList(product, "?env=prod", otherContract, first)
 		f.wantList(product, "?env=test", test)
-		f.wantList(product, "?status="+c.moved, first)
+		f.wantList(product, "?status="+c.movedStatus, first)
 		f.wantList(product, "?env=prod&status="+initialStatus, otherContract)
 		f.wantList(product, "?region=MY", otherContract)
 		f.wantList(product, "?region=AE&env=prod", first)
 		f.wantList(product, "?region=SA")
-		f.wantList(product, "?type="+c.other, otherContract)
-		f.wantList(product, "?env=prod&type="+c.one, first)
-		f.wantList(product, "?env=prod&type="+c.one+"&region=AE&status="+c.moved, first)
-		f.wantList(product, "?env=prod&type="+c.one+"&region=MY")
+		f.wantList(product, "?type="+c.otherType, otherContract)
+		f.wantList(product, "?env=prod&type="+c.firstType, first)
+		f.wantList(product, "?env=prod&type="+c.firstType+"&region=AE&status="+c.movedStatus, first)
+		f.wantList(product, "?env=prod&type="+c.firstType+"&region=MY")
 	}
 }
 
@@ -106,10 +106,10 @@ func TestListsFilterByCustomer(t *testing.T) {
 			f.session().get(secularPath + product + "?customer_id=" + customerID).wantFaults("customer_id")
 			continue
 		}
-		mine, theirs := f.createSecular(product), f.createSecular(product, "customer_id", `"`+otherCustomerID+`"`)
+		ownContract, otherContract := f.createSecular(product), f.createSecular(product, "customer_id", `"`+otherCustomerID+`"`)
 		test := f.createSecular(product, "env", `"test"`)
-		f.wantList(product, "?env=prod&customer_id="+customerID, mine)
-		f.wantList(product, "?env=prod&customer_id="+otherCustomerID, theirs)
+		f.wantList(product, "?env=prod&customer_id="+customerID, ownContract)
+		f.wantList(product, "?env=prod&customer_id="+otherCustomerID, otherContract)
 		f.wantList(product, "?env=test&customer_id="+customerID, test)
 		f.wantList(product, "?customer_id=7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c99")
 	}
@@ -136,13 +136,13 @@ func TestLeasesFilterByArrears(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	late := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`)
+	inArrears := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`)
 	cleared := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, `arrears amount "0"`)
 	f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, "return")
-	well := f.createSecular("leases").mustActAll(begin...)
-	f.wantList("leases", "?arrears=true", late)
-	f.wantList("leases", "?arrears=false&status=active", well, cleared)
-	f.wantList("leases", "?status=active", well, cleared, late)
+	punctual := f.createSecular("leases").mustActAll(begin...)
+	f.wantList("leases", "?arrears=true", inArrears)
+	f.wantList("leases", "?arrears=false&status=active", punctual, cleared)
+	f.wantList("leases", "?status=active", punctual, cleared, inArrears)
 	for _, text := range []string{"yes", "", "TRUE", "1", "0"} {
 		f.session().get(secularPath + "leases?arrears=" + text).wantFaults("arrears")
 	}

@@ -93,7 +93,7 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	}
 	data, _ := contract.read().object()["data"].(map[string]any)
 	for _, name := range strings.Fields("profit_sharing_ratio bank_profit_share customer_profit_share buyout_history compliance_review metadata total_profit total_loss rental_paid_total") {
-		if _, there := data[name]; !there {
+		if _, found := data[name]; !found {
 			t.Errorf("the detail has no %s", name)
 		}
 	}
@@ -133,9 +133,9 @@ func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
 	)
 	page := d.get(d.path+"/entries?limit=2").want(200, "")
-	rest := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
-	if page.rows() != 2 || page.at("data.0.event") != "loss" || rest.rows() != 1 || rest.at("data.0.event") != "fund" || rest.at("cursor.cursor_value") != "null" {
-		t.Errorf("pages %s\n%s", page.body, rest.body)
+	nextPage := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
+	if page.rows() != 2 || page.at("data.0.event") != "loss" || nextPage.rows() != 1 || nextPage.at("data.0.event") != "fund" || nextPage.at("cursor.cursor_value") != "null" {
+		t.Errorf("pages %s\n%s", page.body, nextPage.body)
 	}
 	// The entries are the ledger's, in the form that the auditor sees.
 	ledger := f.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")

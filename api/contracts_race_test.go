@@ -162,9 +162,9 @@ func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 		}
 	}
 	// Two bodies with one key: one is executed, the other is a conflict.
-	either := f.session().with("idempotency-key", "either")
+	keyed := f.session().with("idempotency-key", "either")
 	responses, count = concurrently(func(i int) *response {
-		return either.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
+		return keyed.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
 	})
 	wantCount(t, count, map[int]int{201: concurrency / 2, 409: concurrency / 2})
 	place := ""

@@ -125,13 +125,13 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		own := &contractFixture{f.callerOf(k), contract.path}
-		own.read().wantData("product_type", "mudaraba")
+		visible := &contractFixture{f.callerOf(k), contract.path}
+		visible.read().wantData("product_type", "mudaraba")
 		f.callerOf(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
 			f.callerOf(k).get(religiousPath+path).want(200, "")
 		}
-		if entries := own.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
+		if entries := visible.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
 			t.Errorf("it has moved %s", entries.body)
 		}
 	}
@@ -150,9 +150,9 @@ func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	screening := f.session().get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
 	f.admin().patch("/api/v1/organizations/"+f.seed.Second.Org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
 	second := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
-		want := second.get(religiousPath+"mudaraba/"+customerID+rest).want(404, "")
-		second.get(contract.path+rest).want(404, want.body)
+	for _, suffix := range []string{"", "/review", "/entries", "/schedule.csv"} {
+		want := second.get(religiousPath+"mudaraba/"+customerID+suffix).want(404, "")
+		second.get(contract.path+suffix).want(404, want.body)
 	}
 	second.post(contract.path+"/approve", fatwa.json()).want(404, "")
 	second.get(religiousPath+"screen/"+screening).want(404, second.get(religiousPath+"screen/"+customerID).body)

@@ -22,8 +22,8 @@ func (r *response) wantTexts(texts ...string) *response {
 func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	most := "1" + strings.Repeat("0", 71)
-	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", most} {
+	largest := "1" + strings.Repeat("0", 71)
+	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", largest} {
 		for _, sent := range []string{capital, `"` + capital + `"`} {
 			r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", sent).json()).want(201, "")
 			r.wantTexts(`"capital_amount":`+capital+`,`, `"current_value":0,`)

@@ -26,13 +26,13 @@ func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("murabaha").approve()
-	for _, early := range []string{"activate", "deliver_asset"} {
-		contract.act(early).wantConflict()
+	for _, action := range []string{"activate", "deliver_asset"} {
+		contract.act(action).wantConflict()
 	}
 	contract.actWith("purchase_asset", religiousActions["murabaha"]["purchase_asset"]).wantConflict()
 	contract.mustActAll("order_asset")
-	for _, early := range []string{"activate", "deliver_asset"} {
-		contract.act(early).wantConflict()
+	for _, tooEarly := range []string{"activate", "deliver_asset"} {
+		contract.act(tooEarly).wantConflict()
 	}
 	contract.mustActAll(`purchase_asset ownership_documents ["bill"]`)
 	contract.act("activate").wantConflict()
@@ -164,11 +164,11 @@ func TestSukukMaturesOrDefaults(t *testing.T) {
 	contract := f.activeSukuk("maturity_months", "1")
 	contract.act("mature").wantFaults("maturity_date")
 	contract.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
-	lost := f.activeSukuk()
+	sukuk := f.activeSukuk()
 	f.advanceDays(30)
 	contract.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
 	contract.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
-	lost.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
+	sukuk.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
 // The payment schedules of this family are available as CSV at its own paths.

@@ -195,13 +195,13 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
 	f.session().get(religiousPath+"musharaka").want(200, "").wantTexts(`"total_value":1000`)
-	whole, _ := contract.read().object()["data"].(map[string]any)
+	data, _ := contract.read().object()["data"].(map[string]any)
 	for name, value := range row {
-		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
-			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
+		if fmt.Sprint(data[name]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v in the list and %v in the detail", name, value, data[name])
 		}
 	}
-	if _, there := whole["compliance_review"]; !there {
+	if _, found := data["compliance_review"]; !found {
 		t.Error("the detail has no review")
 	}
 }

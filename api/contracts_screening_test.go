@@ -88,11 +88,11 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=asset&asset_type=x&impure_income_percent=6"},
 		{"fail", "subject=asset&impure_income_percent=6"},
 	} {
-		given := strings.ReplaceAll(c.given, " ", "%20")
-		if !strings.Contains(given, "region=") {
-			given += "&region=AE"
+		query := strings.ReplaceAll(c.given, " ", "%20")
+		if !strings.Contains(query, "region=") {
+			query += "&region=AE"
 		}
-		r := f.session().get(religiousPath+"screen?"+given).want(200, "")
+		r := f.session().get(religiousPath+"screen?"+query).want(200, "")
 		if got := r.at("data.decision"); got != c.decision {
 			t.Errorf("%s: %s, want %s", c.given, r.body, c.decision)
 		}

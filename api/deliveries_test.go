@@ -153,15 +153,15 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 	f.wantListed("limit=1&terminal_id="+payment, allIDs[1], allIDs[2], allIDs[4], allIDs[6])
 	f.wantListed("terminal_id="+payout+"&state=parked", allIDs[5])
 	f.wantListed("terminal_id="+payment+"&state=pending", allIDs[1])
-	whole := f.admin().get(deliveries+"?limit=500").want(200, "")
-	of := whole.at("data.4.transaction_id")
-	f.wantListed("transaction_id="+of, allIDs[4])
-	f.wantListed("transaction_id="+of+"&state=delivered&terminal_id="+payment, allIDs[4])
-	f.wantListed("transaction_id=" + of + "&state=parked")
-	f.wantListed("transaction_id=" + of + "&terminal_id=" + payout)
-	for _, nothing := range []string{uuid.NewString(), uuid.Nil.String(), f.seed.Second.Org.String()} {
-		f.wantListed("transaction_id=" + nothing)
-		f.wantListed("terminal_id=" + nothing)
+	fullList := f.admin().get(deliveries+"?limit=500").want(200, "")
+	transactionID := fullList.at("data.4.transaction_id")
+	f.wantListed("transaction_id="+transactionID, allIDs[4])
+	f.wantListed("transaction_id="+transactionID+"&state=delivered&terminal_id="+payment, allIDs[4])
+	f.wantListed("transaction_id=" + transactionID + "&state=parked")
+	f.wantListed("transaction_id=" + transactionID + "&terminal_id=" + payout)
+	for _, unknownID := range []string{uuid.NewString(), uuid.Nil.String(), f.seed.Second.Org.String()} {
+		f.wantListed("transaction_id=" + unknownID)
+		f.wantListed("terminal_id=" + unknownID)
 	}
 }
 
@@ -250,9 +250,9 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 		h.wantListed(query, want...)
 		h.wantListed(query+"&terminal_id="+h.terminalOf("payment"), want...)
 	}
-	none := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
-	if none.rows() != 0 || none.at("cursor.cursor_value") == "null" {
-		t.Errorf("of 80 pages as many are read as are there: %s", none.body)
+	emptyList := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
+	if emptyList.rows() != 0 || emptyList.at("cursor.cursor_value") == "null" {
+		t.Errorf("of 80 pages as many are read as are there: %s", emptyList.body)
 	}
 }
 
@@ -304,14 +304,14 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	f.newWebhookReceiver()
 	id := f.firstDelivery(f.charge(good).at("id"))
 	f.waitForDeliveries()
-	there := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	otherAdmin := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	unknown := f.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
 	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
-		there.get(deliveries+"/"+path).want(404, unknown.body)
-		there.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
+		otherAdmin.get(deliveries+"/"+path).want(404, unknown.body)
+		otherAdmin.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
 	}
-	there.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
-	if rows := there.get(deliveries).want(200, "").rows(); rows != 0 {
+	otherAdmin.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
+	if rows := otherAdmin.get(deliveries).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
 	// An event_id with a plausible time and channel for which there is no notification.
@@ -373,9 +373,9 @@ func TestExpiredDeliveriesAreNotShown(t *testing.T) {
 	failed := f.firstDelivery(f.charge(good).at("id"))
 	f.advance(31 * 24 * 3600)
 	s.answerWith(200)
-	kept := f.firstDelivery(f.charge(good).at("id"))
+	keptDelivery := f.firstDelivery(f.charge(good).at("id"))
 	f.advance(24 * 3600)
-	f.wantListed("", kept)
+	f.wantListed("", keptDelivery)
 	f.wantListed("state=parked")
 	for _, id := range []string{ok, failed} {
 		f.admin().get(deliveries+"/"+id).want(404, "")

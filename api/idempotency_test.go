@@ -92,15 +92,15 @@ func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	charged, moving := f.charge(good), f.charge("4000000000000077")
+	charged, charging := f.charge(good), f.charge("4000000000000077")
 	waits, hosted := f.charge("4000002500003155"), f.createHosted("")
 	payout := f.payout1250(`{"type":"sepa"}`)
 	f.setTerminalParams("payment", `{"two_phase":true}`)
-	held := f.charge(good)
+	heldPayment := f.charge(good)
 	for name, c := range map[string]struct{ method, path, body string }{
 		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},
-		"cancel":   {"PUT", transactions + "/" + moving.at("id"), `{"params":{"type":"cancel"}}`},
-		"commit":   {"POST", operation("commit", held.at("id")), `{"params":{"amount":"400"}}`},
+		"cancel":   {"PUT", transactions + "/" + charging.at("id"), `{"params":{"type":"cancel"}}`},
+		"commit":   {"POST", operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`},
 		"continue": {"POST", operation("continue", hosted.at("id")), `{` + goodCard + `}`},
 		"complete": {"POST", operation("additional_params_for_auth", waits.at("id")), `{"params":{"otp":"123456"}}`},
 		"choose":   {"POST", operation("choose_target_destination", payout.at("id")), `{"target_bank_id":"` + payout.at("availble_destinations.0.target_bank_id") + `"}`},

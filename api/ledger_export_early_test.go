@@ -40,10 +40,10 @@ func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
-	j.passes.Store(0)
+	j.freeViews.Store(0)
 	responses := make(chan *response)
 	go func() { responses <- f.auditor().get(exportPath + "?format=csv") }()
-	<-j.asked
+	<-j.waitingViews
 	halted := make(chan struct{})
 	go func() {
 		f.stopServer()
@@ -109,9 +109,9 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
-	beyond := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
+	later := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
 	for _, name := range []string{"from", "to"} {
-		f.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(beyond)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
+		f.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(later)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
 	}
 }
 

@@ -111,24 +111,24 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 // blockedJournal is a journal whose views wait until it is opened.
 type blockedJournal struct {
 	web.Journal
-	passes *atomic.Int64 // how many views may still be taken without waiting
-	asked  chan struct{} // receives once for each view that waits
-	open   chan struct{} // closed: the views that wait continue
+	freeViews    *atomic.Int64 // how many views may still be taken without waiting
+	waitingViews chan struct{} // receives once for each view that waits
+	open         chan struct{} // closed: the views that wait continue
 }
 
 // View implements web.Journal.
 func (j blockedJournal) View() *posting.View {
-	if j.passes.Add(-1) < 0 {
-		j.asked <- struct{}{}
+	if j.freeViews.Add(-1) < 0 {
+		j.waitingViews <- struct{}{}
 		<-j.open
 	}
 	return j.Journal.View()
 }
 
-// newBlockedExportFixture starts a server whose exports wait once the journal's passes are used up.
+// newBlockedExportFixture starts a server whose exports wait once no views are free.
 func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
-	j := blockedJournal{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
-	j.passes.Store(1 << 40)
+	j := blockedJournal{freeViews: new(atomic.Int64), waitingViews: make(chan struct{}, 1024), open: make(chan struct{})}
+	j.freeViews.Store(1 << 40)
 	f := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
 		cfg.Journal = j
@@ -158,7 +158,7 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	third := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	f.bearer(string(f.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
 	foreignAuditor := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
-	j.passes.Store(0)
+	j.freeViews.Store(0)
 	refuses := func(c caller, detail string) {
 		t.Helper()
 		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+detail+`"}`)
@@ -171,7 +171,7 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	for _, c := range both {
 		for range 2 {
 			go func() { running <- c.get(exportPath + "?format=csv&env=test") }()
-			<-j.asked
+			<-j.waitingViews
 		}
 		refuses(c, "too many exports of this organization are under way")
 	}
@@ -201,9 +201,9 @@ func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
 	fillJournal(t, f, 3_000) // more than one read and more than the first piece
-	j.passes.Store(2)
+	j.freeViews.Store(2)
 	response := f.auditor().begin("format=csv")
-	<-j.asked
+	<-j.waitingViews
 	halted := make(chan struct{})
 	go func() {
 		f.stopServer()

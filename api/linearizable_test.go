@@ -157,23 +157,23 @@ func txidOf(input any) string {
 
 // knownIDs are the ids that responses have shown so far, with their txids.
 type knownIDs struct {
-	mu  sync.Mutex
-	all []readInput
+	mu     sync.Mutex
+	inputs []readInput
 }
 
 func (l *knownIDs) add(r readInput) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = append(l.all, r)
+	l.inputs = append(l.inputs, r)
 }
 
 func (l *knownIDs) pick(random *rand.Rand) (readInput, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.all) == 0 {
+	if len(l.inputs) == 0 {
 		return readInput{}, false
 	}
-	return l.all[random.IntN(len(l.all))], true
+	return l.inputs[random.IntN(len(l.inputs))], true
 }
 
 func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
@@ -223,12 +223,12 @@ type balance struct{ credits, debits, pending int64 }
 
 // The steps that change an account. payout is a bit of funds.held.
 type (
-	credit  struct{ amount int64 }
-	hold    struct{ payout, amount int64 }
-	settle  struct{ payout, amount int64 }
-	release struct{ payout, amount int64 }
-	refuse  struct{ amount int64 } // a payout for which the account had too little
-	look    struct{}               // its output is a balance
+	credit      struct{ amount int64 }
+	hold        struct{ payout, amount int64 }
+	settle      struct{ payout, amount int64 }
+	release     struct{ payout, amount int64 }
+	refuse      struct{ amount int64 } // a payout for which the account had too little
+	readBalance struct{}               // its output is a balance
 )
 
 // balances is the model of an account with an opening balance: money that is neither spent nor
@@ -260,7 +260,7 @@ func balances(opening balance) porcupine.Model {
 				return was, a
 			case refuse:
 				return in.amount > available, a
-			case look:
+			case readBalance:
 				return output.(balance) == a.balance, a
 			}
 			return false, a
@@ -319,13 +319,13 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 						f.partner().post(transactions, paymentBody(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
 						return []step{{input: credit{amount / 2}}}
 					case 1:
-						return []step{{look{}, f.balanceOfCurrency(currency)}}
+						return []step{{readBalance{}, f.balanceOfCurrency(currency)}}
 					}
 					return f.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
 				})
 			}
 		})
-		history.request(0, func() []step { return []step{{look{}, f.balanceOfCurrency(currency)}} })
+		history.request(0, func() []step { return []step{{readBalance{}, f.balanceOfCurrency(currency)}} })
 		history.linearizable(t, balances(opening))
 		for _, o := range history.operations {
 			switch in := o.Input.(type) {
@@ -335,7 +335,7 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 				ends["released"]++
 			case refuse:
 				ends["refused"]++
-			case look:
+			case readBalance:
 				if o.Output.(balance).pending > 0 {
 					ends["looks at a hold"]++
 				}
@@ -404,15 +404,15 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 		"settled without its hold": {hundred,
 			operations{operationAt(0, 9, settle{1, 60}, nil)},
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil)}},
-		"a stale look": {hundred,
-			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, look{}, balance{credits: 100})},
-			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, look{}, balance{credits: 100})}},
+		"a stale balance": {hundred,
+			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, readBalance{}, balance{credits: 100})},
+			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, readBalance{}, balance{credits: 100})}},
 		"looks that go back": {hundred,
-			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 105}), operationAt(2, 3, look{}, balance{credits: 100})},
-			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 100}), operationAt(2, 3, look{}, balance{credits: 105})}},
-		"a torn look": {hundred,
-			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 60, 60})},
-			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 0, 60})}},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, readBalance{}, balance{credits: 105}), operationAt(2, 3, readBalance{}, balance{credits: 100})},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, readBalance{}, balance{credits: 100}), operationAt(2, 3, readBalance{}, balance{credits: 105})}},
+		"a torn balance": {hundred,
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, readBalance{}, balance{100, 60, 60})},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, readBalance{}, balance{100, 0, 60})}},
 	} {
 		if result := porcupine.CheckOperationsTimeout(c.model, c.broken, patience); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)

@@ -263,7 +263,7 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 type lateView struct {
 	web.Journal
 	api.Directory
-	asked, arrived, release chan struct{}
+	requested, arrived, release chan struct{}
 }
 
 // View implements web.Journal.
@@ -275,7 +275,7 @@ func (l *lateView) View() *posting.View {
 
 // Authenticate implements api.Directory.
 func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
-	l.asked <- struct{}{}
+	l.requested <- struct{}{}
 	return l.Directory.Authenticate(org, key)
 }
 
@@ -283,7 +283,7 @@ func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *
 // maxWait for its turn.
 func newLateViewFixture(t *testing.T, maxWait time.Duration) (*fixture, *lateView) {
 	t.Helper()
-	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
+	l := &lateView{requested: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
 	return newFixture(t, func(c *api.Config) {
 		l.Journal, l.Directory = c.Journal, c.Directory
 		c.Journal, c.Directory, c.AggregateWait = l, l, maxWait
@@ -316,14 +316,14 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	responses, otherResponse := make(chan *response, many), make(chan *response, 1)
 	for range many {
 		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.asked
+		<-l.requested
 	}
 	const allowed = 8
 	for range many - allowed {
 		(<-responses).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	}
 	go func() { otherResponse <- h.second().get(aggregate) }()
-	<-l.asked
+	<-l.requested
 	for range allowed + 1 {
 		<-l.arrived
 		l.release <- struct{}{}
@@ -360,7 +360,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	responses := make(chan *response, 3)
 	ask := func() {
 		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.asked
+		<-l.requested
 	}
 	ask()
 	ask()

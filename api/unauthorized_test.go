@@ -97,12 +97,12 @@ func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 // views counts how often the store is opened for reading.
 type views struct {
 	web.Journal
-	opened atomic.Int64
+	openCount atomic.Int64
 }
 
 // View implements web.Journal.
 func (v *views) View() *posting.View {
-	v.opened.Add(1)
+	v.openCount.Add(1)
 	return v.Journal.View()
 }
 
@@ -116,10 +116,10 @@ func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
 		f.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
-	if n := counted.opened.Load(); n != 0 {
+	if n := counted.openCount.Load(); n != 0 {
 		t.Errorf("the store was opened %d times", n)
 	}
-	if f.partner().get(transactions).want(200, ""); counted.opened.Load() == 0 {
+	if f.partner().get(transactions).want(200, ""); counted.openCount.Load() == 0 {
 		t.Error("a list was read without the store: the count is worth nothing")
 	}
 }

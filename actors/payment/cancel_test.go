@@ -254,7 +254,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
-		set       func(*fixture)
+		configure func(*fixture)
 		card      string
 		do        func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
@@ -271,7 +271,7 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notFound)
-			f := openWith(t, func(f *fixture) { c.set(f); f.useProvider(r) })
+			f := openWith(t, func(f *fixture) { c.configure(f); f.useProvider(r) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			f.mustRecord(c.do(f, id))
 			f.advance(10 * time.Minute)

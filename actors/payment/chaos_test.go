@@ -252,7 +252,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		lose := r.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(timed)}
+			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
 		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 30).Amount })
@@ -304,7 +304,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 // polledProvider is a provider that decides when it is polled.
 type polledProvider struct {
 	chaotic
-	at timed
+	at reportScheduler
 }
 
 func (r polledProvider) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }

@@ -235,15 +235,15 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		kind payment.Type
-		set  func(*fixture)
-		want payment.Status
+		kind      payment.Type
+		configure func(*fixture)
+		want      payment.Status
 	}{
 		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newGate() }, payment.Failed},
 		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newGate()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
+			f := openWith(t, func(f *fixture) { c.configure(f); f.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
 			create.Partner = f.partner
 			number := create.Card.Number
@@ -395,32 +395,32 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		kind   payment.Type
-		set    func(*fixture)
-		change func(*paymentactor.Create)
-		before func(*fixture)
+		kind      payment.Type
+		configure func(*fixture)
+		change    func(*paymentactor.Create)
+		before    func(*fixture)
 	}{
 		"charged":              {kind: payment.Payment},
 		"paid":                 {kind: payment.Payout},
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
 		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
-		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
+		"the pool is full":     {kind: payment.Payment, configure: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
+		"an adapter panics": {kind: payment.Payment, configure: func(f *fixture) {
 			f.useProvider(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"the provider has disappeared": {kind: payment.Payment, set: func(f *fixture) {
+		"the provider has disappeared": {kind: payment.Payment, configure: func(f *fixture) {
 			f.createWait = 50 * time.Millisecond
 			f.onTerminalLookup = func() { f.terminals = nil }
 		}},
-		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
+		"the journal is closed": {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
-				if c.set != nil {
-					c.set(f)
+				if c.configure != nil {
+					c.configure(f)
 				}
 			})
 			if c.before != nil {

@@ -51,7 +51,7 @@ func (k *killer) pointsPassed() int {
 // killingProvider wraps the simulator with the killer's points.
 type killingProvider struct {
 	actors.Provider
-	timed
+	reportScheduler
 	*killer
 }
 
@@ -195,11 +195,11 @@ func refundRequest(amount uint64) func(*paymentactor.Service, paymentactor.Comma
 
 // scripts are sequences of requests about one transaction, with its final state if there is no kill.
 var scripts = []struct {
-	name    string
-	set     func(*fixture)
-	run     func(*script)
-	final   payment.Status
-	balance string
+	name      string
+	configure func(*fixture)
+	run       func(*script)
+	final     payment.Status
+	balance   string
 }{
 	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
@@ -276,9 +276,9 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
 		f.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
-		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(timed), k} }
+		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), k} }
 		f.limits = limitsFilledBy(70)
-		c.set(f)
+		c.configure(f)
 	})
 	t.Cleanup(func() { close(k.forever) })
 	s := &script{fixture: f, killer: k}

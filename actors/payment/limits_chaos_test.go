@@ -160,7 +160,7 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 		lose := r.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(timed)}
+			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
 		otherLimit.Terminal = f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 20).Amount })

@@ -71,9 +71,9 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 			continue
 		}
 		if a.hasAddress && a.selects(e) {
-			about := s.notification(org, d.Record, e)
+			notice := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.destination, Body: about.fields.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.destination, Body: notice.fields.append(nil, d.Record), About: notice,
 			})
 		}
 		if body := s.operatorAlert(org, d.Record, e); body != nil {

@@ -157,8 +157,8 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 // payerReturned inquires the charge after its payer came back from the rail.
 func (t *transaction) payerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
-	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
-	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
+	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
+	if r.Status == payment.ActionRequired && r.Op == nil && !expectsMaterial {
 		d, err := decider.Complete(r, request)
 		return d, err == nil, err
 	}

@@ -71,7 +71,7 @@ func (t *transaction) notifySubscription() {
 	if r.Renewal == nil || t.service.onRenewal == nil {
 		return
 	}
-	if paid, over := r.ChargeProgress(); over {
+	if paid, ended := r.ChargeProgress(); ended {
 		t.service.onRenewal(t.key.Org, r.Renewal, r.ID, paid)
 	}
 }

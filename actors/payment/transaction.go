@@ -159,21 +159,21 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
 		return // the due instant has changed, or an answer is expected
 	}
-	early := m.At > ledger.MicrosOf(c.Now())
-	ask, d, decided := t.decisionContext(c).OnDue(t.record, early, uuid.New())
+	isEarly := m.At > ledger.MicrosOf(c.Now())
+	ask, d, decided := t.decisionContext(c).OnDue(t.record, isEarly, uuid.New())
 	if decided {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || early && t.record.NotKnown() {
+	if ask == payment.AskNothing || isEarly && t.record.NotKnown() {
 		return
 	}
-	err := t.ask(c, ask, early)
+	err := t.ask(c, ask, isEarly)
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !early: // due work that is handled early is handled again at its due instant
+	case !isEarly: // due work that is handled early is handled again at its due instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }

@@ -27,8 +27,8 @@ type witness struct {
 	dead    atomic.Bool // the process was killed: its remaining calls have no effect
 }
 
-// timed is a provider that decides when it is polled.
-type timed interface {
+// reportScheduler is a provider that decides when it is polled.
+type reportScheduler interface {
 	NextReport(since time.Time) (time.Time, bool)
 }
 
@@ -44,21 +44,21 @@ func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actor
 	return r.Reissuer.Reissue(ctx, q)
 }
 
-// withCapabilities makes the witness implement timed and Reissuer if the wrapped provider does.
+// withCapabilities makes the witness implement reportScheduler and Reissuer if the wrapped provider does.
 func withCapabilities(w *witness, wrapped actors.Provider) actors.Provider {
-	t, reports := wrapped.(timed)
+	t, reports := wrapped.(reportScheduler)
 	r, reissues := wrapped.(paymentactor.Reissuer)
 	switch {
 	case reports && reissues:
 		return struct {
 			*witness
-			timed
+			reportScheduler
 			reissuingWitness
 		}{w, t, reissuingWitness{r, w}}
 	case reports:
 		return struct {
 			*witness
-			timed
+			reportScheduler
 		}{w, t}
 	case reissues:
 		return struct {

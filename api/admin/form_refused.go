@@ -19,8 +19,8 @@ func decide[T any](ctx context.Context, f *form, change func(context.Context) (T
 	}
 	result, err := change(ctx)
 	if err = f.refused(err); err != nil {
-		var none T
-		return none, err
+		var zero T
+		return zero, err
 	}
 	return result, nil
 }

@@ -24,14 +24,14 @@ var (
 
 // recordingDirectory is a Directory that records the calls.
 type recordingDirectory struct {
-	asked          []string
+	lookups        []string
 	partner        directory.Partner
 	status         directory.OrgStatus
 	role           directory.Role
 	partnerMissing bool // the partner does not exist
 }
 
-func (p *recordingDirectory) note(lookup string) { p.asked = append(p.asked, lookup) }
+func (p *recordingDirectory) note(lookup string) { p.lookups = append(p.lookups, lookup) }
 
 // Authenticate implements auth.Directory.
 func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
@@ -115,8 +115,8 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == ourOrg) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
-		if !slices.Equal(p.asked, steps) {
-			t.Errorf("%s: asked %v, want %v", name, p.asked, steps)
+		if !slices.Equal(p.lookups, steps) {
+			t.Errorf("%s: asked %v, want %v", name, p.lookups, steps)
 		}
 	}
 }

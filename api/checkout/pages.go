@@ -137,9 +137,9 @@ func (h *Handlers) postPage(req *web.Request) error {
 
 // postCard continues a hosted transaction.
 func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formFields) error {
-	command, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
-	if len(wrong) > 0 {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+	command, wrongFields := cardOf(fields, r.Type, h.cfg.Fingerprint)
+	if len(wrongFields) > 0 {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrongFields})
 	}
 	command.Command = v.command()
 	command.Browser = browserOf(&req.Request.Header)

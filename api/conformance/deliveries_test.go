@@ -22,31 +22,31 @@ func TestAdministrationListsDeliveries(t *testing.T) {
 	h.respond(500)
 	waits := m.create(payment(declined, "txid", "c")).at("id")
 	h.waitForAll()
-	of := func(query string) string {
+	transactionIDs := func(query string) string {
 		t.Helper()
 		return strings.Join(admin(t).get(deliveries+"?limit=500&"+query).want(200).column("transaction_id"), " ")
 	}
-	in, out := m.terminals[0], m.terminals[1]
+	paymentTerminal, payoutTerminal := m.terminals[0], m.terminals[1]
 	for query, want := range map[string]string{
-		"terminal_id=" + in:                                waits + " " + parked,
-		"terminal_id=" + out:                               payoutID,
-		"terminal_id=" + in + "&state=parked":              parked,
-		"terminal_id=" + in + "&state=pending":             waits,
-		"terminal_id=" + in + "&state=delivered":           "",
-		"transaction_id=" + payoutID + "&state=delivered":  payoutID,
-		"terminal_id=" + in + "&from=2100-01-01T00:00:00Z": "",
-		"terminal_id=" + in + "&to=2020-01-01T00:00:00Z":   "",
-		"transaction_id=" + in:                             "",
+		"terminal_id=" + paymentTerminal:                                waits + " " + parked,
+		"terminal_id=" + payoutTerminal:                                 payoutID,
+		"terminal_id=" + paymentTerminal + "&state=parked":              parked,
+		"terminal_id=" + paymentTerminal + "&state=pending":             waits,
+		"terminal_id=" + paymentTerminal + "&state=delivered":           "",
+		"transaction_id=" + payoutID + "&state=delivered":               payoutID,
+		"terminal_id=" + paymentTerminal + "&from=2100-01-01T00:00:00Z": "",
+		"terminal_id=" + paymentTerminal + "&to=2020-01-01T00:00:00Z":   "",
+		"transaction_id=" + paymentTerminal:                             "",
 	} {
-		if got := of(query); got != want {
+		if got := transactionIDs(query); got != want {
 			t.Errorf("%s lists %q, want %q", query, got, want)
 		}
 	}
-	row := admin(t).get(deliveries+"?terminal_id="+in+"&limit=1").want(200).has(
-		"data.0.transaction_id", waits, "data.0.terminal_id", in, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
+	row := admin(t).get(deliveries+"?terminal_id="+paymentTerminal+"&limit=1").want(200).has(
+		"data.0.transaction_id", waits, "data.0.terminal_id", paymentTerminal, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
 	).matches("data.0.next_at", instant).matches("data.0.booked_at", instant).matches("data.0.event_id", regexp.MustCompile(`^[0-9a-f-]{36}$`))
 	next := row.at("cursor.cursor_value")
-	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
+	admin(t).get(deliveries+"?terminal_id="+paymentTerminal+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
 }
 
 func TestDeliveryIsReadWithItsAttempts(t *testing.T) {

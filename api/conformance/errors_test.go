@@ -82,9 +82,9 @@ func TestReplayIsMarkedAndNamesTheFirstDifference(t *testing.T) {
 
 func TestAmountsGoUpTo2To256(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
-	m.create(payment(good, "amount", most)).has("status", "rejected", "error_description", "amount out of range", "amount", most)
-	m.send(payment(good, "amount", most[:77]+"6")).refuses("amount", "amount is above 2^256 - 1")
+	const maxUint256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
+	m.create(payment(good, "amount", maxUint256)).has("status", "rejected", "error_description", "amount out of range", "amount", maxUint256)
+	m.send(payment(good, "amount", maxUint256[:77]+"6")).refuses("amount", "amount is above 2^256 - 1")
 	m.send(payment(good, "amount", strings.Repeat("9", 79))).refuses("amount", "amount is above 2^256 - 1")
 	limit := "1" + strings.Repeat("0", 72)
 	m.create(payment(good, "amount", limit[:72]+"1")).has("status", "rejected", "error_description", "amount out of range")

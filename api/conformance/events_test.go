@@ -56,8 +56,8 @@ func TestEachStatusHasOneEventType(t *testing.T) {
 	advance(t, 60)
 	types("reversed of h", "charged of ") // the return is a transaction of its own
 
-	two, held := newMerchantWithHook(t, `{"two_phase":true}`)
-	h = held
+	two, twoPhase := newMerchantWithHook(t, `{"two_phase":true}`)
+	h = twoPhase
 	id := two.create(payment(good, "txid", "i")).at("id")
 	types("payment_suspended of i")
 	two.commit(id, "").want(200)
@@ -345,10 +345,10 @@ func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	h.respond(500)
 	m.create(payment(good, "txid", "a"))
 	before := h.wantNotified("charged of a")[0]
-	moved := newHook(t)
-	m.notify(0, moved.merchantParams("secret", "next"))
+	secondHook := newHook(t)
+	m.notify(0, secondHook.merchantParams("secret", "next"))
 	advance(t, 30)
-	after := moved.wantNotified("charged of a")[0]
+	after := secondHook.wantNotified("charged of a")[0]
 	after.hasHeaders(after.signatureHeaders("next"))
 	if after.parsed.EventID != before.parsed.EventID {
 		t.Errorf("it is another event")

@@ -261,13 +261,13 @@ func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
 	for range 20 {
 		unknown = append(unknown, m.create(payment(good)).has("status", "charging").at("id"))
 	}
-	passed := m.create(payment(good))
-	for passed.at("status") == "charging" { // half a minute has passed, and one charge was let through as a probe
-		unknown = append(unknown, passed.at("id"))
-		passed = m.create(payment(good))
+	admitted := m.create(payment(good))
+	for admitted.at("status") == "charging" { // half a minute has passed, and one charge was let through as a probe
+		unknown = append(unknown, admitted.at("id"))
+		admitted = m.create(payment(good))
 	}
-	passed.has("status", "charged")
-	admin(t).get(v1+"/transactions/"+passed.at("id")+"/routing").want(200).has(
+	admitted.has("status", "charged")
+	admin(t).get(v1+"/transactions/"+admitted.at("id")+"/routing").want(200).has(
 		"data.0.terminal_id", m.terminals[0], "data.0.outcome", "skipped", "data.0.reason", "the terminal's circuit is open",
 		"data.1.terminal_id", m.terminals[1], "data.1.outcome", "accepted", "data.2", absent)
 	advance(t, 60)

@@ -139,11 +139,11 @@ func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
 	p.send(form, "otp", "123456").want(200)
 	m.read(transaction.at("id")).has("status", "charged")
 
-	late := m.create(payment(password))
-	form = p.open(late.at("simple_auth_redirect_url")).want(200)
+	expired := m.create(payment(password))
+	form = p.open(expired.at("simple_auth_redirect_url")).want(200)
 	advance(t, 30*60)
 	if page := p.send(form, "otp", "123456").want(200); !strings.Contains(page.body, "Time ran out before you confirmed.") {
 		t.Errorf("past the payer's time the form leads to %s", page.body)
 	}
-	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired")
+	m.read(expired.at("id")).has("status", "rejected", "error_code", "payer_action_expired")
 }

@@ -118,11 +118,11 @@ func TestFullLastPageHasNoCursor(t *testing.T) {
 
 func TestListIsFilteredByStatusTypeAndEnv(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	in, no := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
+	chargedID, declinedID := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
 	out := m.create(payout(good, "amount", "10")).at("id")
 	prod := m.create(payment(good, "env", "prod")).at("id")
 	for query, want := range map[string][]string{
-		"?env=test": {out, no, in}, "?env=test&status=charged": {out, in}, "?env=test&status=rejected": {no}, "?env=test&type=payment": {no, in},
+		"?env=test": {out, declinedID, chargedID}, "?env=test&status=charged": {out, chargedID}, "?env=test&status=rejected": {declinedID}, "?env=test&type=payment": {declinedID, chargedID},
 		"?env=test&type=payout": {out}, "?env=test&status=charged&type=payout": {out}, "?env=prod": {prod}, "": {prod}, "?env=test&status=anything_else": {},
 	} {
 		m.wantListed(query, want...)
@@ -193,9 +193,9 @@ func TestListIsOrderedByStartedOrUpdated(t *testing.T) {
 func TestListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	wanted := m.create(payment(good))
+	listedPayment := m.create(payment(good))
 	m.create(payment(declined)).has("rrn", absent)
-	m.wantListed("?env=test&rrn="+wanted.at("rrn"), wanted.at("id"))
+	m.wantListed("?env=test&rrn="+listedPayment.at("rrn"), listedPayment.at("id"))
 	m.wantListed("?env=test&rrn=000000000000")
 }
 

@@ -121,8 +121,8 @@ func TestMissingNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 	}
 	// A state currency is the same on every network.
 	m.create(paymentWith(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
-	of := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
-	of.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
+	solana := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
+	solana.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
 	for _, currency := range []string{"USDT", "USDC"} {
 		m.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
 		m.create(paymentWith(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")

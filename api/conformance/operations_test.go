@@ -59,10 +59,10 @@ func TestConcurrentCaptureAndCancelHaveOneWinner(t *testing.T) {
 	for range 5 {
 		id := m.create(payment(good)).at("id")
 		var capture, cancel *response
-		var both sync.WaitGroup
-		both.Go(func() { capture = m.commit(id, "") })
-		both.Go(func() { cancel = m.cancel(id) })
-		both.Wait()
+		var wg sync.WaitGroup
+		wg.Go(func() { capture = m.commit(id, "") })
+		wg.Go(func() { cancel = m.cancel(id) })
+		wg.Wait()
 		end := m.read(id).at("status")
 		switch {
 		case capture.status == 200 && end == "charged" && (cancel.status == 409 && cancel.at("error") == "conflict" || cancel.status == 422 && cancel.at("error") == "not_reversible"):
@@ -213,8 +213,8 @@ func TestDestinationMustBeOffered(t *testing.T) {
 	m.read(id).has("status", "action_required")
 	m.choose(id, r.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
 	m.wantBalance("USD", "600 0")
-	const held = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
-	m.wantMoved(id, "authorise pending: "+held, "settle capture: "+held)
+	const heldEntry = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
+	m.wantMoved(id, "authorise pending: "+heldEntry, "settle capture: "+heldEntry)
 	m.choose(id, "sim-bank-1").want(409).has("error", "conflict")
 }
 
@@ -224,8 +224,8 @@ func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	m := sandboxMerchant(t)
 	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
 	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
-	none := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
-	for _, a := range []*response{redirect, form, none} {
+	otherPayment := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
+	for _, a := range []*response{redirect, form, otherPayment} {
 		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
 			if raw := a.rawAt("auth_params." + name); raw[:1] != kind {
 				t.Errorf("auth_params.%s is %s", name, raw)

@@ -98,10 +98,10 @@ func TestRefusalHasACodeAndADescription(t *testing.T) {
 	newMerchantWithTerminals(t, `{"settlement_currency":"IDR"}`).create(payment(good, "currency", "UAH")).wantFailure("rejected", "no_exchange_rate", "no exchange rate")
 	newMerchantWithTerminals(t, `{"fail":"rejected"}`).create(payment(good)).wantFailure("rejected", "forced_by_terminal", "")
 	newMerchantWithTerminals(t, `{"fail":"failed"}`).create(payment(good)).wantFailure("failed", "forced_by_terminal", "")
-	held := newMerchantWithTerminals(t, `{"two_phase":true,"hold_ttl_seconds":60}`)
-	lapsed, waiting := held.create(payment(good)).at("id"), m.create(payment(redirected)).at("id")
+	twoPhase := newMerchantWithTerminals(t, `{"two_phase":true,"hold_ttl_seconds":60}`)
+	lapsed, waiting := twoPhase.create(payment(good)).at("id"), m.create(payment(redirected)).at("id")
 	advance(t, 1800)
-	held.read(lapsed).wantFailure("failed", "hold_expired", "hold expired")
+	twoPhase.read(lapsed).wantFailure("failed", "hold_expired", "hold expired")
 	m.read(waiting).wantFailure("rejected", "payer_action_expired", "payer action expired")
 }
 
@@ -227,20 +227,20 @@ func TestExpiredCardIsRejected(t *testing.T) {
 		return params{"exp_month": fmt.Sprint(int(then.Month())), "exp_year": fmt.Sprint(then.Year())}
 	}
 	for months, status := range map[int]string{-1: "rejected", 0: "charged", 1: "charged", -12: "rejected", -120: "rejected"} {
-		with := at(months)
-		year := with["exp_year"].(string)
-		for _, storage := range []params{card(good).with("exp_month", with["exp_month"], "exp_year", year), card(good).with("exp_month", with["exp_month"], "exp_year", year[2:])} {
+		expiry := at(months)
+		year := expiry["exp_year"].(string)
+		for _, storage := range []params{card(good).with("exp_month", expiry["exp_month"], "exp_year", year), card(good).with("exp_month", expiry["exp_month"], "exp_year", year[2:])} {
 			r := m.create(paymentWith(storage)).has("status", status)
 			if status == "rejected" {
 				r.wantFailure("rejected", "expired_card", "")
 			}
 		}
 	}
-	past := at(-1)
-	m.create(payout(good, "amount", "1", "money_storage", params{"type": "bank_card", "cardnumber": good}.with("exp_month", past["exp_month"], "exp_year", past["exp_year"]))).
+	expired := at(-1)
+	m.create(payout(good, "amount", "1", "money_storage", params{"type": "bank_card", "cardnumber": good}.with("exp_month", expired["exp_month"], "exp_year", expired["exp_year"]))).
 		wantFailure("rejected", "expired_card", "")
 	m.create(payout(good, "amount", "1")).has("status", "charged")
 	waiting := m.create(hosted()).at("id")
-	m.continueWith(waiting, params{"money_storage": card(good).with("exp_month", past["exp_month"], "exp_year", past["exp_year"])}).want(200).
+	m.continueWith(waiting, params{"money_storage": card(good).with("exp_month", expired["exp_month"], "exp_year", expired["exp_year"])}).want(200).
 		has("error_code", "expired_card")
 }

@@ -26,8 +26,8 @@ func TestRefundWithoutAmountIsFull(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(id, charge, "refund pending: "+refundEntry, "refund_done capture: "+refundEntry)
 	m.wantBalance("USD", "0 0")
 }
 
@@ -56,11 +56,11 @@ func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
 
 func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 	m := newMerchant(t)
-	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
+	failedID := m.create(payment(good)).has("error_description", "no terminal available").at("id")
 	m.addTerminal("payment", `{}`)
 	unexpected := m.create(payment(good, "money_storage", absent)).at("id")
 	waiting := m.create(hosted()).at("id")
-	for _, id := range []string{none, unexpected, waiting} {
+	for _, id := range []string{failedID, unexpected, waiting} {
 		m.refund(id, "").want(422).has("error", "not_reversible")
 		m.cancel(id).want(422).has("error", "not_reversible")
 	}
@@ -80,8 +80,8 @@ func TestRefundFieldsShowTheOutcome(t *testing.T) {
 	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").matches("refund_id", uuid4)
 	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0").matches("refund_id", uuid4)
 	m.refund(slow, "").want(200).has("status", "refunding", "refund_msg", "The refund is under way.").matches("refund_id", uuid4)
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(refused, charge, "refund pending: "+back, "refund_refused void: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(refused, charge, "refund pending: "+refundEntry, "refund_refused void: "+refundEntry)
 	m.wantBalance("USD", "1000 0")
 }
 
@@ -107,11 +107,11 @@ func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
 func TestUnsettledTransactionIsNotReversible(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
+	twoPhase := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m *merchant
 		p params
-	}{{m, payout(good, "amount", "10")}, {m, payment(declined)}, {m, payment(processing)}, {held, payment(good)}, {m, payment(redirected)}, {m, payment(delayed)}} {
+	}{{m, payout(good, "amount", "10")}, {m, payment(declined)}, {m, payment(processing)}, {twoPhase, payment(good)}, {m, payment(redirected)}, {m, payment(delayed)}} {
 		id := c.m.create(c.p).at("id")
 		c.m.refund(id, "").want(422).has("error", "not_reversible")
 	}

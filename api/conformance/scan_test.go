@@ -84,13 +84,13 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 	for _, kind := range []string{"sbp", "qr_code"} {
 		for _, create := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
 			r := m.create(create).has("status", "action_required")
-			shown := p.open(r.at("simple_auth_redirect_url")).want(200)
-			if text := parseTerms(shown.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
+			page := p.open(r.at("simple_auth_redirect_url")).want(200)
+			if text := parseTerms(page.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
 				t.Errorf("%s: the page says %v", kind, text)
 			}
 			// The phone is another device: it follows the code, and this page shows the new
 			// state.
-			phone := p.open(decodeQRCode(t, shown.body, shown.address)).want(200)
+			phone := p.open(decodeQRCode(t, page.body, page.address)).want(200)
 			done := p.send(phone, "decision", "approve")
 			if address, _ := create["returnUrl"].(string); address != "" {
 				done.wantRedirectedTo(address)

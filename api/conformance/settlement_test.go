@@ -51,8 +51,8 @@ func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
 	)
 	m.wantMoved(out.at("data.id"), "settle posted: Dr L:partner:P:available 600 USD, Cr A:bank 600 USD")
 	m.wantBalance("USD", "400 0")
-	in := m.settleWithBank(bankSettlement("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
-	m.wantMoved(in.at("data.id"), "settle posted: Dr A:bank 50 USD, Cr L:partner:P:available 50 USD")
+	payIn := m.settleWithBank(bankSettlement("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
+	m.wantMoved(payIn.at("data.id"), "settle posted: Dr A:bank 50 USD, Cr L:partner:P:available 50 USD")
 	m.wantBalance("USD", "450 0")
 	entry := auditor(t).get(v1 + "/ledger/entries/" + out.at("data.seq")).want(200)
 	entry.has("data.source", out.at("data.id"), "data.booked_at", out.at("data.created_at"))
@@ -85,8 +85,8 @@ func TestSettlementInPaysDebtFirst(t *testing.T) {
 	first := m.settleWithBank(bankSettlement("in", "1", "amount", "20")).want(201).at("data.id")
 	m.wantMoved(first, "settle posted: Dr A:bank 20 USD, Cr A:partner:P:receivable 20 USD")
 	m.wantBalance("USD", "0 0")
-	rest := m.settleWithBank(bankSettlement("in", "2", "amount", "40")).want(201).at("data.id")
-	m.wantMoved(rest, "settle posted: Dr A:bank 40 USD, Cr L:partner:P:available 10 USD, Cr A:partner:P:receivable 30 USD")
+	secondID := m.settleWithBank(bankSettlement("in", "2", "amount", "40")).want(201).at("data.id")
+	m.wantMoved(secondID, "settle posted: Dr A:bank 40 USD, Cr L:partner:P:available 10 USD, Cr A:partner:P:receivable 30 USD")
 	m.wantBalance("USD", "10 0")
 }
 
@@ -107,8 +107,8 @@ func TestSettlementReferenceIsUsedOnce(t *testing.T) {
 	m.settleWithProvider(m.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
 	// After the money has been paid out, the reference still returns the settlement that took
 	// it.
-	gone := m.settleWithBank(bankSettlement("out", "all of it")).want(201)
-	m.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, gone.body).hasHeader("x-idempotent-replay", "true")
+	payout := m.settleWithBank(bankSettlement("out", "all of it")).want(201)
+	m.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, payout.body).hasHeader("x-idempotent-replay", "true")
 	m.wantBalance("USD", "0 0")
 }
 
@@ -173,8 +173,8 @@ func TestSettlementWithAProviderIsBooked(t *testing.T) {
 	m.wantMoved(r.at("data.id"), "settle posted: Dr A:bank 870 USD, Dr E:provider_fees 30 USD, Cr A:provider:T1 900 USD")
 	free := m.settleWithProvider(terminal, providerSettlement("week 37", "gross", "60", "fee", "0")).want(201).has("data.net", "60").at("data.id")
 	m.wantMoved(free, "settle posted: Dr A:bank 60 USD, Cr A:provider:T1 60 USD")
-	kept := m.settleWithProvider(terminal, providerSettlement("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
-	m.wantMoved(kept, "settle posted: Dr E:provider_fees 40 USD, Cr A:provider:T1 40 USD")
+	feeOnly := m.settleWithProvider(terminal, providerSettlement("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
+	m.wantMoved(feeOnly, "settle posted: Dr E:provider_fees 40 USD, Cr A:provider:T1 40 USD")
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "0" {
 		t.Errorf("in the end it owes %s", owed)
 	}
@@ -287,12 +287,12 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 func TestSettlementsBelongToOneOrganization(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.settleWithBank(bankSettlement("in", "1")).want(201).at("data.id")
-	there := admin(t).with("x-organization-id", testServer(t).Sandbox.Second.OrganizationID)
-	there.get(v1 + "/settlements/" + id).want(404)
-	there.get(v1 + "/partners/" + m.number + "/settlements").want(404)
-	there.get(v1 + "/terminal/" + m.terminals[0] + "/settlements").want(404)
-	there.post(v1+"/partners/"+m.number+"/settlements", bankSettlement("in", "1")).want(404)
-	there.post(v1+"/terminal/"+m.terminals[0]+"/settlements", providerSettlement("1")).want(404)
+	otherAdmin := admin(t).with("x-organization-id", testServer(t).Sandbox.Second.OrganizationID)
+	otherAdmin.get(v1 + "/settlements/" + id).want(404)
+	otherAdmin.get(v1 + "/partners/" + m.number + "/settlements").want(404)
+	otherAdmin.get(v1 + "/terminal/" + m.terminals[0] + "/settlements").want(404)
+	otherAdmin.post(v1+"/partners/"+m.number+"/settlements", bankSettlement("in", "1")).want(404)
+	otherAdmin.post(v1+"/terminal/"+m.terminals[0]+"/settlements", providerSettlement("1")).want(404)
 	admin(t).get(v1 + "/settlements/" + m.terminals[0]).want(404)
 	admin(t).post(v1+"/partners/987654321/settlements", bankSettlement("in", "1")).want(404)
 	for _, c := range []caller{m.caller, auditor(t), anyone(t)} {

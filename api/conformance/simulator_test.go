@@ -214,11 +214,11 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
 	}
-	fresh := m.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
-	payload := fresh.at("additional_params_for_auth.payload")
-	left := fresh.time("additional_params_for_auth.expires_at").Sub(r.time("additional_params_for_auth.expires_at"))
-	if payload == old || left != 61*time.Second || fresh.at("expires_at") != fresh.at("additional_params_for_auth.expires_at") {
-		t.Errorf("the fresh material is %s, %v after the first", fresh.body, left)
+	reissued := m.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
+	payload := reissued.at("additional_params_for_auth.payload")
+	extension := reissued.time("additional_params_for_auth.expires_at").Sub(r.time("additional_params_for_auth.expires_at"))
+	if payload == old || extension != 61*time.Second || reissued.at("expires_at") != reissued.at("additional_params_for_auth.expires_at") {
+		t.Errorf("the fresh material is %s, %v after the first", reissued.body, extension)
 	}
 	m.read(id).has("additional_params_for_auth.payload", payload)
 	auditor(t).get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", payload)
@@ -228,10 +228,10 @@ func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
 	m.submit(id, params{"signature": signature(payload)}).want(200).has("status", "charged")
 	m.submit(id, params{"signature": signature(payload)}).want(409)
 
-	late := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
+	expired := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
 	advance(t, 30*60)
-	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
-	if calls := providerCalls(t, late.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
+	m.read(expired.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
+	if calls := providerCalls(t, expired.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
 		t.Errorf("material was published when the payer's time was over: %v", calls)
 	}
 }

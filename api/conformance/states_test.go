@@ -83,9 +83,9 @@ func TestFailedPayoutReleasesItsHold(t *testing.T) {
 	m.create(payment(good))
 	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
 		id := m.create(payout(number, "amount", "600")).has("status", status).at("id")
-		const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+		const heldEntry = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
 		event := map[string]string{"failed": "fail", "rejected": "decline"}[status]
-		m.wantMoved(id, "authorise pending: "+held, event+" void: "+held)
+		m.wantMoved(id, "authorise pending: "+heldEntry, event+" void: "+heldEntry)
 		m.wantBalance("USD", "1000 0")
 	}
 }
@@ -127,9 +127,9 @@ func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
 	m.read(id).has("status", "charged")
 	advance(t, 1)
 	reversed := m.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").matches("return_id", uuid4)
-	back := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
+	returned := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
 	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
-	m.wantMoved(back.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
+	m.wantMoved(returned.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
 	m.wantBalance("USD", "0 0")
 	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
 		t.Errorf("%d transactions, want the payment and its return", len(ids))
@@ -161,8 +161,8 @@ func TestSlowRefundGoesThroughRefunding(t *testing.T) {
 	if got := m.states(id); got != "created new authorizing charging charged refunding refunded" {
 		t.Errorf("it went through %s", got)
 	}
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(id, charge, "refund pending: "+refundEntry, "refund_done capture: "+refundEntry)
 }
 
 func TestRefundedIsNotFinal(t *testing.T) {
@@ -220,11 +220,11 @@ func TestTwoPhasePayoutIsHeld(t *testing.T) {
 	m.addTerminal("payout", `{"two_phase":true}`)
 	m.create(payment(good))
 	const heldEntry = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
-	kept := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
+	heldPayout := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
 	m.wantBalance("USD", "400 0")
-	m.cancel(kept).want(200).has("status", "failed")
+	m.cancel(heldPayout).want(200).has("status", "failed")
 	m.wantBalance("USD", "1000 0")
-	m.wantMoved(kept, "authorise pending: "+heldEntry, "void void: "+heldEntry)
+	m.wantMoved(heldPayout, "authorise pending: "+heldEntry, "void void: "+heldEntry)
 
 	paid := m.create(payout(good, "amount", "600")).at("id")
 	m.commit(paid, "").want(200).has("status", "charged")

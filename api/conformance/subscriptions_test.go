@@ -115,9 +115,9 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 		if at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(body["timestamp"])); err != nil || at.After(clock(t)) {
 			t.Errorf("timestamp %v (%v)", body["timestamp"], err)
 		}
-		shown, _ := body["subscription"].(map[string]any)
+		subscription, _ := body["subscription"].(map[string]any)
 		metadata, _ := body["metadata"].(map[string]any)
-		if shown["amount"] != json.Number("990") || shown["id"] != id || metadata["plan"] != "gold" || body["initial_payment_id"] != initial ||
+		if subscription["amount"] != json.Number("990") || subscription["id"] != id || metadata["plan"] != "gold" || body["initial_payment_id"] != initial ||
 			body["partner_id"] != json.Number(m.number) {
 			t.Errorf("notified %v", body)
 		}
@@ -141,12 +141,12 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 	defer s.mu.Unlock()
 	bare, signed := 0, 0
 	for _, request := range s.got {
-		named := request.headers.Get("x-webhook-event-id") != "" || request.headers.Get("x-webhook-timestamp") != ""
+		hasEventHeaders := request.headers.Get("x-webhook-event-id") != "" || request.headers.Get("x-webhook-timestamp") != ""
 		isSigned := request.headers.Get("x-webhook-signature") != ""
 		switch envelope := bytes.Contains(request.body, []byte(`"event_id"`)); {
-		case envelope && named && isSigned:
+		case envelope && hasEventHeaders && isSigned:
 			signed++
-		case !envelope && !named && !isSigned:
+		case !envelope && !hasEventHeaders && !isSigned:
 			bare++
 		default:
 			t.Errorf("%s came with %v", request.body, request.headers)
@@ -228,9 +228,9 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	}
 	refused := m.create(payment(declined)).at("id")
 	wallet := m.create(paymentWith(params{"type": "e_wallet"})).has("status", "charged").at("id")
-	foreign := newMerchantWithTerminals(t, `{}`).create(payment(good)).at("id")
+	foreignPayment := newMerchantWithTerminals(t, `{}`).create(payment(good)).at("id")
 	ask(refused).refuses("initial_payment_id", "it is not a charged payment")
 	ask(wallet).refuses("initial_payment_id", "the payment left no stored credential that could be charged again")
-	ask(foreign).refuses("initial_payment_id", "there is no such payment")
+	ask(foreignPayment).refuses("initial_payment_id", "there is no such payment")
 	ask("00000000-0000-4000-8000-000000000000").refuses("initial_payment_id", "there is no such payment")
 }

@@ -145,10 +145,10 @@ func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 	r := admin(t).post(v1+"/terminal", `{"name":"N","partner_id":`+m.number+`,"provider":"simulator","type":"payment","env":"test","merchant_params":`+
 		`{"notify_url":"https://shop.example/hook","secret":"CANARY-1","secret_previous":"CANARY-2","tg_ids_to_notify":[1,"2"],`+
 		`"emails_to_notify":["a@example.com"],"large_transaction_threshold":"100000"}}`).want(201)
-	shown := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
+	terminal := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
 		hasRaw("data.merchant_params.tg_ids_to_notify", `[1,"2"]`, "data.merchant_params.large_transaction_threshold", `"100000"`)
-	if strings.Contains(r.body+shown.body+testServer(t).Stderr(), "CANARY") {
-		t.Errorf("a secret is shown: %s %s", r.body, shown.body)
+	if strings.Contains(r.body+terminal.body+testServer(t).Stderr(), "CANARY") {
+		t.Errorf("a secret is shown: %s %s", r.body, terminal.body)
 	}
 }
 
@@ -274,10 +274,10 @@ func TestAllResponsesReportThePayersTimeout(t *testing.T) {
 	otp, host := m.create(payment(password)), m.create(hosted())
 	bank := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
 	advance(t, 30*60)
-	const over = "the payer's time is over"
-	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", over)
-	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", over)
-	m.continueWith(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
+	const timeIsOver = "the payer's time is over"
+	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", timeIsOver)
+	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", timeIsOver)
+	m.continueWith(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", timeIsOver)
 	for _, a := range []*response{otp, bank, host} {
 		m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
 	}

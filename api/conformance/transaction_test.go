@@ -214,8 +214,8 @@ func TestRefundFieldsAppearWithTheFirstRefund(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
 	m.refund(id, "").want(200).matches("refund_id", uuid4).has("refund_msg", "The money was returned.")
-	refusing := m.create(payment(refundRefused)).at("id")
-	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").matches("refund_id", uuid4)
+	refusingID := m.create(payment(refundRefused)).at("id")
+	m.refund(refusingID, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").matches("refund_id", uuid4)
 }
 
 func TestProviderAddsKeysToMerchantMeta(t *testing.T) {

@@ -61,7 +61,7 @@ func (g *Gate) Bound(total, perAddress int) {
 	g.mu.Lock()
 	g.total, g.perAddress = max(total, 1), perAddress
 	var victims []*Conn
-	for over := len(g.open) - g.total; over > 0; over-- {
+	for excess := len(g.open) - g.total; excess > 0; excess-- {
 		v := g.evict(g.open)
 		if v == nil {
 			break
@@ -124,9 +124,9 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 		}
 		victims = append(victims, v)
 	}
-	mine := g.byAddress[c.address]
-	c.openIndex, c.addressIndex = len(g.open), len(mine)
-	g.open, g.byAddress[c.address] = append(g.open, c), append(mine, c)
+	sameAddress := g.byAddress[c.address]
+	c.openIndex, c.addressIndex = len(g.open), len(sameAddress)
+	g.open, g.byAddress[c.address] = append(g.open, c), append(sameAddress, c)
 	return victims, true
 }
 

@@ -248,9 +248,9 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 
 func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 	g := NewGate(Options{Total: 1, Log: slog.New(slog.DiscardHandler)})
-	ours, theirs := net.Pipe()
-	defer func() { _ = theirs.Close() }()
-	c := g.admit(ours)
+	serverSide, callerSide := net.Pipe()
+	defer func() { _ = callerSide.Close() }()
+	c := g.admit(serverSide)
 	began := time.Now()
 	wrote := make(chan error, 1)
 	go func() {
@@ -293,13 +293,13 @@ func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 // flakyListener is a listener whose Accept returns the errors of the operating system.
 type flakyListener struct {
 	net.Listener
-	fails []error
-	asked atomic.Int32
+	fails   []error
+	accepts atomic.Int32
 }
 
 // Accept implements net.Listener.
 func (l *flakyListener) Accept() (net.Conn, error) {
-	if n := int(l.asked.Add(1)); n <= len(l.fails) {
+	if n := int(l.accepts.Add(1)); n <= len(l.fails) {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", l.fails[n-1])}
 	}
 	return l.Listener.Accept()
@@ -312,9 +312,9 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	flaky := &flakyListener{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
 	limited := g.Listener(flaky)
-	ours, err := net.Dial("tcp", l.Addr().String())
+	conn, err := net.Dial("tcp", l.Addr().String())
 	must(t, err)
-	defer func() { _ = ours.Close() }()
+	defer func() { _ = conn.Close() }()
 	c, err := limited.Accept()
 	must(t, err)
 	must(t, c.Close())
@@ -344,7 +344,7 @@ func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 		_, err := limited.Accept()
 		acceptEnded <- err
 	}()
-	for began := time.Now(); flaky.asked.Load() < 3; {
+	for began := time.Now(); flaky.accepts.Load() < 3; {
 		if time.Since(began) > patience {
 			t.Fatal("accept is not tried again")
 		}

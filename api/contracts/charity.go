@@ -214,7 +214,7 @@ func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 			continue
 		}
 		path := string(p.Account)
-		if stem, _, its := strings.Cut(path, contractID); its {
+		if stem, _, hasID := strings.Cut(path, contractID); hasID {
 			path = stem + contractID
 		}
 		if p.Side != at.Side && !slices.Contains(accounts, path) {

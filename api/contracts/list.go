@@ -187,8 +187,8 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	}
 	if q.endsBy != 0 {
-		on := c.Product.Ends(c)
-		return on != 0 && on <= q.endsBy
+		endDate := c.Product.Ends(c)
+		return endDate != 0 && endDate <= q.endsBy
 	}
 	return true
 }

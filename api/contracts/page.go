@@ -71,16 +71,16 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 
 // otherEnvironment returns the instants at which the contracts of the other environment were
 // created, newest first; few is false if there are too many.
-func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, few bool, err error) {
-	other := money.Prod
+func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, isFew bool, err error) {
+	otherEnv := money.Prod
 	if env == money.Prod {
-		other = money.Test
+		otherEnv = money.Test
 	}
-	n, err := contractactor.Count(view, p.Org, p.Product, p.Reading, other)
+	n, err := contractactor.Count(view, p.Org, p.Product, p.Reading, otherEnv)
 	if err != nil || n > p.MaxSkip {
 		return nil, false, err
 	}
-	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.Walk{}, func(row posting.Listed) (bool, error) {
 		createdAt = append(createdAt, row.Booked)
 		return true, nil
 	})

@@ -95,13 +95,13 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	_, _ = mac.Write(timestamp) // a hash accepts all input
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
-	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
-	size, malformed := hex.Decode(given, header.PeekBytes(headerSignature))
-	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
+	signature := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
+	size, malformed := hex.Decode(signature, header.PeekBytes(headerSignature))
+	signed := subtle.ConstantTimeCompare(mac.Sum(nil), signature[:size]) == 1 && malformed == nil
 	seconds, unreadable := strconv.ParseInt(string(timestamp), 10, 64)
-	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
-	fresh := unreadable == nil && off.Abs() <= maxNotificationSkew
-	return terminal, trusted && signed && fresh
+	skew := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
+	isFresh := unreadable == nil && skew.Abs() <= maxNotificationSkew
+	return terminal, trusted && signed && isFresh
 }
 
 // eventOf returns the event's id from a signed envelope. The header is not signed, so the id in

@@ -219,15 +219,15 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	g := newTestGate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
 	type command struct {
-		place *Place
-		came  time.Time
-		ends  time.Time // zero: it still waits
+		place   *Place
+		arrived time.Time
+		ends    time.Time // zero: it still waits
 	}
 	var commands []*command
 	accepted := 0
 	for n := 0; n < arrivals || len(commands) > 0; n++ {
 		if n < arrivals { // 2,500 a second, while 800 can be executed
-			commands = append(commands, &command{place: g.enterOrWait(), came: g.now})
+			commands = append(commands, &command{place: g.enterOrWait(), arrived: g.now})
 		}
 		for repeat := true; repeat; { // a command that leaves lets others in
 			repeat = false
@@ -239,7 +239,7 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 				case c.ends.IsZero():
 					accepted++
 					c.ends = g.now.Add(workTime)
-					waited := g.now.Sub(c.came)
+					waited := g.now.Sub(c.arrived)
 					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
 						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
 					}
@@ -272,10 +272,10 @@ func TestRateOfRefusalsIsBounded(t *testing.T) {
 		places = append(places, g.wantEnter("waiting"))
 	}
 	for _, c := range []struct {
-		passes time.Duration
-		want   int
+		advance time.Duration
+		want    int
 	}{{MaxAge - time.Millisecond, 0}, {2 * time.Millisecond, 10}, {100 * time.Millisecond, 110}, {500 * time.Millisecond, 500}} {
-		g.moveBy(c.passes)
+		g.moveBy(c.advance)
 		shed := 0
 		for i, p := range places {
 			if p.outcome() == "shed" {

@@ -194,8 +194,8 @@ func parse() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Parse(read("layout.html")))
 	parsedPages := make(map[string]*template.Template, len(allPages))
 	for _, p := range allPages {
-		one := template.Must(layout.Clone())
-		parsedPages[p.file()] = template.Must(one.Parse(read(p.file() + ".html")))
+		pageTemplate := template.Must(layout.Clone())
+		parsedPages[p.file()] = template.Must(pageTemplate.Parse(read(p.file() + ".html")))
 	}
 	return parsedPages
 }

@@ -258,8 +258,8 @@ func TestRefusedFieldsAreMarked(t *testing.T) {
 
 func TestOutcomeNamesItsResult(t *testing.T) {
 	for _, c := range []struct {
-		outcome    Outcome
-		title, say string
+		outcome     Outcome
+		title, text string
 	}{
 		{Outcome{Result: Done}, "Paid", english.CloseThis},
 		{Outcome{Result: Done, Order: Order{Payout: true}}, "The money is on its way to you", english.CloseThis},
@@ -271,7 +271,7 @@ func TestOutcomeNamesItsResult(t *testing.T) {
 	} {
 		c.outcome.Sum = dollars
 		html := render(t, "en", c.outcome)
-		if !strings.Contains(html, "<h1>"+c.title+"</h1>") || !strings.Contains(html, c.say) {
+		if !strings.Contains(html, "<h1>"+c.title+"</h1>") || !strings.Contains(html, c.text) {
 			t.Errorf("%+v: %s", c.outcome, html)
 		}
 	}

@@ -100,9 +100,9 @@ func TestFailedExportHasNoEndMarker(t *testing.T) {
 	for _, name := range export.Names() {
 		f, _ := export.ParseFormat(name)
 		b := everyEntryKind().book(nil)
-		whole := b.Entries
+		entries := b.Entries
 		b.Entries = func(yield func(*ledger.Event, error) bool) {
-			for e := range whole {
+			for e := range entries {
 				if e.Seq == 4 {
 					yield(nil, broken)
 					return

@@ -158,8 +158,8 @@ func (w *workbook) numberCell(dst []byte, n uint64) []byte {
 func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	var digits [2 * money.MaxDigits]byte
 	text := decimal(digits[:0], a, scale)
-	whole, part, _ := strings.Cut(string(text), ".")
-	if len(whole) > exactDigits || len(strings.Trim(whole+part, "0")) > exactDigits {
+	integer, part, _ := strings.Cut(string(text), ".")
+	if len(integer) > exactDigits || len(strings.Trim(integer+part, "0")) > exactDigits {
 		return w.textCell(dst, string(text))
 	}
 	return append(append(append(w.beginCell(dst), "><v>"...), text...), "</v></c>"...)

@@ -53,8 +53,8 @@ func socketOf(c net.Conn) net.Conn {
 
 // NoteState is called by the transport when a connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
-	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
-		over.wipe()
+	if ended, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
+		ended.wipe()
 	}
 }
 

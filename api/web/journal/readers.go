@@ -69,8 +69,8 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 		if q.Env.Valid() && env != q.Env {
 			continue
 		}
-		under := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
-		err = under.Each(view, q.Who, func(a ledger.Account) (bool, error) {
+		filter := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
+		err = filter.Each(view, q.Who, func(a ledger.Account) (bool, error) {
 			accounts = append(accounts, a)
 			return true, nil
 		})

@@ -146,7 +146,7 @@ const periodsVerify = "audit periods verify"
 // it, without code of the server. A proof under the server's signed head shows that the month was
 // closed with that hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
-	given, err := givenKey(periodsVerify, c.Key)
+	keyFlag, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	key, err := server.keyOrServersKey(given)
+	key, err := server.keyOrServersKey(keyFlag)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if given == "" {
+	if keyFlag == "" {
 		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerify, key)
 	}
 	if len(closed) == 0 {

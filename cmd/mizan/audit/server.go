@@ -85,9 +85,9 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 }
 
 // keyOrServersKey returns the given key or, if it is empty, the key that the server names.
-func (a *auditServer) keyOrServersKey(given string) (string, error) {
-	if given != "" {
-		return given, nil
+func (a *auditServer) keyOrServersKey(keyFlag string) (string, error) {
+	if keyFlag != "" {
+		return keyFlag, nil
 	}
 	return a.key()
 }

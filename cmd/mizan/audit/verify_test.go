@@ -16,9 +16,9 @@ import (
 // leaf is a value in a response that is neither object nor list, with a function that replaces the
 // value.
 type leaf struct {
-	name string // the path of names to the value
-	put  func(any)
-	was  any
+	name     string // the path of names to the value
+	put      func(any)
+	original any
 }
 
 func leavesOf(name string, value any, put func(any)) (list []leaf) {
@@ -30,7 +30,7 @@ func leavesOf(name string, value any, put func(any)) (list []leaf) {
 		return list
 	case []any:
 		for i := range v {
-			list = append(list, leavesOf(name, v[i], func(other any) { v[i] = other })...)
+			list = append(list, leavesOf(name, v[i], func(changed any) { v[i] = changed })...)
 		}
 		return list
 	}
@@ -73,11 +73,11 @@ func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []s
 			continue
 		}
 		tried++
-		l.put(changedValue(l.was))
+		l.put(changedValue(l.original))
 		if report := w.check(t, line); report.Rules[0].Outcome != findings.Broken {
 			missed = append(missed, l.name)
 		}
-		l.put(l.was)
+		l.put(l.original)
 	}
 	for _, l := range leavesOf("", recordOf(line), nil) {
 		known[l.name] = true

@@ -138,10 +138,10 @@ func (w *watchRun) load() error {
 		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
 	}
 	id := w.state.Head.Organization
-	switch named := w.server.ledger.NamedOrganization(); {
-	case named == "":
+	switch requested := w.server.ledger.NamedOrganization(); {
+	case requested == "":
 		w.server.ledger.SetOrganization(id.String())
-	case !sameID(id, named):
+	case !sameID(id, requested):
 		return misused(watchName, "--organization: %s is of organization %s", w.State, id)
 	}
 	return nil

@@ -30,8 +30,8 @@ const (
 // command's. After an error, which is a *Fault, out has no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
 	e := Command{Name: name, Streams: s}
-	flags, none := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	flags.Organization = &none // the organization in the environment does not apply
+	flags, noOrganization := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
+	flags.Organization = &noOrganization // the organization in the environment does not apply
 	d, err := flags.Open()
 	if err != nil {
 		return e.Misused("%v", err)

@@ -22,10 +22,10 @@ var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 // operators reads the channels to operators, Telegram and e-mail. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
-	switch given := r.settings["telegram-token-file"].IsSet; {
-	case given && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
+	switch isGiven := r.settings["telegram-token-file"].IsSet; {
+	case isGiven && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
 		r.reportBad("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
-	case !given && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
+	case !isGiven && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
 		r.reportBad("telegram-url", "only goes with --telegram-token-file")
 	}
 	o.SMTP = r.smtp(sandbox)
@@ -34,7 +34,7 @@ func (r *reader) operators(sandbox bool) operators.Options {
 
 func (r *reader) telegramURL() string {
 	address := r.origin("telegram-url")
-	if rest, plain := strings.CutPrefix(address, "http://"); plain && !Loopback(withPort(rest)) {
+	if rest, isPlain := strings.CutPrefix(address, "http://"); isPlain && !Loopback(withPort(rest)) {
 		r.reportBad("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
 		return ""
 	}

@@ -7,11 +7,11 @@ import "testing"
 func TestMemoryIsReleasedOnceAfterEachBurst(t *testing.T) {
 	var r idleDetector
 	for i, look := range []struct {
-		changes uint64
-		over    bool
+		changes  uint64
+		wantIdle bool
 	}{{0, false}, {0, false}, {5, false}, {9, false}, {9, true}, {9, false}, {10, false}, {10, true}, {10, false}} {
-		if got := r.becameIdle(look.changes); got != look.over {
-			t.Errorf("look %d at %d changes: %v, want %v", i, look.changes, got, look.over)
+		if got := r.becameIdle(look.changes); got != look.wantIdle {
+			t.Errorf("look %d at %d changes: %v, want %v", i, look.changes, got, look.wantIdle)
 		}
 	}
 }

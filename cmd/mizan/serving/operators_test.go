@@ -295,14 +295,14 @@ func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s.clock = clock.Real{}
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directoryactor.Service)
-	for name, c := range map[string]struct{ body, told []byte }{
+	for name, c := range map[string]struct{ body, reached []byte }{
 		"an unreadable message":                   {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
 		"an empty message":                        {nil, nil},
 		"an unreadable list of reached operators": {good, []byte("[")},
 	} {
-		a, told, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
-		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {
-			t.Errorf("%s: %+v, told %q, wait %v", name, a, told, wait)
+		a, reached, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.reached)
+		if a.Failure == "" || a.At == 0 || string(reached) != string(c.reached) || wait != 0 {
+			t.Errorf("%s: %+v, told %q, wait %v", name, a, reached, wait)
 		}
 	}
 }

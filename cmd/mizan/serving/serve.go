@@ -369,8 +369,8 @@ func (s *server) apiConfig() api.Config {
 		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
 		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
-	is := s.identityConfig()
-	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = is.Status, is.Version, is.Env, is.Domain
+	identity := s.identityConfig()
+	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = identity.Status, identity.Version, identity.Env, identity.Domain
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
 	}

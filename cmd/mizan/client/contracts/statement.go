@@ -196,9 +196,9 @@ func (r report) appendMetadata(s *textTable, m client.Member, currency string) (
 // isOwn tells by name and form whether a member of metadata was written by the service. The name is not
 // enough: a client may send a member with the same name before the service writes it.
 func (r report) isOwn(part client.Member) bool {
-	known, named := r[part.Name]
-	if !named || known == nil {
-		return named && part.Value.Kind() == '"'
+	known, isReported := r[part.Name]
+	if !isReported || known == nil {
+		return isReported && part.Value.Kind() == '"'
 	}
 	rows := []client.Object{{}}
 	var err error
