@@ -59,8 +59,9 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 // untriedPrefix begins a cursor among pending deliveries without an attempt.
 const untriedPrefix = "untried"
 
-// deliveryCursor returns the cursor of a position in the list: the event_id before it, with
-// "untried-" in front among deliveries without an attempt; empty for the zero value.
+// deliveryCursor returns the cursor of a position in the list: the event_id of the delivery before
+// the position. In the list's part for deliveries without an attempt, "untried-" precedes the id.
+// The cursor of the zero value is empty.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
@@ -73,7 +74,7 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	return notifier.EventID(org, at.ID).String()
 }
 
-// deliveryCursorField is the name of the field by which the cursor orders the list.
+// deliveryCursorField is the name of the field from which the cursor is made.
 const deliveryCursorField = "event_id"
 
 // sentNilID tells whether the parameter is the nil UUID. No record has this id, but a search
@@ -83,7 +84,7 @@ func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	return sent && id == (ledger.ID{})
 }
 
-// deliveryState returns the requested state; 0: any.
+// deliveryState returns the requested state. 0 means any state.
 func deliveryState(q *web.Query) notifier.State {
 	const name = "state"
 	if _, sent := q.Sent(name); !sent {

@@ -49,8 +49,8 @@ func (f *form) refused(err error) error {
 	return refusals
 }
 
-// position returns the position in the form of a field, or of the field that contains it. Fields
-// that the form does not list are last.
+// position returns where the form lists a field, or the object that contains the field. Fields that
+// the form does not list come last.
 func (f *form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if at := slices.Index(f.order, root); at >= 0 {

@@ -212,8 +212,8 @@ func withParams(address string, fields []page.Field) string {
 	return address
 }
 
-// resultOf returns the outcome that the payer sees for a status; over is false while the
-// transaction is under way.
+// resultOf returns the outcome that the payer sees for a status; hasEnded is false while
+// the transaction is under way.
 func resultOf(status payment.Status) (result page.Result, hasEnded bool) {
 	switch status {
 	case payment.Charged:

@@ -170,8 +170,8 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// addEvent adds an event's postings on the account to the totals, and those that are on the page to the
-// page. The last posting comes first, as in a statement.
+// addEvent adds an event's postings on the charity account to the totals. The page gets those that
+// follow the previous page, until it is full. The last posting comes first, as in a statement.
 func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 	giver, err := q.donorOf(view, e.Source)
 	if err != nil || giver == nil {

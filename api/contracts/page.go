@@ -70,7 +70,7 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 }
 
 // otherEnvironment returns the instants at which the contracts of the other environment were
-// created, newest first; few is false if there are too many.
+// created, newest first; isFew is false if there are too many.
 func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, isFew bool, err error) {
 	otherEnv := money.Prod
 	if env == money.Prod {
@@ -113,11 +113,11 @@ const (
 	stepFactor = 16
 )
 
-// searchBack finds an instant after the row with the number, so that at most maxSkip newer rows precede
-// the instant, and returns how many they are. Numbers grow with time. Growing steps back from the
-// newest row find an instant before the row, and bisection narrows the interval. newest returns the
-// booked time and the number of the newest row before an instant, or of the newest of all rows for
-// the instant 0. It returns 0 if there is no row.
+// searchBack finds an instant after the row with the number. It also returns how many newer rows precede
+// the instant, at most maxSkip. Numbers grow with time. The search goes back from the newest row, in
+// growing steps, to an instant before the row; bisection then narrows the interval. The function newest
+// returns the booked time and the number of the newest row before an instant; the instant 0 stands for
+// the newest of all rows. If there is no row, newest returns zeros.
 func searchBack(number, maxSkip uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
 	end, newestNumber, err := newest(0)
 	if err != nil {

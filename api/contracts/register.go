@@ -28,8 +28,8 @@ func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contr
 	})
 }
 
-// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder,
-// ordered by first subscription, or of one investor.
+// listHolders is GET /pfp/certificate-issues/{id}/holders: the positions of all holders,
+// ordered by their first subscription, or the position of one investor.
 func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.ID("investor_id"); sent {

@@ -27,7 +27,7 @@ type accountQuery struct {
 
 	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
 	at        ledger.Micros // the balances include what was booked at or before this instant
-	effective ledger.Date   // and what took effect on this day or earlier; 0: by booked time only
+	effective ledger.Date   // of these, only entries effective on this day or earlier; 0: entries of any day
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.

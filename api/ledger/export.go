@@ -21,9 +21,9 @@ import (
 
 // Bounds of exports: each reads a journal for as long as its reader takes.
 const (
-	maxExports                = 4         // at once
-	maxExportsPerOrganization = 2         // of one organization, so that others have places left
-	exportTime                = time.Hour // from the first byte to the last
+	maxExports                = 4         // exports at once
+	maxExportsPerOrganization = 2         // exports of one organization at once, so that others have places left
+	exportTime                = time.Hour // time of an export from the first byte to the last
 )
 
 // Reasons for refusing an export, or for ending it early.

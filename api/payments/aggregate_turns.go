@@ -18,9 +18,9 @@ import (
 // Bounds of aggregates. An aggregate may read every transaction of an organization, and takes machine
 // time from payments.
 const (
-	maxAggregates     = 2                      // at once
-	maxAggregateQueue = 32                     // waiting for their turn
-	maxAggregatesEach = 8                      // running and waiting, of one partner
+	maxAggregates     = 2                      // aggregates that run at once
+	maxAggregateQueue = 32                     // aggregates that wait for their turn
+	maxAggregatesEach = 8                      // aggregates of one partner that run or wait
 	aggregateSlice    = 100 * time.Millisecond // length of a turn
 	aggregateWait     = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
 	aggregateTime     = 20 * time.Second       // total time of an aggregate's turns

@@ -104,8 +104,8 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	return terminal, trusted && signed && isFresh
 }
 
-// eventOf returns the event's id from a signed envelope. The header is not signed, so the id in
-// the body counts, and a different id in the header is refused.
+// eventOf returns the event's id from an envelope, the signed JSON body of an update. The header is
+// not signed, so the id in the envelope counts, and a different id in the header is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
 	const op = "payments.updates"
 	if !web.IsObject(envelope) {
@@ -121,8 +121,8 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// report starts an inquiry about the transaction whose id, as this service issued it, is in the
-// envelope. The rest of the envelope is ignored.
+// report starts an inquiry about the transaction that the envelope names. It names the transaction by
+// the id that this service has issued; everything else in it is ignored.
 func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {

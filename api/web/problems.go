@@ -45,7 +45,7 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf converts any error to refusals of one code. An error that is not a refusal becomes
+// RefusalsOf converts any error to refusals, which all have the same code. An error that is not a refusal becomes
 // Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
 	var problems Problems

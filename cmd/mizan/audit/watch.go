@@ -197,8 +197,8 @@ func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// storeFirstHead stores the first head. If the key comes from the server, it protects only from the second poll
-// on, because the first poll has to trust it.
+// storeFirstHead stores the first head. If the key comes from the server, the first poll has to trust the
+// server, and the key protects only later polls.
 func (w *watchRun) storeFirstHead() error {
 	key, err := w.server.keyOrServersKey(w.key)
 	if err != nil {

@@ -22,7 +22,7 @@ type BackupFlags struct {
 
 // Bounds of a backup's transfer.
 const (
-	backupStall   = 2 * time.Minute // without receiving a byte
+	backupStall   = 2 * time.Minute // how long the transfer may receive no byte
 	maxBackupFail = 64 << 10        // bytes of a response that is not a backup
 )
 

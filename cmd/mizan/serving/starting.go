@@ -16,7 +16,7 @@ import (
 const (
 	maxStarting   = 64 // connections; further ones wait in the kernel's queue
 	startingBound = 5 * time.Second
-	handoverBound = time.Second // for responses in progress when the API takes over
+	handoverBound = time.Second // how long responses in progress may take when the API takes over
 )
 
 // starting is the HTTP server on a listener until the API takes over. It leaves the listener open.

@@ -14,7 +14,7 @@ import (
 // MaxHead bounds a signed head in bytes; real heads have less than 300.
 const MaxHead = 4 << 10
 
-// maxTree bounds the events of a head. Above it tlog's search for a power of two
+// maxTree bounds the number of events of a head. Above this bound tlog's search for a power of two
 // never ends.
 const maxTree = 1 << 62
 
