@@ -62,10 +62,10 @@ func TestBackupNeedsTheAdminToken(t *testing.T) {
 	}
 	smaller, err := os.Stat(next)
 	must(t, err)
-	whole, err := os.Stat(fullBackup)
+	fullInfo, err := os.Stat(fullBackup)
 	must(t, err)
-	if smaller.Size() >= whole.Size() {
-		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), whole.Size())
+	if smaller.Size() >= fullInfo.Size() {
+		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), fullInfo.Size())
 	}
 }
 

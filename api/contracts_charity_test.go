@@ -26,7 +26,7 @@ func (f *fixture) charityContracts() (first, second *contractFixture) {
 	return first, second
 }
 
-// The report on charity: each posting on L:charity with its contract, and the totals of each
+// The report on charity has each posting on L:charity with its contract, and the totals of each
 // asset.
 func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	t.Parallel()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every write accepts an Idempotency-Key. A repetition gets the same response; with
-// another body, 409.
+// Every write accepts an Idempotency-Key. A repetition gets the same response. A request
+// with the same key and another body gets 409.
 func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

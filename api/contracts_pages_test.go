@@ -147,7 +147,7 @@ func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-// The schedule as CSV for people: dates, and amounts in minor units.
+// The schedule's CSV file is for people. It has dates, and amounts in minor units.
 func TestLeaseScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -101,8 +101,8 @@ func TestConcurrentActivationsSucceedOnce(t *testing.T) {
 	}
 }
 
-// A loss of everything and profits at the same time: profits before the loss are booked, those
-// after it are refused, and the books agree with the record.
+// If a loss of everything is requested together with profits, the profits before the loss are booked,
+// those after it are refused, and the books agree with the record.
 func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -133,7 +133,7 @@ func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 	f.auditor().get("/api/v1/ledger/accounts/L:customer:"+customerID+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
-// The same key in all requests: one write, and the same response to all.
+// If all requests have the same key, one of them is executed, and all get its response.
 func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -34,7 +34,8 @@ func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	}
 }
 
-// The same for actions, in lists, and in the service's metadata keys.
+// Amounts are exact JSON integers also in responses to actions, in lists and in the service's
+// metadata keys.
 func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

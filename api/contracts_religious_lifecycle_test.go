@@ -2,7 +2,8 @@ package api_test
 
 import "testing"
 
-// Specification, entries of "Instalment sale (murabaha)": the whole lifecycle.
+// A murabaha posts the entries of the specification, "Instalment sale (murabaha)", in each step of
+// its lifecycle.
 func TestMurabahaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -21,7 +22,7 @@ func TestMurabahaLifecycle(t *testing.T) {
 	contract.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
 
-// Selling before owning is 409; no rebate and no cancellation in this reading.
+// A sale before the bank owns the asset is 409. This reading has no rebate and no cancellation.
 func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -42,7 +43,8 @@ func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	contract.read().wantData("status", "asset_purchased")
 }
 
-// Specification, entries of "Managed investment (mudaraba)": a profit, a loss, the end.
+// A profit, a loss and the end of a mudaraba post the entries of the specification, "Managed investment
+// (mudaraba)".
 func TestMudarabaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -157,7 +159,7 @@ func (f *fixture) activeSukuk(more ...string) *contractFixture {
 	return contract.mustActAll("close_subscription", "activate")
 }
 
-// Specification, "Certificate issue": to maturity, and to default.
+// Specification, "Certificate issue": an issue ends at maturity or by default.
 func TestSukukMaturesOrDefaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -182,9 +182,9 @@ func TestRegionsAreLimitedToTheOrganizations(t *testing.T) {
 	}
 }
 
-// Specification, "Partnership": "The list returns a short form (identity, status,
-// contributions, ownership percentages); profit shares, buyout history and review are in
-// the detail only": in this family too.
+// The specification's rule for partnerships holds in this family too: "The list returns a short form
+// (identity, status, contributions, ownership percentages); profit shares, buyout history and review
+// are in the detail only."
 func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -207,7 +207,7 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 }
 
 // A page of one environment is found wherever it begins. If the other environment has few
-// contracts it is searched, and at most the bound of rows is skipped.
+// contracts the page is found by a search, which skips at most MaxSkip rows.
 func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

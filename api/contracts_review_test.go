@@ -242,7 +242,7 @@ func TestNegativeReviewNeedsAReason(t *testing.T) {
 	}
 }
 
-// The report for the board: who approved what, when, on which reference.
+// The report for the board shows who approved what and when, and on which reference.
 func TestReviewReportShowsWhoApprovedWhatAndWhen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

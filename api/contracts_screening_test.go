@@ -34,7 +34,7 @@ func TestScreeningReturnsItsRules(t *testing.T) {
 		`"ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 }
 
-// Rule set 1, with its boundary cases.
+// Each rule of rule set 1 is tested on both sides of its boundaries.
 func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

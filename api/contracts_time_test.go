@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// One jump of the clock over months: timers fire in order, once, with the dates of their own
-// days, and never again.
+// When the clock jumps over months, timers fire in order and once, with the dates of their own days.
 func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -88,11 +88,11 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
-	all := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
+	allSeqs := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
 	listed := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
 	slices.Reverse(listed)
-	if !slices.Equal(all, listed) {
-		t.Errorf("exported are %v, listed %v", all, listed)
+	if !slices.Equal(allSeqs, listed) {
+		t.Errorf("exported are %v, listed %v", allSeqs, listed)
 	}
 }
 
@@ -102,9 +102,9 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	f := newFixture(t)
 	f.charge(good)
 	secondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	own := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
-	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
-		t.Errorf("the second organization exports %.500s", own.body)
+	export := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
+	if strings.Contains(export.body, "L:partner:1:") || !strings.Contains(export.body, "L:partner:2:available") {
+		t.Errorf("the second organization exports %.500s", export.body)
 	}
 }
 
@@ -187,9 +187,9 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 		}
 	}
 	// A place becomes free a moment after the last byte is written.
-	until := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv").status != 200 {
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			t.Fatal("no place becomes free")
 		}
 	}
@@ -231,9 +231,9 @@ func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	for range 2 {
 		must(t, f.auditor().begin("format=csv").Body.Close())
 	}
-	until := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			t.Fatal("no place becomes free")
 		}
 	}

@@ -78,12 +78,12 @@ func TestProofOfAnEventEqualsTheLedgersEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
-	shown := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
-	leaf := decoded(t, f.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
+	entries := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+	leaf := decoded(t, f.auditor().get(ledgerPath+"/proofs/inclusion?seq="+entries.at("data.0.seq")).want(200, "").at("data.leaf"))
 	e, err := ledger.ParseCanonical(leaf)
 	must(t, err)
-	if e.Source.ID.String() != id || e.Name != shown.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
-		t.Errorf("%+v, shown %s", e, shown.body)
+	if e.Source.ID.String() != id || e.Name != entries.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
+		t.Errorf("%+v, shown %s", e, entries.body)
 	}
 }
 
@@ -108,9 +108,9 @@ func TestLaterHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	must(t, tlog.CheckTree(proofHashes(t, r), first.N, first.Hash, 3, hashOf(t, r.at("data.from_root"))))
 	r = f.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
 	must(t, tlog.CheckRecord(proofHashes(t, r), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, r.at("data.leaf")))))
-	same := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
-	if same.at("data.proof.0") != "(absent)" || same.at("data.from_root") != same.at("data.to_root") {
-		t.Errorf("a tree and itself: %s", same.body)
+	emptyProof := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
+	if emptyProof.at("data.proof.0") != "(absent)" || emptyProof.at("data.from_root") != emptyProof.at("data.to_root") {
+		t.Errorf("a tree and itself: %s", emptyProof.body)
 	}
 }
 

@@ -114,13 +114,13 @@ func isForward(from, to string) bool {
 // shows it, and its status only moves forward.
 var txids = porcupine.Model{
 	Partition: func(operations []porcupine.Operation) (parts [][]porcupine.Operation) {
-		of := map[string]int{}
+		indexes := map[string]int{}
 		for _, o := range operations {
 			txid := txidOf(o.Input)
-			index, known := of[txid]
+			index, known := indexes[txid]
 			if !known {
 				index = len(parts)
-				of[txid], parts = index, append(parts, nil)
+				indexes[txid], parts = index, append(parts, nil)
 			}
 			parts[index] = append(parts[index], o)
 		}
@@ -188,11 +188,11 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 		history, known := newHistory(), &knownIDs{}
 		runClients(callers, seed+round, func(client int, random *rand.Rand) {
 			for range requests {
-				id, some := known.pick(random)
+				id, hasKnown := known.pick(random)
 				switch what := random.IntN(10); {
 				case what == 0: // not recorded: a transaction's status also changes between requests
 					f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
-				case what < 6 && some:
+				case what < 6 && hasKnown:
 					history.request(client, func() []step {
 						return []step{{id, outputOf(f.partner().get(transactions + "/" + id.id))}}
 					})
@@ -248,16 +248,16 @@ func balances(opening balance) porcupine.Model {
 				a.held |= 1 << in.payout
 				return in.amount <= available, a
 			case settle:
-				was := a.held&(1<<in.payout) != 0
+				wasHeld := a.held&(1<<in.payout) != 0
 				a.pending -= in.amount
 				a.debits += in.amount
 				a.held &^= 1 << in.payout
-				return was, a
+				return wasHeld, a
 			case release:
-				was := a.held&(1<<in.payout) != 0
+				wasHeld := a.held&(1<<in.payout) != 0
 				a.pending -= in.amount
 				a.held &^= 1 << in.payout
-				return was, a
+				return wasHeld, a
 			case refuse:
 				return in.amount > available, a
 			case readBalance:
@@ -308,11 +308,11 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
 		history, opening := newHistory(), f.balanceOfCurrency(currency)
-		whole := opening.credits - opening.debits
+		available := opening.credits - opening.debits
 		runClients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
 				// Between a tenth and all of the balance, so that few payouts fit at once.
-				amount := whole/10 + random.Int64N(whole*9/10)
+				amount := available/10 + random.Int64N(available*9/10)
 				history.request(client, func() []step {
 					switch random.IntN(4) {
 					case 0:

@@ -102,10 +102,10 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = returnURL, failURL
 	f := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
-	until := f.Clock.Now().Add(actionTTL)
-	action.Until = ledger.MicrosOf(until)
+	expires := f.Clock.Now().Add(actionTTL)
+	action.Until = ledger.MicrosOf(expires)
 	r.record.Action = &action
-	return f, r, f.pages().Address(f.seed.First.Org, r.id, until)
+	return f, r, f.pages().Address(f.seed.First.Org, r.id, expires)
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -265,11 +265,11 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(address, "?", "/return?", 1)
+	returnAddress := strings.Replace(address, "?", "/return?", 1)
 	h.advanceBy(actionTTL)
-	h.visit("GET", back, nil).wantPage(410, "This link is no longer valid")
+	h.visit("GET", returnAddress, nil).wantPage(410, "This link is no longer valid")
 	r.change(func() { r.record.Status = payment.Rejected })
-	h.visit("GET", back, nil).wantRedirect(failURL)
+	h.visit("GET", returnAddress, nil).wantRedirect(failURL)
 	if asked := r.returnedCount(); asked != 0 {
 		t.Errorf("the service was asked %d times", asked)
 	}
@@ -278,11 +278,11 @@ func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 func TestOnlyTheReturnLinkReportsThePayersReturn(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back, _ := h.ownPath(strings.Replace(address, "?", "/return?", 1))
-	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.returnedCount() != 0 {
+	returnPath, _ := h.ownPath(strings.Replace(address, "?", "/return?", 1))
+	if a := h.anyone().do("HEAD", returnPath, ""); a.status != 303 || r.returnedCount() != 0 {
 		t.Errorf("HEAD: %d, reported %d times", a.status, r.returnedCount())
 	}
-	h.anyone().get(back)
+	h.anyone().get(returnPath)
 	if r.returnedCount() != 1 {
 		t.Errorf("GET: reported %d times", r.returnedCount())
 	}

@@ -161,10 +161,10 @@ func (r *response) form() (action string, fields url.Values) {
 }
 
 // answerChallenge presses a button of the simulator's page.
-func (f *fixture) answerChallenge(shown *response, button string) *response {
+func (f *fixture) answerChallenge(page *response, button string) *response {
 	f.t.Helper()
-	shown.wantPage(200, "Simulated bank")
-	action, fields := shown.form()
+	page.wantPage(200, "Simulated bank")
+	action, fields := page.form()
 	fields.Set("decision", button)
 	return f.visit("POST", action, fields)
 }
@@ -280,9 +280,9 @@ func TestTokensAreInNoLog(t *testing.T) {
 	transaction := f.charge("4000000000003220")
 	address := transaction.at("simple_auth_redirect_url")
 	_, token, _ := strings.Cut(address, "?token=")
-	back := f.answerChallenge(f.browse(address), "approve").header.Get("location")
-	_, second, _ := strings.Cut(back, "?token=")
-	f.browse(back)
+	location := f.answerChallenge(f.browse(address), "approve").header.Get("location")
+	_, second, _ := strings.Cut(location, "?token=")
+	f.browse(location)
 	f.browse(address)
 	if log := f.log.String(); strings.Contains(log, token) || strings.Contains(log, second) || token == "" || second == "" {
 		t.Errorf("%s", log)

@@ -120,11 +120,11 @@ func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	far := func(login string) string {
+	logInFromAfar := func(login string) string {
 		return f.admin().post("/api/v1/partners", `{"name":"F","login":"`+login+`","pass":"`+goodPass+`","source_addresses":["192.0.2.0/24"]}`).want(201, "").at("data.id")
 	}
-	number := far("far")
-	far("away")
+	number := logInFromAfar("far")
+	logInFromAfar("away")
 	for _, login := range []string{"cashier", "scribe"} {
 		f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
 	}
@@ -213,11 +213,11 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 		anna.get(ledgerPath+"/head").want(401, unauthorized)
 	}
 	path := users + "/" + f.createUser("gone", `"auditor"`, "").at("data.id")
-	gone := f.logInAs("gone")
+	loggedOut := f.logInAs("gone")
 	f.admin().do("DELETE", path, "").want(200, "")
-	gone.get(ledgerPath+"/head").want(401, unauthorized)
+	loggedOut.get(ledgerPath+"/head").want(401, unauthorized)
 	f.admin().patch(path, `{"active":true}`).want(200, "")
-	gone.get(ledgerPath+"/head").want(401, unauthorized)
+	loggedOut.get(ledgerPath+"/head").want(401, unauthorized)
 }
 
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`

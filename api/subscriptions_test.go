@@ -218,8 +218,8 @@ func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	f.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
-// Every write accepts an Idempotency-Key. A repeated request gets the same response; with
-// another body it gets 409.
+// Every write accepts an Idempotency-Key. A repeated request gets the same response. A request
+// with the same key and another body gets 409.
 func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

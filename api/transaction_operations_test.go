@@ -165,9 +165,9 @@ func TestCancelBeforeSettlement(t *testing.T) {
 	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
 	for _, created := range []*response{unfinished, waiting, held} {
-		gone := f.changeTransaction(created.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
-		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
-			t.Errorf("%s", gone.body)
+		cancelled := f.changeTransaction(created.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
+		if cancelled.at("finished") == "null" || cancelled.at("auth_params") != "null" || cancelled.at("simple_auth_redirect_url") != "(absent)" || cancelled.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s", cancelled.body)
 		}
 		f.changeTransaction(created.at("id"), `"type":"cancel"`).want(422, "")
 	}
@@ -189,9 +189,9 @@ func TestCommitCapturesTheHold(t *testing.T) {
 		if heldPayment.at("finished") != "null" || heldPayment.at("captured_amount") != "(absent)" || !strings.HasPrefix(heldPayment.at("hold_expires_at"), "2026-09-10T10:15:30.") {
 			t.Errorf("held: %s", heldPayment.body)
 		}
-		taken := f.partner().post(operation("commit", heldPayment.at("id")), body).want(200, "").wantStatus("charged", "")
-		if taken.at("captured_amount") != "1250" || taken.at("finished") == "null" || taken.at("hold_expires_at") != "(absent)" {
-			t.Errorf("%s: %s", body, taken.body)
+		captured := f.partner().post(operation("commit", heldPayment.at("id")), body).want(200, "").wantStatus("charged", "")
+		if captured.at("captured_amount") != "1250" || captured.at("finished") == "null" || captured.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s: %s", body, captured.body)
 		}
 		f.partner().post(operation("commit", heldPayment.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
 	}
@@ -214,9 +214,9 @@ func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	f.partner().post(operation("commit", heldPayment.at("id")), `[]`).want(422, "")
 	f.partner().with("content-type", "text/plain").post(operation("commit", heldPayment.at("id")), `{}`).want(415, "")
 	f.transaction(heldPayment.at("id")).want(200, heldPayment.body)
-	taken := f.partner().post(operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
+	captured := f.partner().post(operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{"amount": "1250", "captured_amount": "400", "merchant_amount": "360"} {
-		if got := taken.at(path); got != want {
+		if got := captured.at(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
@@ -301,12 +301,12 @@ func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	over := f.createHosted("").at("id")
-	f.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	late := f.createHosted("").at("id")
+	continuedID := f.createHosted("").at("id")
+	f.partner().post(operation("continue", continuedID), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
+	lateID := f.createHosted("").at("id")
 	f.advanceBy(actionTTL + time.Second)
-	f.transaction(late).wantStatus("rejected", "payer action expired")
-	for what, id := range map[string]string{"continued already": over, "not hosted": f.charge(good).at("id"), "too late": late} {
+	f.transaction(lateID).wantStatus("rejected", "payer action expired")
+	for what, id := range map[string]string{"continued already": continuedID, "not hosted": f.charge(good).at("id"), "too late": lateID} {
 		r := f.partner().post(operation("continue", id), `{`+goodCard+`}`)
 		if r.status != 422 || r.at("errors.0.code") != "flow_not_continuable" || r.at("errors.0.detail") == "" {
 			t.Errorf("%s: %d %s", what, r.status, r.body)
@@ -407,11 +407,11 @@ func TestPayerActionsAreShown(t *testing.T) {
 		}
 		f.advanceBy(time.Minute)
 		later := f.transaction(transaction.at("id"))
-		fresh := later.at("simple_auth_redirect_url")
-		if fresh == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(fresh, page) {
-			t.Errorf("%s: a minute later the address is %s", card, fresh)
+		renewedAddress := later.at("simple_auth_redirect_url")
+		if renewedAddress == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(renewedAddress, page) {
+			t.Errorf("%s: a minute later the address is %s", card, renewedAddress)
 		}
-		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), fresh, 1)) // nothing else has changed
+		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), renewedAddress, 1)) // nothing else has changed
 	}
 	// Some providers publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {

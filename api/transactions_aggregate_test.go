@@ -129,12 +129,12 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	f.setTimeOfDay("11:00:00")
 	f.storeVersion(0, 5, records...)
 	f.setTimeOfDay("12:00:00")
-	moved := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
-	moved.ID = records[0].ID
-	f.storeVersion(5, 1, moved)
+	refunding := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
+	refunding.ID = records[0].ID
+	f.storeVersion(5, 1, refunding)
 	f.setTimeOfDay("13:00:00")
-	moved.Status = payment.Refunded
-	f.storeVersion(6, 1, moved)
+	refunding.Status = payment.Refunded
+	f.storeVersion(6, 1, refunding)
 	young := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
 	f.storeRecords(young)
 	f.setTimeOfDay("13:30:00")
@@ -158,10 +158,10 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	}
 	// A partner with only a few of all records.
 	neighbour := f.otherPartner()
-	own := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
-	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
+	ownSale := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
+	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &ownSale.Partner)
 	must(t, err)
-	f.storeRecords(own)
+	f.storeRecords(ownSale)
 	if got := neighbour.get(aggregate).data(); got != aggregateRow("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
 		t.Errorf("a small partner: %s", got)
 	}
@@ -240,13 +240,13 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const bound = 10_000
-	var many []*payment.Record
+	var records []*payment.Record
 	for i := range bound {
 		r := newPayment("1", payment.Charged)
 		r.Asset.Network = money.Network(fmt.Sprintf("n%d", i))
-		many = append(many, r)
+		records = append(records, r)
 	}
-	for part := range slices.Chunk(many, 1_000) {
+	for part := range slices.Chunk(records, 1_000) {
 		f.storeRecords(part...)
 	}
 	if a := f.partner().get(aggregate).want(200, ""); a.rows() != bound {

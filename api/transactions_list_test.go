@@ -38,10 +38,10 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 	var wg sync.WaitGroup
 	wg.Add(len(records))
 	for i, r := range records {
-		list, also := payment.Lists.Of(r)
+		list, otherLists := payment.Lists.Of(r)
 		f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
-			List: list, Also: also, Finish: r.Status.Final(),
+			List: list, Also: otherLists, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {

@@ -309,12 +309,12 @@ func TestReversalIsShown(t *testing.T) {
 	f.changeTransaction(transaction.at("id"), `"type":"refund","amount":"250"`).want(200, "")
 	f.advanceBy(time.Minute)
 	reversed := f.transaction(transaction.at("id"))
-	back := f.transaction(reversed.at("return_id"))
+	returned := f.transaction(reversed.at("return_id"))
 	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
 		t.Errorf("%s", reversed.body)
 	}
 	for field, want := range map[string]string{"type": "payout", "status": "charged", "amount": "1000", "merchant_meta.reversal_of": transaction.at("id"), "txid": "null", "auth_params": "(absent)"} {
-		if got := back.at(field); got != want {
+		if got := returned.at(field); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}

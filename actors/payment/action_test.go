@@ -169,10 +169,10 @@ func TestMaterialAfterTheDeadlineIsRefusedAndNotSent(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute + time.Microsecond)
-	late := materialCommand(id, `{"signature":"x"}`)
-	_, err := f.Complete(late)
+	lateMaterial := materialCommand(id, `{"signature":"x"}`)
+	_, err := f.Complete(lateMaterial)
 	f.wantRefusal(err, ledger.Expired)
-	if !isWiped(late.Object) {
+	if !isWiped(lateMaterial.Object) {
 		t.Error("the material is still there")
 	}
 	f.wantStatus(id, payment.ActionRequired, "")

@@ -95,11 +95,11 @@ func TestPayoutMoneyIsHeldOnceDuringFailover(t *testing.T) {
 	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
 		t.Errorf("balance during the calls: %v", during)
 	}
-	held := func(event, phase string, i int) string {
+	heldEntry := func(event, phase string, i int) string {
 		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
 	}
-	f.wantEntries(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
-		held("reroute", "void", 1), held("authorise", "pending", 2), held("settle", "capture", 2))
+	f.wantEntries(r.ID, heldEntry("authorise", "pending", 0), heldEntry("reroute", "void", 0), heldEntry("authorise", "pending", 1),
+		heldEntry("reroute", "void", 1), heldEntry("authorise", "pending", 2), heldEntry("settle", "capture", 2))
 	f.wantBalance("0 / 0")
 }
 

@@ -130,10 +130,10 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	f.t.Helper()
 	r := f.mustResult(f.Find(org, id))
 	answer := make(chan error, 1)
-	list, also := payment.Lists.Of(r.Record)
+	list, otherLists := payment.Lists.Of(r.Record)
 	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
-		List: list, Also: also,
+		List: list, Also: otherLists,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
 	if err := receiveAnswer(f.t, answer); err != nil {

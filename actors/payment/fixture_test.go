@@ -201,7 +201,7 @@ func (f *fixture) stop() {
 
 func (f *fixture) restart() { f.restartAs(func(*fixture) {}) }
 
-// restartAs restarts after set has changed the fixture.
+// restartAs restarts the service after configure has changed the fixture.
 func (f *fixture) restartAs(configure func(*fixture)) {
 	f.stop()
 	configure(f)

@@ -72,9 +72,9 @@ func TestCommitOfZeroOrMoreThanIsHeldIsRefused(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	_, err := f.Commit(amountCommand(id, 71))
 	f.wantRefusal(err, ledger.InvalidCaptureAmount)
-	nothing := amountCommand(id, 0)
-	nothing.Amount = new(money.Amount)
-	_, err = f.Commit(nothing)
+	zeroAmount := amountCommand(id, 0)
+	zeroAmount.Amount = new(money.Amount)
+	_, err = f.Commit(zeroAmount)
 	f.wantRefusal(err, ledger.InvalidCaptureAmount)
 	f.wantStatus(id, payment.PaymentHeld, "")
 	f.wantSubmissions(id, actors.Capture, 0)

@@ -96,9 +96,9 @@ func TestUnusedHostedPaymentIsRejectedWithoutAProvider(t *testing.T) {
 	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
-	late := cardContinue(id, "4242424242424242")
-	number := late.Card.Number
-	_, err := f.Continue(late)
+	lateContinue := cardContinue(id, "4242424242424242")
+	number := lateContinue.Card.Number
+	_, err := f.Continue(lateContinue)
 	f.wantRefusal(err, ledger.NotContinuable)
 	if !strings.Contains(err.Error(), "the payer's time is over") {
 		t.Error(err)

@@ -34,7 +34,7 @@ func (provider *flaky) Submit(ctx context.Context, call *actors.Call) actors.Out
 	return o
 }
 
-// killAndReopen abandons the runtime, applies set to the fixture and opens the store again, as after a
+// killAndReopen abandons the runtime, applies configure to the fixture and opens the store again, as after a
 // kill.
 func (f *fixture) killAndReopen(configure func(*fixture)) {
 	f.t.Helper()
@@ -54,8 +54,8 @@ func openWithLostCall(t *testing.T, kind payment.Type, provider *flaky) (*fixtur
 	return openFixtureWithLostCall(t, kind, provider, unchanged, func(f *fixture) { f.wrapProvider = nil })
 }
 
-// openFixtureWithLostCall opens a fixture, which the function set prepares, and loses a call in it. Then the
-// function next changes the fixture, which starts again as after a kill.
+// openFixtureWithLostCall opens a fixture, which the function configure prepares, and loses a call in it. Then
+// the function reconfigure changes the fixture, which starts again as after a kill.
 func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, configure, reconfigure func(*fixture)) (*fixture, ledger.ID) {
 	f := openWith(t, configure)
 	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})

@@ -240,9 +240,9 @@ var scripts = []struct {
 	{"a hosted page, a refund that takes its time and a chargeback", unchanged, func(s *script) {
 		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
 		s.operate("continue", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-			with := cardContinue(c.ID, "4000000000000259")
-			with.Key = c.Key
-			return service.Continue(with)
+			continuation := cardContinue(c.ID, "4000000000000259")
+			continuation.Key = c.Key
+			return service.Continue(continuation)
 		})
 		if s.status() == payment.Charged {
 			s.operate("refund", refundRequest(20))

@@ -29,7 +29,7 @@ func limitsFilledBy(amount uint64) []*directory.Limit {
 	}
 }
 
-// concurrently runs do n times concurrently.
+// concurrently calls the function n times at once.
 func concurrently(n int, run func(int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -339,12 +339,12 @@ func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
 	first.Key, second.Key = newKey("same", "same"), newKey("same", "same")
 	hold := make(chan struct{})
 	c.set(hold, nil)
-	late := f.SendContinue(second)
+	lateReply := f.SendContinue(second)
 	f.waitUntil("it is being counted", c.counting)
 	c.set(nil, nil)
 	f.mustRecord(f.Continue(first))
 	close(hold)
-	mustReturnSoon(t, "the second", func() { <-late })
+	mustReturnSoon(t, "the second", func() { <-lateReply })
 	f.Runtime.Quiesce()
 	if r := f.readRecord(second.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)

@@ -150,9 +150,9 @@ func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
 	active := f.partner
-	off := *active
-	off.Active = false
-	f.partner = &off
+	inactive := *active
+	inactive.Active = false
+	f.partner = &inactive
 	_, err := f.Continue(cardContinue(id, good))
 	f.wantRefusal(err, ledger.NotContinuable)
 	f.wantStatus(id, payment.Created, "")

@@ -264,13 +264,13 @@ func TestRepeatedCreateIsNoAttempt(t *testing.T) {
 }
 
 func TestLimitScopeCountsTransactionsOfOneSubjectTogether(t *testing.T) {
-	for scope, set := range map[directory.Scope]func(*paymentactor.Create, string){
+	for scope, setPayer := range map[directory.Scope]func(*paymentactor.Create, string){
 		directory.ScopeCard: func(c *paymentactor.Create, name string) { c.Request.CardFingerprint = name },
-		directory.ScopeEmail: func(c *paymentactor.Create, of string) {
-			c.Request.Customer = []byte(`{"email":"` + of + `@Example.com"}`)
+		directory.ScopeEmail: func(c *paymentactor.Create, name string) {
+			c.Request.Customer = []byte(`{"email":"` + name + `@Example.com"}`)
 		},
-		directory.ScopeIP: func(c *paymentactor.Create, of string) {
-			c.Request.PayerIP = netip.MustParseAddr(map[string]string{"a": "203.0.113.7", "b": "2001:db8::1"}[of])
+		directory.ScopeIP: func(c *paymentactor.Create, name string) {
+			c.Request.PayerIP = netip.MustParseAddr(map[string]string{"a": "203.0.113.7", "b": "2001:db8::1"}[name])
 		},
 	} {
 		t.Run(string(scope), func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestLimitScopeCountsTransactionsOfOneSubjectTogether(t *testing.T) {
 				t.Helper()
 				r := f.mustRecord(f.createWith(payment.Payment, good, amount, func(c *paymentactor.Create) {
 					if payer != "" {
-						set(c, payer)
+						setPayer(c, payer)
 					}
 				}))
 				if failureText(r.Failure) != want {

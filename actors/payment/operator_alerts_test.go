@@ -125,14 +125,14 @@ func TestOperatorsAreAlertedOfAFeeAboveTheAmount(t *testing.T) {
 }
 
 func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
-	for name, set := range map[string]func(*fixture){
+	for name, configure := range map[string]func(*fixture){
 		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
 		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
 		"no check whether operators can be reached": func(f *fixture) { f.canReachOperators = nil },
 		"no threshold for large amounts":            func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWithAlerts(t, set)
+			f := openWithAlerts(t, configure)
 			f.create(payment.Payment, "4242424242424242", 1000, "")
 			f.wantAlerts("")
 		})

@@ -81,13 +81,13 @@ func TestEachOfManyRefundsGetsTheRailsRefusal(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
 	results, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) })
-	won := f.countSuccesses(errs, ledger.Conflict)
+	successes := f.countSuccesses(errs, ledger.Conflict)
 	for i, r := range results {
 		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
 			t.Errorf("%s %q", r.Record.Status, refundMsg(r.Record))
 		}
 	}
-	f.wantSubmissions(id, actors.Refund, won)
+	f.wantSubmissions(id, actors.Refund, successes)
 	f.wantBalance("100070 / 0")
 }
 

@@ -61,9 +61,9 @@ func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 
 func TestRefundOfZeroIsRefused(t *testing.T) {
 	f := open(t)
-	nothing := amountCommand(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
-	nothing.Amount = new(money.Amount)
-	_, err := f.Refund(nothing)
+	zeroAmount := amountCommand(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
+	zeroAmount.Amount = new(money.Amount)
+	_, err := f.Refund(zeroAmount)
 	f.wantRefusal(err, ledger.InvalidRefundAmount)
 }
 

@@ -129,12 +129,12 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	inside := g.wantEnter("accepted")
 	burst := g.wantEnter("waiting")
 	g.moveBy(MaxAge - StandingAge/2)
-	late := g.wantEnter("waiting")
+	latecomer := g.wantEnter("waiting")
 	g.moveBy(StandingAge / 2)
 	g.want(burst, "shed")
-	g.want(late, "waiting")
+	g.want(latecomer, "waiting")
 	g.moveBy(StandingAge/2 + checkInterval)
-	g.want(late, "shed")
+	g.want(latecomer, "shed")
 	inside.Leave() // the queue is empty
 	inside = g.wantEnter("accepted")
 	next := g.wantEnter("waiting")
@@ -146,17 +146,17 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 
 func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g := newTestGate(t, Options{Places: 2})
-	one, two := g.wantEnter("accepted"), g.wantEnter("accepted")
+	earlier, two := g.wantEnter("accepted"), g.wantEnter("accepted")
 	first, second := g.wantEnter("waiting"), g.wantEnter("waiting")
-	one.Leave()
+	earlier.Leave()
 	g.want(first, "accepted")
-	late := g.wantEnter("waiting") // behind the second, even if a command leaves now
+	latecomer := g.wantEnter("waiting") // behind the second, even if a command leaves now
 	g.want(second, "waiting")
 	two.Leave()
 	g.want(second, "accepted")
-	g.want(late, "waiting")
+	g.want(latecomer, "waiting")
 	first.Leave()
-	g.want(late, "accepted")
+	g.want(latecomer, "accepted")
 }
 
 // A command does not overtake a waiting one even if a place becomes free during its Enter.

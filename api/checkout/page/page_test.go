@@ -179,12 +179,12 @@ func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
 
 func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 	directives := func(policy string) map[string]string {
-		all := map[string]string{}
+		texts := map[string]string{}
 		for _, d := range strings.Split(policy, "; ") {
 			name, value, _ := strings.Cut(d, " ")
-			all[name] = value
+			texts[name] = value
 		}
-		return all
+		return texts
 	}
 	for _, c := range []struct {
 		targets []string

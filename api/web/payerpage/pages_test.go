@@ -48,13 +48,13 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 // Only an issued token opens a page, however it is encoded.
 func FuzzOnlyIssuedTokensOpen(f *testing.F) {
 	p := pagesOf(f)
-	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
-	_, issued, _ := strings.Cut(p.Address(org, id, until), "?token=")
+	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	_, issued, _ := strings.Cut(p.Address(org, id, expires), "?token=")
 	for _, seed := range []string{issued, issued + "=", issued[:len(issued)-1], " " + issued, "", ".", strings.ToUpper(issued), issued + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, token string) {
-		got, err := p.Open(id, token, until.Add(-time.Hour))
+		got, err := p.Open(id, token, expires.Add(-time.Hour))
 		if opened := err == nil && got == org; opened != (token == issued) || err != nil && got != (ledger.ID{}) {
 			t.Errorf("%q opens %v %v", token, got, err)
 		}

@@ -75,13 +75,13 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key))
+	output := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key))
 	for _, want := range []string{
 		"Proven: this is event " + seq + " of the journal of organization " + server.Sandbox.OrganizationID, "transaction " + id,
 		"debit   A:provider:", "credit  L:partner:1:available",
 	} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("no %q in\n%s", want, shown)
+		if !strings.Contains(output, want) {
+			t.Errorf("no %q in\n%s", want, output)
 		}
 	}
 	wantExit(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
@@ -108,10 +108,10 @@ func TestRecordProofUsesItsLastEvent(t *testing.T) {
 	server.Stop()
 
 	wantExit(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--record", record))
+	output := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--record", record))
 	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("no %q in\n%s", want, shown)
+		if !strings.Contains(output, want) {
+			t.Errorf("no %q in\n%s", want, output)
 		}
 	}
 	stored, err := os.ReadFile(record)

@@ -63,13 +63,13 @@ func recordOf(line map[string]any) any {
 }
 
 // undetectedChanges changes the values in a response, one at a time, and returns the names of those whose change
-// rule 1 does not detect. It tries the values named in only or, if only is nil, all whose names are not in known.
-// Then it adds the names of all values to known.
-func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, known map[string]bool) (missed []string) {
+// rule 1 does not detect. It tries the values whose names are in names. If names is nil, it tries all
+// values whose names are not in the map known. Then it adds the names of all values to that map.
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, names []string, known map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		if only != nil && !slices.Contains(only, l.name) || only == nil && known[l.name] {
+		if names != nil && !slices.Contains(names, l.name) || names == nil && known[l.name] {
 			continue
 		}
 		tried++
@@ -82,8 +82,8 @@ func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []s
 	for _, l := range leavesOf("", recordOf(line), nil) {
 		known[l.name] = true
 	}
-	if tried < len(only) {
-		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, only)
+	if tried < len(names) {
+		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, names)
 	}
 	slices.Sort(missed)
 	return slices.Compact(missed)
@@ -131,13 +131,13 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 		if route == "GET /leases" {
 			continue
 		}
-		about := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
+		family := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
 		again := done[route] // all values of a response on this route were tried before
 		done[route] = true
-		if tried[about] == nil {
-			tried[about] = make(map[string]bool)
+		if tried[family] == nil {
+			tried[family] = make(map[string]bool)
 		}
-		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
+		if missed, want := w.undetectedChanges(t, line, nil, tried[family]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", route, missed, want)
 		}
 	}

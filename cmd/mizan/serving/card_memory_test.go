@@ -124,9 +124,9 @@ const wipeBound = 20 * time.Second
 // wantNoTrace fails the test if the process's memory contains a trace of a card.
 func wantNoTrace(t *testing.T, pid int, when string) {
 	t.Helper()
-	until := time.Now().Add(wipeBound)
+	deadline := time.Now().Add(wipeBound)
 	found, size := searchMemory(t, pid)
-	for len(found) > 0 && time.Now().Before(until) {
+	for len(found) > 0 && time.Now().Before(deadline) {
 		found, size = searchMemory(t, pid)
 	}
 	t.Logf("%s: %d MiB of memory, %d traces", when, size>>20, len(found))

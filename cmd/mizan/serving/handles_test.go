@@ -155,13 +155,13 @@ func countTables(t *testing.T, dir string) int {
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
 	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+	var oldLimit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &oldLimit); err != nil {
 		t.Fatal(err)
 	}
 	const failed = "no connection could be accepted"
 	for n := 0; n < 10 && !strings.Contains(s.Stderr(), failed); n++ { // the server may raise the limit first
-		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}, nil); err != nil {
+		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: oldLimit.Max}, nil); err != nil {
 			t.Fatal(err)
 		}
 		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://")) // the kernel's queue accepts it

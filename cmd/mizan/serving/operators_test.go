@@ -199,8 +199,7 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 	}
 }
 
-// All messages to operators, from the request to the chat and the mailbox, across refusals and
-// restarts.
+// All messages to operators arrive in the chat and in the mailbox, in spite of refusals and restarts.
 func TestOperatorsGetTheirMessages(t *testing.T) {
 	i := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
 	s := testkit.Start(t, testkit.Options{Flags: []string{

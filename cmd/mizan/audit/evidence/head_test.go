@@ -23,12 +23,12 @@ func TestHeadSignedByAnotherKeyIsRefused(t *testing.T) {
 	j, other := newJournal(t, 7), newJournal(t, 7)
 	_, err := evidence.OpenHead(j.signed(), other.verifier)
 	wantRefused(t, err, "signed with another key than mizan+")
-	both, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
+	signedTwice, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, signature, _ := strings.Cut(string(other.signed()), "\n\n")
-	_, err = evidence.OpenHead(append(both, signature...), j.verifier)
+	_, err = evidence.OpenHead(append(signedTwice, signature...), j.verifier)
 	wantRefused(t, err, "")
 }
 

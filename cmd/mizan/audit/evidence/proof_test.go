@@ -22,11 +22,11 @@ func TestProofFileNeedsOnlyItsKeyToVerify(t *testing.T) {
 			t.Errorf("event %d: %+v", seq, p)
 		}
 	}
-	alone := newJournal(t, 1)
-	if _, err := evidence.Check(alone.proof(1).Encode(), alone.verifier); err != nil {
+	shortJournal := newJournal(t, 1)
+	if _, err := evidence.Check(shortJournal.proof(1).Encode(), shortJournal.verifier); err != nil {
 		t.Errorf("the only event of a journal: %v", err)
 	}
-	_, err := evidence.Check(alone.proof(1).Encode(), j.verifier)
+	_, err := evidence.Check(shortJournal.proof(1).Encode(), j.verifier)
 	wantRefused(t, err, "signed with another key")
 }
 

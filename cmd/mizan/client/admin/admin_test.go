@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// commandsOnly is why tests are not repeated under the race detector.
+// commandsOnly is the reason why tests are not repeated under the race detector.
 const commandsOnly = "it examines commands with one goroutine, and servers that answer one request after the other"
 
 // password is the password in all scripts; no output may contain it.

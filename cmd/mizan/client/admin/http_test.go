@@ -157,12 +157,12 @@ const unknownID = "00000000-0000-4000-8000-000000000000"
 
 func TestTokenIsNotSentToOtherServers(t *testing.T) {
 	t.Parallel()
-	elsewhere := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	otherServer := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, otherServer.URL, http.StatusTemporaryRedirect)
 	})
 	s.admin(t, 1, "mizan: organizations list: the server answered 307 Temporary Redirect\n", "organizations", "list")
-	if n := len(elsewhere.requests()); n != 0 {
+	if n := len(otherServer.requests()); n != 0 {
 		t.Errorf("the redirect was followed %d times", n)
 	}
 }
