@@ -211,9 +211,9 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const n, every = 40, 5
+	const contractCount, every = 40, 5
 	lists := map[money.Env][]ledger.ID{}
-	for i := range n {
+	for i := range contractCount {
 		env := money.Prod
 		if i%every == 2 {
 			env = money.Test
@@ -229,7 +229,7 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {
-		for _, maxSkip := range []uint64{0, 3, n / every, n} {
+		for _, maxSkip := range []uint64{0, 3, contractCount / every, contractCount} {
 			for skip := range want {
 				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, MaxSkip: maxSkip}
 				found, err := page.Find(view, []money.Env{env})
@@ -241,7 +241,7 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
 					t.Errorf("%v behind %d, maxSkip %d: %v", env, skip, maxSkip, got)
 				}
-				if others := uint64(n - len(want)); others <= maxSkip && page.Skipped > maxSkip {
+				if others := uint64(contractCount - len(want)); others <= maxSkip && page.Skipped > maxSkip {
 					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Skipped, maxSkip)
 				}
 			}

@@ -237,33 +237,33 @@ func balances(opening balance) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return funds{balance: opening} },
 		Step: func(state, input, output any) (bool, any) {
-			a := state.(funds)
-			available := a.credits - a.debits - a.pending
+			account := state.(funds)
+			available := account.credits - account.debits - account.pending
 			switch in := input.(type) {
 			case credit:
-				a.credits += in.amount
-				return true, a
+				account.credits += in.amount
+				return true, account
 			case hold:
-				a.pending += in.amount
-				a.held |= 1 << in.payout
-				return in.amount <= available, a
+				account.pending += in.amount
+				account.held |= 1 << in.payout
+				return in.amount <= available, account
 			case settle:
-				wasHeld := a.held&(1<<in.payout) != 0
-				a.pending -= in.amount
-				a.debits += in.amount
-				a.held &^= 1 << in.payout
-				return wasHeld, a
+				wasHeld := account.held&(1<<in.payout) != 0
+				account.pending -= in.amount
+				account.debits += in.amount
+				account.held &^= 1 << in.payout
+				return wasHeld, account
 			case release:
-				wasHeld := a.held&(1<<in.payout) != 0
-				a.pending -= in.amount
-				a.held &^= 1 << in.payout
-				return wasHeld, a
+				wasHeld := account.held&(1<<in.payout) != 0
+				account.pending -= in.amount
+				account.held &^= 1 << in.payout
+				return wasHeld, account
 			case refuse:
-				return in.amount > available, a
+				return in.amount > available, account
 			case readBalance:
-				return output.(balance) == a.balance, a
+				return output.(balance) == account.balance, account
 			}
-			return false, a
+			return false, account
 		},
 	}
 }

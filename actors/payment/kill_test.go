@@ -267,21 +267,21 @@ var scripts = []struct {
 // the simulator's log.
 func killedAt(t *testing.T, i int, at ...int) (points int) {
 	c := &scripts[i]
-	k := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
+	killing := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
 	for _, n := range at {
-		k.at[n] = true
+		killing.at[n] = true
 	}
 	f := openWith(t, func(f *fixture) {
 		if len(at) > 0 {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
-		f.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
-		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), k} }
+		f.observe = func(ledger.ID, payment.Status, *payment.Record) { killing.point() }
+		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), killing} }
 		f.limits = limitsFilledBy(70)
 		c.configure(f)
 	})
-	t.Cleanup(func() { close(k.forever) })
-	s := &script{fixture: f, killer: k}
+	t.Cleanup(func() { close(killing.forever) })
+	s := &script{fixture: f, killer: killing}
 	c.run(s)
 	s.advance(8 * 24 * time.Hour) // longer than any hold
 	v := f.Journal.View()
@@ -307,7 +307,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 			t.Errorf("it ends as %s, want %s", got, c.final)
 		}
 	}
-	return k.pointsPassed()
+	return killing.pointsPassed()
 }
 
 func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {

@@ -12,21 +12,21 @@ import (
 const deliveries = v1 + "/deliveries"
 
 func TestAdministrationListsDeliveries(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
+	merchant, h := newMerchantWithHook(t, `{}`)
 	h.respond(500)
-	parked := m.create(payment(good, "txid", "a")).at("id")
+	parked := merchant.create(payment(good, "txid", "a")).at("id")
 	advance(t, 8*3600)
 	h.respond(200)
-	payoutID := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
+	payoutID := merchant.create(payout(good, "txid", "b", "amount", "1")).at("id")
 	h.waitForAll()
 	h.respond(500)
-	waits := m.create(payment(declined, "txid", "c")).at("id")
+	waits := merchant.create(payment(declined, "txid", "c")).at("id")
 	h.waitForAll()
 	transactionIDs := func(query string) string {
 		t.Helper()
 		return strings.Join(admin(t).get(deliveries+"?limit=500&"+query).want(200).column("transaction_id"), " ")
 	}
-	paymentTerminal, payoutTerminal := m.terminals[0], m.terminals[1]
+	paymentTerminal, payoutTerminal := merchant.terminals[0], merchant.terminals[1]
 	for query, want := range map[string]string{
 		"terminal_id=" + paymentTerminal:                                waits + " " + parked,
 		"terminal_id=" + payoutTerminal:                                 payoutID,
@@ -66,9 +66,9 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 }
 
 func TestDeliveryIsReplayed(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
+	merchant, h := newMerchantWithHook(t, `{}`)
 	h.respond(500)
-	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
+	ids := []string{merchant.create(payment(good, "txid", "a")).at("id"), merchant.create(payment(good, "txid", "b")).at("id"), merchant.create(payment(good, "txid", "c")).at("id")}
 	advance(t, 8*3600)
 	before := h.waitForAll()
 	h.respond(200)
@@ -83,7 +83,7 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	last := repeated[len(repeated)-1]
 	last.hasHeaders(last.signatureHeaders("whsec"))
 	for range 2 {
-		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
+		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": merchant.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
 	}
 	if rest := h.waitForAll(); len(rest) != len(repeated)+2 {
 		t.Errorf("%d attempts", len(rest)-len(repeated))
@@ -94,26 +94,26 @@ func TestDeliveryIsReplayed(t *testing.T) {
 }
 
 func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	r := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
+	merchant, h := newMerchantWithHook(t, `{}`)
+	r := admin(t).post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
 	n := h.waitForAll()[0]
 	n.hasHeaders(n.signatureHeaders("whsec"))
 	if n.parsed.Type != "transaction.test" || n.parsed.EventID != r.at("data.event_id") {
 		t.Errorf("sent was %s", n.body)
 	}
 	h.respond(503)
-	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
+	admin(t).post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
 	advance(t, 8*3600)
 	if all := h.waitForAll(); len(all) != 2 {
 		t.Errorf("%d attempts: a test is not repeated", len(all))
 	}
-	admin(t).get(deliveries+"?terminal_id="+m.terminals[0]).want(200).has("data.0", absent)
+	admin(t).get(deliveries+"?terminal_id="+merchant.terminals[0]).want(200).has("data.0", absent)
 	admin(t).post(v1+"/terminal/"+newMerchantWithTerminals(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
 }
 
 func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	id := m.create(payment(good, "txid", "a")).at("id")
+	merchant, h := newMerchantWithHook(t, `{}`)
+	id := merchant.create(payment(good, "txid", "a")).at("id")
 	h.waitForAll()
 	event := deliveriesOf(t, id).at("data.0.event_id")
 	s := testServer(t).Sandbox
@@ -121,12 +121,12 @@ func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
 	otherAdmin := admin(t).with("x-organization-id", s.Second.OrganizationID)
 	for _, call := range []struct{ method, path string }{{"GET", ""}, {"POST", "/replay"}} {
 		path := deliveries + "/" + event + call.path
-		m.do(call.method, path, nil).want(401)
+		merchant.do(call.method, path, nil).want(401)
 		anyone(t).do(call.method, path, nil).want(401)
 		auditor(t).do(call.method, path, nil).want(403)
 		otherAdmin.do(call.method, path, nil).wantBody(404, unknown.body)
 	}
 	otherAdmin.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
-	otherAdmin.post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).want(404)
-	otherAdmin.post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(404)
+	otherAdmin.post(deliveries+"/replay", params{"terminal_id": merchant.terminals[0]}).want(404)
+	otherAdmin.post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(404)
 }

@@ -8,18 +8,18 @@ import (
 // Tests of the specification's section "PUT /api/v1/transactions/{id} (refund or cancel)".
 
 func TestChangeTypeIsRefundOrCancel(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(good)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(good)).at("id")
 	for _, body := range []string{
 		`{"params":{}}`, `{"params":{"type":"void"}}`, `{"params":{"type":"REFUND"}}`, `{"params":{"type":null}}`, `{"params":{"type":7}}`,
 		`{"params":{"type":"charge","amount":"1"}}`,
 	} {
-		m.put(transactions+"/"+id, body).refuses("type", "type must be refund or cancel")
+		merchant.put(transactions+"/"+id, body).refuses("type", "type must be refund or cancel")
 	}
 	for _, body := range []string{`{"type":"refund"}`, `{}`, `[]`, `{"params":[]}`} {
-		m.put(transactions+"/"+id, body).want(422)
+		merchant.put(transactions+"/"+id, body).want(422)
 	}
-	m.read(id).has("status", "charged", "refund_id", absent)
+	merchant.read(id).has("status", "charged", "refund_id", absent)
 }
 
 func TestRefundWithoutAmountIsFull(t *testing.T) {
@@ -41,17 +41,17 @@ func TestPartialRefundReturnsItsAmount(t *testing.T) {
 }
 
 func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(good)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
-		r := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
+		r := merchant.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
 		r.has("error", "invalid_refund_amount")
 		if r.at("message") == absent || r.at("message") == "" {
 			t.Errorf("there is no message: %s", r.body)
 		}
 	}
-	m.read(id).has("status", "charged", "refund_id", absent)
-	m.refund(id, "1000").want(200).has("status", "refunded")
+	merchant.read(id).has("status", "charged", "refund_id", absent)
+	merchant.refund(id, "1000").want(200).has("status", "refunded")
 }
 
 func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
@@ -105,20 +105,20 @@ func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
 }
 
 func TestUnsettledTransactionIsNotReversible(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
+	shop := newMerchantWithTerminals(t, `{}`)
+	shop.create(payment(good))
 	twoPhase := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m *merchant
 		p params
-	}{{m, payout(good, "amount", "10")}, {m, payment(declined)}, {m, payment(processing)}, {twoPhase, payment(good)}, {m, payment(redirected)}, {m, payment(delayed)}} {
+	}{{shop, payout(good, "amount", "10")}, {shop, payment(declined)}, {shop, payment(processing)}, {twoPhase, payment(good)}, {shop, payment(redirected)}, {shop, payment(delayed)}} {
 		id := c.m.create(c.p).at("id")
 		c.m.refund(id, "").want(422).has("error", "not_reversible")
 	}
-	returned := m.create(payment(chargedBack)).at("id")
+	returned := shop.create(payment(chargedBack)).at("id")
 	advance(t, 60)
-	m.refund(returned, "").want(422).has("error", "not_reversible")
-	m.refund(m.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
+	shop.refund(returned, "").want(422).has("error", "not_reversible")
+	shop.refund(shop.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
 }
 
 func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
@@ -169,13 +169,13 @@ func TestPendingRefundHoldsItsMoney(t *testing.T) {
 }
 
 func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(good)).at("id")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(payment(good)).at("id")
 	const racers = 16
 	responses := make([]*response, racers)
 	var wg sync.WaitGroup
 	for i := range racers {
-		wg.Go(func() { responses[i] = m.refund(id, "") })
+		wg.Go(func() { responses[i] = merchant.refund(id, "") })
 	}
 	wg.Wait()
 	successes := 0
@@ -191,27 +191,27 @@ func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
 	if successes != 1 {
 		t.Errorf("%d of %d refunds won", successes, racers)
 	}
-	m.wantBalance("USD", "0 0")
+	merchant.wantBalance("USD", "0 0")
 }
 
 func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
-	m, twoPhase := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
+	shop, twoPhase := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
 		p      params
 		status string
 	}{
-		{m, payment(redirected), "action_required"}, {m, paymentWith(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
-		{m, payment(silent), "charging"}, {twoPhase, payment(good), "payment_suspended"},
+		{shop, payment(redirected), "action_required"}, {shop, paymentWith(params{"type": "sbp"}), "action_required"}, {shop, payment(delayed), "charging"},
+		{shop, payment(silent), "charging"}, {twoPhase, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
 		c.m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled")
 		c.m.cancel(id).want(422).has("error", "not_reversible")
 	}
-	m.wantBalance("USD", "0 0")
+	shop.wantBalance("USD", "0 0")
 	twoPhase.wantBalance("USD", "0 0")
 	for _, p := range []params{payment(good), payment(declined), payment(processing)} {
-		m.cancel(m.create(p).at("id")).want(422).has("error", "not_reversible")
+		shop.cancel(shop.create(p).at("id")).want(422).has("error", "not_reversible")
 	}
 }
 

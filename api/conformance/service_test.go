@@ -15,10 +15,10 @@ func TestPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
 }
 
 func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	payIn := m.create(payment(good, "txid", "in"))
-	refunded := m.refund(payIn.at("id"), "400").want(200).has("id", payIn.at("id"), "txid", "in", "type", "payment")
-	out := m.create(payout(good, "amount", "100")).has("status", "charged")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	payIn := merchant.create(payment(good, "txid", "in"))
+	refunded := merchant.refund(payIn.at("id"), "400").want(200).has("id", payIn.at("id"), "txid", "in", "type", "payment")
+	out := merchant.create(payout(good, "amount", "100")).has("status", "charged")
 	for name := range out.memberNames("") {
 		if !payIn.memberNames("")[name] {
 			t.Errorf("a payout has %s, a payment does not", name)
@@ -32,7 +32,7 @@ func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
 			t.Errorf("a payment has %s, a refunded one does not", name)
 		}
 	}
-	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
+	if ids := merchant.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
 		t.Errorf("a payment, its refund and a payout are %d transactions, want 2", len(ids))
 	}
 }

@@ -32,7 +32,7 @@ func TestDirectDebitNeedsItsScheme(t *testing.T) {
 }
 
 func TestEachDirectDebitSchemeHasItsKeys(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	for scheme, keys := range map[string][]string{
 		"ach": {"routing_number", "account_number"}, "bacs": {"sort_code", "account_number"},
 		"acss": {"institution_number", "transit_number", "account_number"},
@@ -41,9 +41,9 @@ func TestEachDirectDebitSchemeHasItsKeys(t *testing.T) {
 		for _, key := range keys {
 			complete[key] = "12345678"
 		}
-		m.create(paymentWith(complete)).has("status", "charged")
+		merchant.create(paymentWith(complete)).has("status", "charged")
 		for _, key := range keys {
-			m.send(paymentWith(complete.with(key, absent))).refuses("money_storage."+key, key+" is required")
+			merchant.send(paymentWith(complete.with(key, absent))).refuses("money_storage."+key, key+" is required")
 		}
 	}
 }

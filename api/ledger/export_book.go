@@ -33,14 +33,14 @@ type ledgerBook struct {
 // Book returns what an export of the range reads. It fixes the last event now, so that all
 // reads show the same moment: events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
-	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
+	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	var err error
 	if r.To == web.Forever {
-		b.last, _, err = view.Head(org)
+		book.last, _, err = view.Head(org)
 	} else {
-		b.last, err = view.SeqAt(org, r.To)
+		book.last, err = view.SeqAt(org, r.To)
 	}
 	if err != nil {
 		return nil, err
@@ -62,8 +62,8 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.B
 		end = ends.Time().Format(time.RFC3339Nano)
 	}
 	return &export.Book{
-		Organization: org, Env: r.Env, From: r.Since, To: end, Last: b.last, Prefix: r.Prefix,
-		Accounts: b.accounts(), Entries: b.entries(first), Held: b.heldPostings,
+		Organization: org, Env: r.Env, From: r.Since, To: end, Last: book.last, Prefix: r.Prefix,
+		Accounts: book.accounts(), Entries: book.entries(first), Held: book.heldPostings,
 	}, nil
 }
 

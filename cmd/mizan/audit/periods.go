@@ -198,17 +198,17 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 
 // closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
 // a gap is incomplete, and closedMonths refuses it.
-func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMonth, err error) {
+func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
-			return nil, l.Misused("%q is not a month, YYYY-MM", text)
+			return nil, ledger.Misused("%q is not a month, YYYY-MM", text)
 		}
 	}
 	var before period.Month
-	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+	err = eachRow(ledger, periodsPath, url.Values{}, func(m *closedMonth) error {
 		month, ok := period.Parse(m.Month)
 		if !ok {
-			return l.Failed("the server names %q, which is no month", m.Month)
+			return ledger.Failed("the server names %q, which is no month", m.Month)
 		}
 		if before != 0 && month != before-1 {
 			return refusedEvidence(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
@@ -224,7 +224,7 @@ func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMo
 	}
 	for _, text := range c.Months {
 		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == text }) {
-			return nil, l.Misused("%s is not closed", text)
+			return nil, ledger.Misused("%s is not closed", text)
 		}
 	}
 	return closed, nil

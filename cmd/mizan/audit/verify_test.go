@@ -120,13 +120,13 @@ func routeOf(line map[string]any) string {
 }
 
 func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
-	w := recordWorkload(t)
-	report := w.check(t, w.lines...)
-	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(w.lines)) || rule.Note != "" {
-		t.Fatalf("%+v of %d answers", report.Rules, len(w.lines))
+	workload := recordWorkload(t)
+	report := workload.check(t, workload.lines...)
+	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(workload.lines)) || rule.Note != "" {
+		t.Fatalf("%+v of %d answers", report.Rules, len(workload.lines))
 	}
 	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by route
-	for _, line := range w.lines {
+	for _, line := range workload.lines {
 		route := routeOf(line)
 		if route == "GET /leases" {
 			continue
@@ -137,7 +137,7 @@ func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
 		if tried[family] == nil {
 			tried[family] = make(map[string]bool)
 		}
-		if missed, want := w.undetectedChanges(t, line, nil, tried[family]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
+		if missed, want := workload.undetectedChanges(t, line, nil, tried[family]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", route, missed, want)
 		}
 	}
@@ -189,9 +189,9 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 
 // Rule 1 detects a contract that was refused, or shown at another path.
 func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
-	w := recordWorkload(t)
-	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
-	creation, transition, leasePath := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
+	workload := recordWorkload(t)
+	i := slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
+	creation, transition, leasePath := workload.lines[i], workload.lines[i+1], "/api/v1/pfp/leases/"+idOf(workload.lines[i]["response"].(map[string]any))
 	changed := func(entry map[string]any, pairs ...any) map[string]any {
 		other := maps.Clone(entry)
 		for k := 0; k < len(pairs); k += 2 {
@@ -221,7 +221,7 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 		{"refused, then done", []map[string]any{changed(creation, "status", 422, "response", unknown), creation}, true},
 		{"no answer", []map[string]any{changed(creation, "status", 0, "response", nil)}, true},
 	} {
-		report := w.check(t, c.lines...)
+		report := workload.check(t, c.lines...)
 		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
 			t.Errorf("%s: %+v", c.name, report.Rules[0])
 		}
@@ -230,17 +230,17 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 
 // Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
-	w := recordWorkload(t)
-	creation := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
+	workload := recordWorkload(t)
+	creation := workload.lines[slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
 	unknown := maps.Clone(creation)
 	delete(unknown, "idempotency_key")
 	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
 	unknown["path"] = "/api/v1/subscriptions/" + idOf(creation["response"].(map[string]any))
-	if report := w.check(t, creation, unknown); report.Rules[0].Outcome != findings.Broken {
+	if report := workload.check(t, creation, unknown); report.Rules[0].Outcome != findings.Broken {
 		t.Errorf("the partner's own: %+v", report.Rules[0])
 	}
 	unknown["partner_id"] = creation["partner_id"].(int64) + 1
-	if report := w.check(t, creation, unknown); report.Broken() {
+	if report := workload.check(t, creation, unknown); report.Broken() {
 		t.Errorf("another partner's: %+v", report.Rules[0])
 	}
 }

@@ -87,22 +87,22 @@ const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 
 func recordWorkload(t *testing.T) *workload {
 	t.Helper()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	d := new(workload)
-	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
-	recordSecularContracts(bank, s.Sandbox.OrganizationID)
-	recordReligiousContracts(bank, s.Sandbox.OrganizationID)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	day := new(workload)
+	bank := recorder{t: t, client: server.Session(), organization: server.Sandbox.OrganizationID, lines: &day.lines}
+	recordSecularContracts(bank, server.Sandbox.OrganizationID)
+	recordReligiousContracts(bank, server.Sandbox.OrganizationID)
 	admin := bank
-	admin.client = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
-	recordAdministration(admin, s.Sandbox.PartnerID)
+	admin.client = server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
+	recordAdministration(admin, server.Sandbox.PartnerID)
 	shop := bank
-	shop.client, shop.partner = s.Partner(), s.Sandbox.PartnerID
+	shop.client, shop.partner = server.Partner(), server.Sandbox.PartnerID
 	recordPayments(shop)
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Fatalf("the server stopped with %d", code)
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: s.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: server.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +111,11 @@ func recordWorkload(t *testing.T) *workload {
 			t.Error(err)
 		}
 	})
-	d.journal = j
-	if d.keyring, err = secret.LoadKeyring(filepath.Join(s.Dir, "keyring")); err != nil {
+	day.journal = j
+	if day.keyring, err = secret.LoadKeyring(filepath.Join(server.Dir, "keyring")); err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return day
 }
 
 func recordSecularContracts(c recorder, customer string) {

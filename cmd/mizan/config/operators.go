@@ -52,12 +52,12 @@ func withPort(host string) string {
 // smtp reads the keys of e-mail and checks that they fit together.
 func (r *reader) smtp(sandbox bool) operators.SMTP {
 	host, port := r.smtpAddress()
-	s := operators.SMTP{
+	smtp := operators.SMTP{
 		Host: host, Port: port, From: r.sender("smtp-from"), User: r.text("smtp-user"), Password: r.secret("smtp-pass-file"),
 		TLS: operators.TLSMode(r.oneOf("smtp-tls", "", string(operators.StartTLS), string(operators.TLS), string(operators.Plain))),
 	}
 	if r.fileUnreadable {
-		return s
+		return smtp
 	}
 	if !r.settings["smtp-address"].IsSet {
 		for _, name := range []string{"smtp-from", "smtp-user", "smtp-pass-file", "smtp-tls"} {
@@ -75,13 +75,13 @@ func (r *reader) smtp(sandbox bool) operators.SMTP {
 		r.reportBad("smtp-pass-file", "is required with --smtp-user")
 	case pass && !user:
 		r.reportBad("smtp-user", "is required with --smtp-pass-file")
-	case user && s.TLS == operators.Plain:
+	case user && smtp.TLS == operators.Plain:
 		r.reportBad("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
 	}
-	if s.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
+	if smtp.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
 		r.reportBad("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
 	}
-	return s
+	return smtp
 }
 
 func (r *reader) smtpAddress() (host string, port int) {

@@ -49,11 +49,11 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 // An increment to a base that can't be restored is not taken, because it would look like a
 // usable backup.
 func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
+	server := testkit.Start(t, testkit.Options{})
+	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
 	fullBackup := filepath.Join(dir, "monday")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", fullBackup)
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", fullBackup)
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", fullBackup)
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", fullBackup)
 	content, err := os.ReadFile(fullBackup)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, more := range [][]string{nil, {"--keyring", keyring}} {
-		args := append([]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
+		args := append([]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
 		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, fullBackup+": the backup is damaged") {
 			t.Errorf("exit %d: %s", r.Exit, r.Stderr)
 		}

@@ -449,15 +449,15 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
 func searchAfterPayments(t *testing.T, flags []string) {
-	s := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
-	screenEveryCard(t, s)
+	server := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+	screenEveryCard(t, server)
 	var payers []*payer
 	var open []net.Conn
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for i := range 16 {
 		version := uint16(tls.VersionTLS12 + i%2)
-		p := newPayer(t, s, version)
+		p := newPayer(t, server, version)
 		payers = append(payers, p)
 		wg.Go(func() {
 			traces := p.sendUnusualRequests(1000*i+999, version)
@@ -473,17 +473,17 @@ func searchAfterPayments(t *testing.T, flags []string) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	wantNoTrace(t, s.PID(), "connections are open")
+	wantNoTrace(t, server.PID(), "connections are open")
 	for _, p := range payers {
 		p.close()
 	}
 	for _, c := range open {
 		_ = c.Close()
 	}
-	if _, err := s.Anyone().Get("/api/v1/health"); err != nil {
+	if _, err := server.Anyone().Get("/api/v1/health"); err != nil {
 		t.Fatal(err)
 	}
-	wantNoTrace(t, s.PID(), "connections are closed")
+	wantNoTrace(t, server.PID(), "connections are closed")
 }
 
 // The provider for other platforms sends cards, over TLS and without, in requests of all sizes,

@@ -33,8 +33,8 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 		if environment != "" {
 			env = []string{environment}
 		}
-		s := testkit.Start(t, testkit.Options{Env: env})
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
+		server := testkit.Start(t, testkit.Options{Env: env})
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", server.PID()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +47,7 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 		if len(found) != 1 || found[0] != want {
 			t.Errorf("started with %q it runs with %q, want %q", environment, found, want)
 		}
-		s.Kill()
+		server.Kill()
 	}
 }
 

@@ -112,33 +112,33 @@ func text(value jsontext.Value) string {
 
 // appendMember adds a member to the record's table. Members that are lists of rows are returned
 // instead, because they become separate tables.
-func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
-	switch kind := m.Value.Kind(); {
+func appendMember(table *textTable, member client.Member, currency string) (tables []client.Member, err error) {
+	switch kind := member.Value.Kind(); {
 	case kind == '[':
-		if _, simple := client.Scalars(m.Value); !simple {
-			return []client.Member{m}, nil
+		if _, simple := client.Scalars(member.Value); !simple {
+			return []client.Member{member}, nil
 		}
-		if listed := client.Text(m.Value); listed != client.AbsentValue {
-			s.row(client.Printable(m.Name), "", "", listed)
+		if listed := client.Text(member.Value); listed != client.AbsentValue {
+			table.row(client.Printable(member.Name), "", "", listed)
 		}
 	case kind == '{':
-		inner, err := client.ParseObject(m.Value)
+		inner, err := client.ParseObject(member.Value)
 		if err != nil {
 			return nil, err
 		}
 		for _, part := range inner.Members {
-			part.Name = m.Name + "." + part.Name
-			nested, err := appendMember(s, part, currency)
+			part.Name = member.Name + "." + part.Name
+			nested, err := appendMember(table, part, currency)
 			if err != nil {
 				return nil, err
 			}
 			tables = append(tables, nested...)
 		}
 	case kind == 'n':
-	case isAmount(m):
-		s.row(client.Printable(m.Name), majorUnits(text(m.Value), currency), text(m.Value), "")
+	case isAmount(member):
+		table.row(client.Printable(member.Name), majorUnits(text(member.Value), currency), text(member.Value), "")
 	default:
-		s.row(client.Printable(m.Name), "", "", client.Text(m.Value))
+		table.row(client.Printable(member.Name), "", "", client.Text(member.Value))
 	}
 	return tables, nil
 }
