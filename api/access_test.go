@@ -30,8 +30,8 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	revoked := adminOf("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
 	f.admin().do("DELETE", "/api/v1/api_keys/"+revoked.at("id"), "").want(200, "")
 	expired := adminOf("/api/v1/api_keys", `{"name":"e","partner_id":1,"expires_at":"2026-09-03T10:16:00Z"}`).want(201, "")
-	elsewhere := f.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
-	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, elsewhere.at("id"))).want(201, "")
+	restrictedPartner := f.admin().post("/api/v1/partners", `{"name":"E","login":"elsewhere","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
+	restricted := adminOf("/api/v1/api_keys", fmt.Sprintf(`{"name":"s","partner_id":%s}`, restrictedPartner.at("id"))).want(201, "")
 	idle := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Idle"}`).want(201, "")
 	idleAdmin := f.bearer(string(f.seed.AdminToken), uuid.MustParse(idle.at("data.id")))
 	member := idleAdmin.post("/api/v1/partners", `{"name":"I","login":"i","pass":"nine-Lions-paint"}`).want(201, "")
@@ -42,25 +42,25 @@ func TestAllUnauthorizedResponsesAreEqual(t *testing.T) {
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 
 	key := string(f.seed.First.APIKey)
-	with := func(key, org string) caller { return f.anyone().with("x-api-key", key, "x-organization-id", org) }
-	with(key, first).get(transactions+"/"+uuid.NewString()).want(404, "")
+	withKey := func(key, org string) caller { return f.anyone().with("x-api-key", key, "x-organization-id", org) }
+	withKey(key, first).get(transactions+"/"+uuid.NewString()).want(404, "")
 	cases := map[string]caller{
 		"nothing":                      f.anyone(),
-		"no key":                       with("", first),
-		"no organization":              with(key, ""),
-		"malformed organization":       with(key, "not-a-uuid"),
-		"organization in another form": with(key, strings.ReplaceAll(first, "-", "")),
-		"unknown organization":         with(key, uuid.NewString()),
-		"the nil organization":         with(key, uuid.Nil.String()),
-		"wrong organization":           with(key, second),
-		"unknown key":                  with("mzk_unknown", first),
-		"long key":                     with(strings.Repeat("k", 4000), first),
-		"revoked key":                  with(revoked.at("key"), first),
-		"expired key":                  with(expired.at("key"), first),
-		"source address":               with(restricted.at("key"), first),
+		"no key":                       withKey("", first),
+		"no organization":              withKey(key, ""),
+		"malformed organization":       withKey(key, "not-a-uuid"),
+		"organization in another form": withKey(key, strings.ReplaceAll(first, "-", "")),
+		"unknown organization":         withKey(key, uuid.NewString()),
+		"the nil organization":         withKey(key, uuid.Nil.String()),
+		"wrong organization":           withKey(key, second),
+		"unknown key":                  withKey("mzk_unknown", first),
+		"long key":                     withKey(strings.Repeat("k", 4000), first),
+		"revoked key":                  withKey(revoked.at("key"), first),
+		"expired key":                  withKey(expired.at("key"), first),
+		"source address":               withKey(restricted.at("key"), first),
 		"inactive organization":        idleOwner,
-		"admin token as key":           with(string(f.seed.AdminToken), first),
-		"session token as key":         with(string(f.seed.First.SessionToken), first),
+		"admin token as key":           withKey(string(f.seed.AdminToken), first),
+		"session token as key":         withKey(string(f.seed.First.SessionToken), first),
 		"key as bearer":                f.bearer(key, f.seed.First.Org),
 	}
 	reference := f.anyone().get(transactions+"/"+uuid.NewString()).want(401, unauthorized)
@@ -95,8 +95,8 @@ func TestRoutesRefuseOtherRolesWithForbidden(t *testing.T) {
 	f.auditor().post("/api/v1/partners", `{}`).want(403, "")
 	f.admin().get("/api/v1/ledger/accounts").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	f.partner().get("/api/v1/ledger/head").want(403, `{"error":"forbidden","message":"this needs a session of role auditor or admin"}`)
-	for _, may := range []caller{f.session(), f.auditor(), f.partner()} {
-		may.get("/api/v1/ledger/accounts").want(200, "")
+	for _, allowed := range []caller{f.session(), f.auditor(), f.partner()} {
+		allowed.get("/api/v1/ledger/accounts").want(200, "")
 	}
 }
 
@@ -184,13 +184,13 @@ func TestRateOfAKeyIsLimited(t *testing.T) {
 // wait for itself.
 func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 	t.Parallel()
-	var entered, left atomic.Int64
+	var entered, finished atomic.Int64
 	f := newFixture(t, func(cfg *api.Config) {
 		enter := cfg.Enter
 		cfg.Enter = func() func() {
 			entered.Add(1)
 			leave := enter()
-			return func() { leave(); left.Add(1) }
+			return func() { leave(); finished.Add(1) }
 		}
 		cfg.Payments = failingPayments{panic: "broken"}
 	})
@@ -205,8 +205,8 @@ func TestCommandsWaitWhileTheManualClockMoves(t *testing.T) {
 		{f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, ""), 3},
 		{f.auditor().get("/api/v1/ledger/accounts").want(200, ""), 3},
 	} {
-		if c.response == nil || entered.Load() < c.times || left.Load() != entered.Load() {
-			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), left.Load(), c.times)
+		if c.response == nil || entered.Load() < c.times || finished.Load() != entered.Load() {
+			t.Errorf("entered %d times and left %d, want at least %d", entered.Load(), finished.Load(), c.times)
 		}
 	}
 	if entered.Load() != 3 {

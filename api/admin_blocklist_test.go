@@ -22,15 +22,15 @@ func (f *fixture) addToBlocklist(kind, value string) *response {
 func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.addToBlocklist("email", "Anna@Example.com")
-	made.wantFields(map[string]string{
-		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": made.at("data.created_at"),
+	block := f.addToBlocklist("email", "Anna@Example.com")
+	block.wantFields(map[string]string{
+		"data.kind": "email", "data.value": "anna@example.com", "data.active": "true", "data.updated_at": block.at("data.created_at"),
 	})
-	if !strings.HasPrefix(made.at("data.created_at"), "2026-09-03T10:15:30.") {
-		t.Errorf("%s", made.body)
+	if !strings.HasPrefix(block.at("data.created_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", block.body)
 	}
-	path := blocklist + "/" + made.at("data.id")
-	f.admin().get(path).want(200, made.body)
+	path := blocklist + "/" + block.at("data.id")
+	f.admin().get(path).want(200, block.body)
 	payer := directory.Payer{Email: "anna@example.com"}
 	if kind, blocked := f.directory.Blocked(f.seed.First.Org, &payer); kind != "email" || !blocked {
 		t.Errorf("blocked by %q %v", kind, blocked)
@@ -42,30 +42,30 @@ func TestBlocklistEntryIsAddedAndRemoved(t *testing.T) {
 		t.Errorf("%s", r.body)
 	}
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
-	gone := f.admin().do("DELETE", path, "").want(200, "")
-	gone.wantFields(map[string]string{
-		"data.active": "false", "data.created_at": made.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
+	deleted := f.admin().do("DELETE", path, "").want(200, "")
+	deleted.wantFields(map[string]string{
+		"data.active": "false", "data.created_at": block.at("data.created_at"), "data.updated_at": "2026-09-03T10:16:30.123456+00:00",
 	})
-	f.admin().do("DELETE", path, "").want(200, gone.body)
-	f.admin().get(path).want(200, gone.body)
+	f.admin().do("DELETE", path, "").want(200, deleted.body)
+	f.admin().get(path).want(200, deleted.body)
 	if f.directory.HasBlocks(f.seed.First.Org) {
 		t.Error("what was taken off is in force")
 	}
 	again := f.addToBlocklist("email", "anna@example.com")
-	again.wantFields(map[string]string{"data.id": made.at("data.id"), "data.active": "true", "data.created_at": made.at("data.created_at")})
+	again.wantFields(map[string]string{"data.id": block.at("data.id"), "data.active": "true", "data.created_at": block.at("data.created_at")})
 	f.admin().do("DELETE", blocklist+"/"+uuid.NewString(), "").want(404, "")
 	f.admin().do("DELETE", blocklist+"/x", "").want(404, "")
 	f.admin().get(blocklist+"/"+uuid.NewString()).want(404, "")
 	events := f.auditor().get(ledgerPath+"/events?limit=3").want(200, "")
-	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": made.at("data.id")})
+	events.wantFields(map[string]string{"data.2.event": "create", "data.1.event": "deactivate", "data.0.event": "activate", "data.0.source": block.at("data.id")})
 }
 
 func TestBlocklistIsListedByKind(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	bin, first, second := f.addToBlocklist("bin", "424242").at("data.id"), f.addToBlocklist("country", "ru").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	gone := f.addToBlocklist("country", "AE").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+gone, "").want(200, "")
+	deletedID := f.addToBlocklist("country", "AE").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+deletedID, "").want(200, "")
 	for query, want := range map[string]string{"": second + " " + first + " " + bin, "?kind=country": second + " " + first, "?kind=bin": bin, "?kind=card": ""} {
 		if ids := columnOfPages(t, f.admin(), blocklist+query, 1, "id"); strings.Join(ids, " ") != want {
 			t.Errorf("%s: %v, want %s", query, ids, want)
@@ -127,9 +127,9 @@ func TestBlocklistedCardNumberIsStoredNowhere(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const escaped, number = `5105\u003105105105100`, "5105105105105100"
-	made := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
-	made.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
-	replay := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, made.body)
+	created := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, "")
+	created.wantFields(map[string]string{"data.kind": "card", "data.value": "510510******5100"})
+	replay := f.admin().with("idempotency-key", "one").post(blocklist, `{"kind":"card","value":"`+escaped+`"}`).want(201, created.body)
 	if replay.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
@@ -178,11 +178,11 @@ func TestCardNumberWithALeadingZeroIsRefusedEverywhere(t *testing.T) {
 			f.partner().post(transactions, `{"params":{"env":"test","type":"`+kind+`","amount":"1250","currency":"USD","returnUrl":"`+returnURL+`","failUrl":"`+failURL+`",`+storage+`}}`).
 				want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
 		}
-		made := f.createHosted("")
-		f.partner().post(transactions+"/continue/"+made.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
-		action, _ := f.browse(made.at("widget_url")).form()
+		transaction := f.createHosted("")
+		f.partner().post(transactions+"/continue/"+transaction.at("id"), `{`+storage+`}`).want(422, fmt.Sprintf(invalid, "money_storage.cardnumber"))
+		action, _ := f.browse(transaction.at("widget_url")).form()
 		f.send(action, card(number)).wantPage(422, "Pay by card", "Check the card number")
-		f.transaction(made.at("id")).wantStatus("created", "")
+		f.transaction(transaction.at("id")).wantStatus("created", "")
 		f.admin().post(blocklist, `{"kind":"card","value":"`+number+`"}`).want(422, fmt.Sprintf(invalid, "value"))
 	}
 	f.admin().post(blocklist, `{"kind":"bin","value":"055555"}`).want(422, "")

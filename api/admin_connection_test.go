@@ -19,16 +19,16 @@ func TestCredentialsForAnotherPlatformAreNeverShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "one")
-	made := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
-	const shown = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
-	id := made.at("data.id")
-	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, made.body)
+	terminal := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, "")
+	const shownConnection = `{"base_url":"https://platform.example/prefix","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"•••","priority":5,"webhook_secret":"•••"}`
+	id := terminal.at("data.id")
+	again := keyed.post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_secret","priority":5,"webhook_secret":"signing-value"`)).want(201, terminal.body)
 	read := f.admin().get("/api/v1/terminal/"+id).want(200, "")
 	list := f.admin().get("/api/v1/terminals").want(200, "")
 	patched := f.admin().patch("/api/v1/terminal/"+id, `{"name":"farther"}`).want(200, "")
 	deleted := f.admin().do("DELETE", "/api/v1/terminal/"+id, "").want(200, "")
-	for _, a := range []*response{made, again, read, list, patched, deleted} {
-		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shown) {
+	for _, a := range []*response{terminal, again, read, list, patched, deleted} {
+		if strings.Contains(a.body, "mzk_secret") || strings.Contains(a.body, "signing-value") || !strings.Contains(a.body, `"provider_params":`+shownConnection) {
 			t.Errorf("shown: %s", a.body)
 		}
 	}
@@ -79,9 +79,9 @@ func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.admin().post("/api/v1/terminal", terminalBody(connection+`,"api_key":"mzk_first","webhook_secret":"hook"`)).want(201, "").at("data.id")
-	const who = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
+	const organizationField = `,"organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5"`
 	for _, address := range []string{"https://elsewhere.example", "https://platform.example:8443", "https://platform.example.elsewhere.example/prefix", "http://127.0.0.1:8080"} {
-		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+who+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
+		r := f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"`+address+`"`+organizationField+`,"api_key":"\u2022••","webhook_secret":"•••"}}`).want(422, "")
 		if r.at("errors.0.field") != "provider_params.api_key" {
 			t.Errorf("%s: %s", address, r.body)
 		}
@@ -89,7 +89,7 @@ func TestNewPlatformAddressNeedsItsKeySentAgain(t *testing.T) {
 			t.Errorf("%s: the terminal has moved", address)
 		}
 	}
-	f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+who+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
+	f.admin().patch("/api/v1/terminal/"+id, `{"provider_params":{"base_url":"https://elsewhere.example"`+organizationField+`,"api_key":"mzk_second","webhook_secret":"•••"}}`).want(200, "")
 	if c := f.directory.RemoteTerminals(utp.Name)[0].Parameters.(*utp.Connection); c.BaseURL != "https://elsewhere.example" || c.APIKey != "mzk_second" || c.WebhookSecret != "hook" {
 		t.Errorf("stored %s %s %s", c.BaseURL, c.APIKey, c.WebhookSecret)
 	}
@@ -118,31 +118,31 @@ func TestTerminalHidesSecretsAndWarnsOfUnknownParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const secrets = `"api_secret":"CANARY-1","auth":{"access_token":"CANARY-2","user":"u"},"PASSWORD":"CANARY-3","publishable_key":"pk_1"`
-	const shown = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
-	made := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	const shownConnection = `{"priority":3,"api_secret":"•••","auth":{"access_token":"•••","user":"u"},"PASSWORD":"•••","publishable_key":"pk_1"}`
+	terminal := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
 	const warned = `["provider_params.PASSWORD is not known here; it is kept as it is","provider_params.api_secret is not known here; it is kept as it is","provider_params.auth is not known here; it is kept as it is","provider_params.publishable_key is not known here; it is kept as it is"]`
-	path := "/api/v1/terminal/" + made.at("data.id")
-	again := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
-	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shown+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
-	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched} {
+	path := "/api/v1/terminal/" + terminal.at("data.id")
+	repeated := f.admin().with("idempotency-key", "k").post("/api/v1/terminal", `{"partner_id":1,"name":"S","provider":"simulator","type":"payment","env":"test","provider_params":{"priority":3,`+secrets+`},"merchant_params":{"my_key":"CANARY-4"}}`).want(201, "")
+	patched := f.admin().patch(path, `{"name":"T","provider_params":`+shownConnection+`,"merchant_params":{"my_key":"•••"}}`).want(200, "")
+	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched} {
 		if a.at("warnings") != warned {
 			t.Errorf("%s: warned %s", what, a.body)
 		}
 	}
 	f.restart()
 	read := f.admin().get(path).want(200, "")
-	for what, a := range map[string]*response{"made": made, "again": again, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
+	for what, a := range map[string]*response{"made": terminal, "again": repeated, "patched": patched, "read": read, "listed": f.admin().get("/api/v1/terminals").want(200, "")} {
 		if strings.Contains(a.body, "CANARY") {
 			t.Errorf("%s: a secret is shown: %s", what, a.body)
 		}
 	}
-	if !strings.Contains(read.body, `"provider_params":`+shown) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
+	if !strings.Contains(read.body, `"provider_params":`+shownConnection) || !strings.Contains(read.body, `"merchant_params":{"my_key":"•••"}`) {
 		t.Errorf("read as %s", read.body)
 	}
-	id, err := uuid.Parse(made.at("data.id"))
+	id, err := uuid.Parse(terminal.at("data.id"))
 	must(t, err)
-	kept, _ := f.directory.Terminal(f.seed.First.Org, id)
-	if got := string(kept.ProviderParams); got != `{"priority":3,`+secrets+`}` {
+	stored, _ := f.directory.Terminal(f.seed.First.Org, id)
+	if got := string(stored.ProviderParams); got != `{"priority":3,`+secrets+`}` {
 		t.Errorf("kept as %s", got)
 	}
 	if r := f.admin().patch(path, `{"provider_params":{"other_secret":"•••"}}`).want(422, ""); r.at("errors.0.field") != "provider_params.other_secret" {

@@ -12,13 +12,13 @@ func TestDeletePartnerDeactivatesIt(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "")
-	gone := f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
-	if gone.at("data.id") != "1" || gone.at("data.active") != "false" || gone.at("data.login") != "demo" {
-		t.Errorf("%s", gone.body)
+	deleted := f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, "")
+	if deleted.at("data.id") != "1" || deleted.at("data.active") != "false" || deleted.at("data.login") != "demo" {
+		t.Errorf("%s", deleted.body)
 	}
 	f.partner().get(transactions+"/"+paid.at("id")).want(403, "")
-	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, gone.body)
-	f.admin().get("/api/v1/partners/1").want(200, gone.body)
+	f.admin().do("DELETE", "/api/v1/partners/1", "").want(200, deleted.body)
+	f.admin().get("/api/v1/partners/1").want(200, deleted.body)
 	if ids := columnOfPages(t, f.admin(), "/api/v1/partners", 1, "id"); len(ids) != 1 || ids[0] != "1" {
 		t.Errorf("list %v", ids)
 	}
@@ -36,22 +36,22 @@ func TestDeletePartnerDeactivatesIt(t *testing.T) {
 func TestDeletedTerminalGetsNoTransactions(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
+	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"description":"by T"}}`).want(201, "")
-	path := "/api/v1/terminal/" + made.at("data.id")
+	path := "/api/v1/terminal/" + terminal.at("data.id")
 	if paid := f.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "by T" {
 		t.Errorf("%s", paid.body)
 	}
-	gone := f.admin().do("DELETE", path, "").want(200, "")
-	if gone.at("data.is_active") != "false" || gone.at("data.name") != "T" {
-		t.Errorf("%s", gone.body)
+	deleted := f.admin().do("DELETE", path, "").want(200, "")
+	if deleted.at("data.is_active") != "false" || deleted.at("data.name") != "T" {
+		t.Errorf("%s", deleted.body)
 	}
 	if paid := f.partner().post(transactions, paymentBody(`"amount":"100","description":"mine"`)).want(201, ""); paid.at("description") != "mine" {
 		t.Errorf("%s", paid.body)
 	}
-	f.admin().do("DELETE", path, "").want(200, gone.body)
-	f.admin().get(path).want(200, gone.body)
-	if ids := columnOfPages(t, f.admin(), "/api/v1/terminals", 10, "id"); ids[0] != made.at("data.id") {
+	f.admin().do("DELETE", path, "").want(200, deleted.body)
+	f.admin().get(path).want(200, deleted.body)
+	if ids := columnOfPages(t, f.admin(), "/api/v1/terminals", 10, "id"); ids[0] != terminal.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
 	f.admin().do("DELETE", "/api/v1/terminal/"+uuid.NewString(), "").want(404, "")
@@ -66,11 +66,11 @@ func TestTerminalAcceptsTwoPhasesAndASettlementCurrency(t *testing.T) {
 	body := func(params string) string {
 		return `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test","provider_params":` + params + `}`
 	}
-	made := f.admin().post("/api/v1/terminal", body(`{"two_phase":true,"hold_ttl_seconds":60,"settlement_currency":"USDT","settlement_network":"tron"}`)).want(201, "")
-	if made.at("data.provider_params.two_phase") != "true" || made.at("data.provider_params.settlement_network") != "tron" {
-		t.Errorf("%s", made.body)
+	terminal := f.admin().post("/api/v1/terminal", body(`{"two_phase":true,"hold_ttl_seconds":60,"settlement_currency":"USDT","settlement_network":"tron"}`)).want(201, "")
+	if terminal.at("data.provider_params.two_phase") != "true" || terminal.at("data.provider_params.settlement_network") != "tron" {
+		t.Errorf("%s", terminal.body)
 	}
-	patched := f.admin().patch("/api/v1/terminal/"+made.at("data.id"), `{"provider_params":{"settlement_currency":"EUR"}}`).want(200, "")
+	patched := f.admin().patch("/api/v1/terminal/"+terminal.at("data.id"), `{"provider_params":{"settlement_currency":"EUR"}}`).want(200, "")
 	if patched.at("data.provider_params") != `{"settlement_currency":"EUR"}` {
 		t.Errorf("%s", patched.body)
 	}

@@ -19,12 +19,12 @@ func (f *fixture) allWrites() []write {
 	const terminal = `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`
 	organization := f.admin().post("/api/v1/organizations", `{"name":"O"}`).want(201, "").at("data.id")
 	partner := f.admin().post("/api/v1/partners", `{"name":"P","login":"p","pass":"nine-Lions-paint"}`).want(201, "").at("id")
-	kept, gone := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
+	terminalID, deletedID := f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id"), f.admin().post("/api/v1/terminal", terminal).want(201, "").at("data.id")
 	key := f.admin().post("/api/v1/api_keys", `{"name":"k","partner_id":1}`).want(201, "").at("id")
 	f.admin().put(rates, `{"from":"EUR","to":"RUB","rate":"100"}`).want(200, "")
 	bound := limits + "/" + f.createLimit(velocity).at("data.id")
-	listed, off := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
-	f.admin().do("DELETE", blocklist+"/"+off, "").want(200, "")
+	listed, inactive := f.addToBlocklist("country", "RU").at("data.id"), f.addToBlocklist("country", "KZ").at("data.id")
+	f.admin().do("DELETE", blocklist+"/"+inactive, "").want(200, "")
 	return []write{
 		{"POST organizations", "POST", "/api/v1/organizations", `{"name":"New"}`},
 		{"PATCH organizations", "PATCH", "/api/v1/organizations/" + organization, `{"name":"Newer"}`},
@@ -32,8 +32,8 @@ func (f *fixture) allWrites() []write {
 		{"PATCH partners", "PATCH", "/api/v1/partners/" + partner, `{"name":"Newer"}`},
 		{"DELETE partners", "DELETE", "/api/v1/partners/" + partner, ""},
 		{"POST terminal", "POST", "/api/v1/terminal", terminal},
-		{"PATCH terminal", "PATCH", "/api/v1/terminal/" + kept, `{"name":"Newer"}`},
-		{"DELETE terminal", "DELETE", "/api/v1/terminal/" + gone, ""},
+		{"PATCH terminal", "PATCH", "/api/v1/terminal/" + terminalID, `{"name":"Newer"}`},
+		{"DELETE terminal", "DELETE", "/api/v1/terminal/" + deletedID, ""},
 		{"POST api_keys", "POST", "/api/v1/api_keys", `{"name":"new","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`},
 		{"DELETE api_keys", "DELETE", "/api/v1/api_keys/" + key, ""},
 		{"PUT rates, a new one", "PUT", rates, `{"from":"USD","to":"RUB","rate":"92.5"}`},
@@ -76,21 +76,21 @@ func (w *write) wantReplay(f *fixture, first *response) {
 func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	all := f.allWrites()
-	firsts := make([]*response, len(all))
-	for i := range all {
+	writes := f.allWrites()
+	firsts := make([]*response, len(writes))
+	for i := range writes {
 		before := f.events()
-		firsts[i] = all[i].sendAs(f.admin())
+		firsts[i] = writes[i].sendAs(f.admin())
 		if firsts[i].status/100 != 2 || firsts[i].isReplay() {
-			t.Fatalf("%s: %d %s", all[i].name, firsts[i].status, firsts[i].body)
+			t.Fatalf("%s: %d %s", writes[i].name, firsts[i].status, firsts[i].body)
 		}
-		if all[i].path != "/api/v1/organizations" && all[i].name != "PATCH organizations" && f.events() == before {
-			t.Errorf("%s has changed nothing", all[i].name)
+		if writes[i].path != "/api/v1/organizations" && writes[i].name != "PATCH organizations" && f.events() == before {
+			t.Errorf("%s has changed nothing", writes[i].name)
 		}
-		all[i].wantReplay(f, firsts[i])
+		writes[i].wantReplay(f, firsts[i])
 	}
-	for i := range all {
-		different := all[i]
+	for i := range writes {
+		different := writes[i]
 		different.body += " " // the same meaning, but a different request
 		different.sendAs(f.admin()).want(409, keyConflict)
 	}
@@ -98,12 +98,12 @@ func TestEveryAdministrationWriteTakesAnIdempotencyKey(t *testing.T) {
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"1"}`).want(200, "")
 	f.admin().do("DELETE", "/api/v1/api_keys/"+firsts[8].at("id"), "").want(200, "")
 	f.admin().patch("/api/v1/partners/"+firsts[2].at("id"), `{"name":"Newest"}`).want(200, "")
-	for i := range all {
-		all[i].wantReplay(f, firsts[i])
+	for i := range writes {
+		writes[i].wantReplay(f, firsts[i])
 	}
 	f.restart()
-	for i := range all {
-		all[i].wantReplay(f, firsts[i])
+	for i := range writes {
+		writes[i].wantReplay(f, firsts[i])
 	}
 }
 
@@ -111,13 +111,13 @@ func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const path, body = "/api/v1/partners", `{"name":"New","login":"new","pass":"nine-Lions-paint"}`
-	made := f.admin().keyed("k").post(path, body).want(201, "")
+	created := f.admin().keyed("k").post(path, body).want(201, "")
 	f.admin().keyed("k").post("/api/v1/organizations", body).want(409, keyConflict)
-	f.admin().keyed("k").patch(path+"/"+made.at("id"), body).want(409, keyConflict)
+	f.admin().keyed("k").patch(path+"/"+created.at("id"), body).want(409, keyConflict)
 	f.admin().keyed("k").post(path, `{}`).want(409, keyConflict)
 	second := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	second.keyed("k").post(path, body).want(409, keyConflict)
-	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == made.at("id") {
+	if other := second.keyed("k-2").post(path, body).want(201, ""); other.isReplay() || other.at("id") == created.at("id") {
 		t.Errorf("%s", other.body)
 	}
 	// A partner may use a key with the same text: it is a different key.
@@ -130,18 +130,18 @@ func TestAdministrationKeyBelongsToOneRequest(t *testing.T) {
 func TestAdministrationKeyIsFreeUntilARequestChangesSomething(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, nothing := range []write{
+	for _, unchanged := range []write{
 		{"k", "POST", "/api/v1/partners", `{"name":"New"}`},
 		{"k", "POST", "/api/v1/partners", `{"name":"New","login":"demo","pass":"nine-Lions-paint"}`},
 		{"k", "DELETE", "/api/v1/partners/99", ""},
 		{"k", "PATCH", "/api/v1/partners/1", `{}`},
 		{"k", "PATCH", "/api/v1/partners/1", `{"active":true}`},
 	} {
-		if r := nothing.sendAs(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
-			t.Errorf("%s %s: %d %s", nothing.method, nothing.body, r.status, r.body)
+		if r := unchanged.sendAs(f.admin()); r.isReplay() || r.status == 409 && r.body == keyConflict {
+			t.Errorf("%s %s: %d %s", unchanged.method, unchanged.body, r.status, r.body)
 		}
 	}
-	if made := f.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); made.isReplay() {
+	if created := f.admin().keyed("k").patch("/api/v1/partners/1", `{"name":"Newer"}`).want(200, ""); created.isReplay() {
 		t.Error("a replay")
 	}
 }
@@ -167,11 +167,11 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 	for _, w := range f.allWrites() {
 		responses := make([]*response, 16)
 		before := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id"))
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range responses {
-			all.Go(func() { responses[i] = w.sendAs(f.admin()) })
+			wg.Go(func() { responses[i] = w.sendAs(f.admin()) })
 		}
-		all.Wait()
+		wg.Wait()
 		firsts := 0
 		for _, a := range responses {
 			if a.want(responses[0].status, responses[0].body).status/100 != 2 {
@@ -184,8 +184,8 @@ func TestConcurrentEqualWritesWithOneKeyRunOnce(t *testing.T) {
 		if firsts != 1 {
 			t.Errorf("%s: %d responses are no replays, want 1", w.name, firsts)
 		}
-		if made := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; made > 1 {
-			t.Errorf("%s: %d organizations", w.name, made)
+		if added := len(columnOfPages(t, f.admin(), "/api/v1/organizations", 100, "id")) - before; added > 1 {
+			t.Errorf("%s: %d organizations", w.name, added)
 		}
 	}
 	for list, want := range map[string]int{"partners": 3, "terminals": 7, "api_keys": 3, "rates": 2} {
@@ -206,11 +206,11 @@ func TestConcurrentDifferentWritesWithOneKeyConflict(t *testing.T) {
 		{"k", "PATCH", "/api/v1/organizations/" + f.seed.Second.Org.String(), `{"name":"Newer"}`},
 	}
 	responses := make([]*response, 4*len(ways))
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = ways[i%len(ways)].sendAs(f.admin()) })
+		wg.Go(func() { responses[i] = ways[i%len(ways)].sendAs(f.admin()) })
 	}
-	all.Wait()
+	wg.Wait()
 	done := map[int]bool{}
 	for i, a := range responses {
 		if a.status/100 == 2 {
@@ -234,7 +234,7 @@ func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 	f.partner().with("x-api-key", again.at("key")).post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	f.stopServer()
 	f.stopBackend()
-	value, shown := []byte(first.at("key")), []byte(first.at("prefix"))
+	value, prefix := []byte(first.at("key")), []byte(first.at("prefix"))
 	found := 0
 	must(t, filepath.WalkDir(f.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -244,7 +244,7 @@ func TestCachedReplyWithAnAPIKeyIsSealed(t *testing.T) {
 		if bytes.Contains(content, value) {
 			t.Errorf("%s has the key's value", path)
 		}
-		found += bytes.Count(content, shown)
+		found += bytes.Count(content, prefix)
 		return err
 	}))
 	if found == 0 {

@@ -48,14 +48,14 @@ func (f *fixture) createLimit(body string) *response {
 func TestLimitIsCreatedReadAndListed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
-	made.wantFields(map[string]string{
+	limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","type":"payment","currency":"ETH","max_amount":"1000","scope":"card"}`)
+	limit.wantFields(map[string]string{
 		"data.partner_id": "1", "data.terminal_id": "null", "data.kind": "daily_volume", "data.type": "payment", "data.currency": "ETH",
 		"data.network": "ethereum", "data.env": "prod", "data.max_amount": "1000", "data.max_count": "null", "data.window": "null",
 		"data.scope": "card", "data.active": "true",
 	})
-	if !strings.HasPrefix(made.at("data.created_at"), "2026-09-03T10:15:30.") {
-		t.Errorf("%s", made.body)
+	if !strings.HasPrefix(limit.at("data.created_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", limit.body)
 	}
 	terminal := f.admin().get("/api/v1/terminals?partner_id=1")
 	pace := f.createLimit(`{"params":{"partner_id":1,"terminal_id":"` + terminal.at("data.0.id") + `","kind":"velocity","max_count":5,"window":"hour","env":"` + terminal.at("data.0.env") + `","active":false}}`)
@@ -63,8 +63,8 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 		"data.terminal_id": terminal.at("data.0.id"), "data.kind": "velocity", "data.type": "null", "data.currency": "null", "data.network": "",
 		"data.env": terminal.at("data.0.env"), "data.max_amount": "null", "data.max_count": "5", "data.window": "hour", "data.scope": "partner", "data.active": "false",
 	})
-	f.admin().get(limits+"/"+made.at("data.id")).want(200, made.body)
-	if ids := columnOfPages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+made.at("data.id") {
+	f.admin().get(limits+"/"+limit.at("data.id")).want(200, limit.body)
+	if ids := columnOfPages(t, f.admin(), limits+"?partner_id=1", 1, "id"); strings.Join(ids, " ") != pace.at("data.id")+" "+limit.at("data.id") {
 		t.Errorf("list %v", ids)
 	}
 	for _, nobody := range []string{"99999", "2"} {
@@ -75,7 +75,7 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 			t.Errorf("%s: %s", query, r.body)
 		}
 	}
-	if in := f.directory.Limits(f.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != made.at("data.id") {
+	if in := f.directory.Limits(f.seed.First.Org, 1); len(in) != 1 || in[0].ID.String() != limit.at("data.id") {
 		t.Errorf("%v in force", in)
 	}
 }
@@ -83,7 +83,7 @@ func TestLimitIsCreatedReadAndListed(t *testing.T) {
 func TestInvalidLimitsAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	foreign := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
+	foreignTerminal := f.admin().with("x-organization-id", f.seed.Second.Org.String()).get("/api/v1/terminals").at("data.0.id")
 	const amount, count = "max_amount must be a string of minor units", "max_count must be an integer from 1 to 1000000"
 	const volume, pace = `"partner_id":1,"kind":"daily_volume","currency":"USD"`, `"partner_id":1,"kind":"velocity"`
 	for body, want := range map[string]string{
@@ -94,7 +94,7 @@ func TestInvalidLimitsAreRefused(t *testing.T) {
 		`{"partner_id":2,"kind":"daily_volume","currency":"USD","max_amount":"1"}`:                   "partner_id: no such partner",
 		`{"partner_id":"1","kind":"daily_volume","currency":"USD","max_amount":"1"}`:                 "partner_id: partner_id must be an integer of at least 1",
 		`{` + volume + `,"max_amount":"1","terminal_id":"` + uuid.NewString() + `"}`:                 "terminal_id: no such terminal of the partner",
-		`{` + volume + `,"max_amount":"1","terminal_id":"` + foreign + `"}`:                          "terminal_id: no such terminal of the partner",
+		`{` + volume + `,"max_amount":"1","terminal_id":"` + foreignTerminal + `"}`:                  "terminal_id: no such terminal of the partner",
 		`{` + volume + `,"max_amount":"1","terminal_id":"00000000-0000-0000-0000-000000000000"}`:     "terminal_id: terminal_id must be a UUID",
 		`{` + volume + `,"max_amount":"1","terminal_id":"1"}`:                                        "terminal_id: terminal_id must be a UUID",
 		`{` + volume + `,"max_amount":1}`:                                                            "max_amount: " + amount,
@@ -143,10 +143,10 @@ func TestInvalidLimitsAreRefused(t *testing.T) {
 func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
-	path := limits + "/" + made.at("data.id")
+	limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","max_amount":"1000"}`)
+	path := limits + "/" + limit.at("data.id")
 	raised := f.admin().patch(path, `{"max_amount":"2000","kind":"daily_volume","partner_id":1,"currency":"USD","network":"","env":"prod","scope":"partner"}`).want(200, "")
-	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": made.at("data.created_at")})
+	raised.wantFields(map[string]string{"data.max_amount": "2000", "data.created_at": limit.at("data.created_at")})
 	for body, want := range map[string]string{
 		`{"partner_id":2}`:                           "partner_id: partner_id never changes",
 		`{"terminal_id":"` + uuid.NewString() + `"}`: "terminal_id: terminal_id never changes",
@@ -177,7 +177,7 @@ func TestOnlyALimitsBoundAndActiveFlagCanChange(t *testing.T) {
 	events := f.auditor().get(ledgerPath+"/events?limit=4").want(200, "")
 	events.wantFields(map[string]string{
 		"data.3.event": "create", "data.3.to": "active", "data.2.event": "update", "data.1.event": "deactivate", "data.1.to": "inactive",
-		"data.0.event": "activate", "data.0.to": "active", "data.0.source": made.at("data.id"),
+		"data.0.event": "activate", "data.0.to": "active", "data.0.source": limit.at("data.id"),
 	})
 }
 
@@ -199,12 +199,12 @@ func TestLimitIsCreatedOncePerIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	with := f.admin().with("idempotency-key", "one")
-	made := with.post(limits, velocity).want(201, "")
-	if again := with.post(limits, velocity).want(201, made.body); again.header.Get("x-idempotent-replay") != "true" {
+	created := with.post(limits, velocity).want(201, "")
+	if again := with.post(limits, velocity).want(201, created.body); again.header.Get("x-idempotent-replay") != "true" {
 		t.Error("no replay")
 	}
 	with.post(limits, strings.Replace(velocity, "5", "6", 1)).want(409, "")
-	path := limits + "/" + made.at("data.id")
+	path := limits + "/" + created.at("data.id")
 	gone := f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, "")
 	f.admin().patch(path, `{"active":true}`).want(200, "")
 	f.admin().with("idempotency-key", "two").do("DELETE", path, "").want(200, gone.body)
@@ -257,12 +257,12 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 	f := newFixture(t, func(c *api.Config) { c.Usage = usage })
 	path := map[string]string{}
 	for _, scope := range []string{"partner", "card", "email", "ip"} {
-		made := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
-		path[scope] = limits + "/" + made.at("data.id") + "/usage"
+		limit := f.createLimit(`{"partner_id":1,"kind":"daily_volume","currency":"USD","env":"test","max_amount":"1000","scope":"` + scope + `"}`)
+		path[scope] = limits + "/" + limit.at("data.id") + "/usage"
 	}
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	cardless := f.partner().post(transactions, `{"params":{"type":"payment","amount":"100","env":"test","returnUrl":"https://a.example","failUrl":"https://a.example","money_storage":{"type":"klarna"}}}`).want(201, "").at("id")
-	foreign := f.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
+	foreignTransaction := f.second().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	fingerprint := f.Keyring.Fingerprint([]byte("4242424242424242"))
 	for _, c := range []struct{ scope, query, subject string }{
 		{"partner", "", ""},
@@ -284,7 +284,7 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 		{"card", "?card=4242424242424242", "card: card must be a card's fingerprint"},
 		{"card", "?transaction_id=x", "transaction_id: transaction_id must be a UUID"},
 		{"card", "?transaction_id=" + uuid.NewString(), "transaction_id: no such transaction of the partner"},
-		{"card", "?transaction_id=" + foreign, "transaction_id: no such transaction of the partner"},
+		{"card", "?transaction_id=" + foreignTransaction, "transaction_id: no such transaction of the partner"},
 		{"card", "?transaction_id=" + cardless, "transaction_id: the transaction has no card"},
 		{"email", "", "email: email is required: the limit is for each email"},
 		{"ip", "", "ip: ip is required: the limit is for each ip"},
@@ -299,8 +299,8 @@ func TestUsageOfAScopedLimitCountsOnePayer(t *testing.T) {
 func TestUnknownUsageOfALimitIs503(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, func(c *api.Config) { c.Usage = nil })
-	made := f.createLimit(velocity)
-	f.admin().get(limits+"/"+made.at("data.id")+"/usage").want(503, "")
+	limit := f.createLimit(velocity)
+	f.admin().get(limits+"/"+limit.at("data.id")+"/usage").want(503, "")
 }
 
 // The types of the specification, "Partner limits".

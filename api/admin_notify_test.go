@@ -20,17 +20,17 @@ func (f *fixture) wantAddressAccepted(address string, accepted bool, paths map[s
 	f.t.Helper()
 	for _, record := range notifiableRecords {
 		before := f.events()
-		made := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
+		created := f.admin().post(record.list, fmt.Sprintf(record.create, address, fmt.Sprint("login-", before)))
 		changed := f.admin().patch(paths[record.name], fmt.Sprintf(record.change, address))
 		if accepted {
-			made.want(201, "")
+			created.want(201, "")
 			changed.want(200, "")
-			if path := "data." + record.field; made.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {
-				f.t.Errorf("%s is shown as %s and %s", address, made.at(path), changed.at(path))
+			if path := "data." + record.field; created.at(path) != strings.Trim(address, `"`) || changed.at(path) != strings.Trim(address, `"`) {
+				f.t.Errorf("%s is shown as %s and %s", address, created.at(path), changed.at(path))
 			}
 			continue
 		}
-		made.wantFieldsRefused(record.field)
+		created.wantFieldsRefused(record.field)
 		changed.wantFieldsRefused(record.field)
 		if f.events() != before {
 			f.t.Errorf("%s: something was stored", address)

@@ -13,8 +13,8 @@ const mask = "•••"
 // terminalAt makes a terminal of the first partner and returns its path.
 func (f *fixture) terminalAt(more string) string {
 	f.t.Helper()
-	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
-	return "/api/v1/terminal/" + made.at("data.id")
+	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test"`+more+`}`).want(201, "")
+	return "/api/v1/terminal/" + terminal.at("data.id")
 }
 
 // dataObject returns the object in a response as it was sent.
@@ -121,24 +121,24 @@ func TestImmutableFieldsAreAcceptedOnlyUnchanged(t *testing.T) {
 			t.Errorf("a %s that was read and sent back has changed", name)
 		}
 	}
-	other := uuid.NewString()
+	otherID := uuid.NewString()
 	for _, c := range []struct{ record, field, value string }{
-		{"organization", "id", `"` + other + `"`},
+		{"organization", "id", `"` + otherID + `"`},
 		{"organization", "created_at", `"2020-01-01T00:00:00.000000+00:00"`},
 		{"partner", "id", `2`},
 		{"partner", "id", `"1"`},
 		{"partner", "login", `"other"`},
 		{"partner", "login", `null`},
-		{"terminal", "id", `"` + other + `"`},
+		{"terminal", "id", `"` + otherID + `"`},
 		{"terminal", "partner_id", `2`},
 		{"terminal", "provider", `"utp"`},
 		{"terminal", "type", `"payout"`},
 		{"terminal", "type", `{}`},
 		{"terminal", "env", `"prod"`},
 		{"terminal", "env", `null`},
-		{"user", "id", `"` + other + `"`},
+		{"user", "id", `"` + otherID + `"`},
 		{"user", "login", `"berta"`},
-		{"limit", "id", `"` + other + `"`},
+		{"limit", "id", `"` + otherID + `"`},
 	} {
 		r := f.admin().patch(paths[c.record], `{"`+c.field+`":`+c.value+`}`).want(422, "")
 		if r.problemsOf() != c.field+": "+c.field+" never changes" {

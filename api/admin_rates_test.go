@@ -17,20 +17,20 @@ func (c caller) put(path, body string) *response {
 func TestRateIsSetAndChanged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
-	for field, want := range map[string]string{"from": "USD", "to": "RUB", "rate": "92.5", "created_at": made.at("data.updated_at")} {
-		if got := made.at("data." + field); got != want {
+	rate := f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.50"}`).want(200, "")
+	for field, want := range map[string]string{"from": "USD", "to": "RUB", "rate": "92.5", "created_at": rate.at("data.updated_at")} {
+		if got := rate.at("data." + field); got != want {
 			t.Errorf("%s = %s, want %s", field, got, want)
 		}
 	}
-	if !strings.HasPrefix(made.at("data.updated_at"), "2026-09-03T10:15:30.") {
-		t.Errorf("%s", made.body)
+	if !strings.HasPrefix(rate.at("data.updated_at"), "2026-09-03T10:15:30.") {
+		t.Errorf("%s", rate.body)
 	}
-	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, made.body)
+	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"92.5"}`).want(200, rate.body)
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":60}`).want(200, "")
 	next := f.admin().put(rates, `{"params":{"from":"USD","to":"RUB","rate":"93.25"}}`).want(200, "")
-	if next.at("data.rate") != "93.25" || next.at("data.updated_at") != "2026-09-03T10:16:30.123456+00:00" || next.at("data.created_at") != made.at("data.created_at") || next.at("data.id") != made.at("data.id") {
-		t.Errorf("%s after %s", next.body, made.body)
+	if next.at("data.rate") != "93.25" || next.at("data.updated_at") != "2026-09-03T10:16:30.123456+00:00" || next.at("data.created_at") != rate.at("data.created_at") || next.at("data.id") != rate.at("data.id") {
+		t.Errorf("%s after %s", next.body, rate.body)
 	}
 	if held, ok := f.directory.Rate(f.seed.First.Org, "USD", "RUB"); !ok || held.String() != "93.25" {
 		t.Errorf("payments are converted at %v", held)
@@ -80,13 +80,13 @@ func TestRatesBelongToOneOrganization(t *testing.T) {
 func TestRatesAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var made []string
+	var wantIDs []string
 	for _, to := range []string{"RUB", "EUR", "USDT"} {
-		made = append([]string{f.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, made...)
+		wantIDs = append([]string{f.admin().put(rates, `{"from":"USD","to":"`+to+`","rate":"2"}`).at("data.id")}, wantIDs...)
 	}
 	f.admin().put(rates, `{"from":"USD","to":"RUB","rate":"3"}`).want(200, "")
-	if ids := columnOfPages(t, f.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(made, " ") {
-		t.Errorf("list %v, want %v", ids, made)
+	if ids := columnOfPages(t, f.admin(), rates, 2, "id"); strings.Join(ids, " ") != strings.Join(wantIDs, " ") {
+		t.Errorf("list %v, want %v", ids, wantIDs)
 	}
 	for query, field := range map[string]string{"page=1": "page", "limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "from=USD": "from"} {
 		if r := f.admin().get(rates+"?"+query).want(422, ""); r.at("errors.0.field") != field {

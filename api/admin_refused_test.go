@@ -105,8 +105,8 @@ func TestRefusedDryRunLeavesItsKeyFree(t *testing.T) {
 	f := newFixture(t)
 	keyed := f.admin().with("idempotency-key", "once")
 	keyed.post("/api/v1/organizations", `{"name":"Good","type":7}`).want(422, "")
-	made := keyed.post("/api/v1/organizations", `{"name":"Good","type":"bank"}`).want(201, "")
-	if made.header.Get("x-idempotent-replay") != "" {
+	created := keyed.post("/api/v1/organizations", `{"name":"Good","type":"bank"}`).want(201, "")
+	if created.header.Get("x-idempotent-replay") != "" {
 		t.Error("a refusal has used the key")
 	}
 }
@@ -176,14 +176,14 @@ func TestSettlementNeedsANetworkOfItsCurrency(t *testing.T) {
 func TestRevokedKeyShowsItsLastUse(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
-	f.partner().with("x-api-key", made.at("key")).get("/api/v1/balances").want(200, "")
-	gone := f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
+	apiKey := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1}`).want(201, "")
+	f.partner().with("x-api-key", apiKey.at("key")).get("/api/v1/balances").want(200, "")
+	gone := f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, "")
 	list := f.admin().get("/api/v1/api_keys?partner_id=1&limit=1").want(200, "")
 	if gone.at("data.last_used_at") == "null" || gone.at("data.last_used_at") != list.at("data.0.last_used_at") {
 		t.Errorf("%s, and the list says %s", gone.body, list.body)
 	}
-	f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, gone.body)
+	f.admin().with("idempotency-key", "gone").do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, gone.body)
 }
 
 func TestRoutingTakesNoParameters(t *testing.T) {

@@ -48,17 +48,17 @@ func TestSettlementSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	terminal := f.collectingTerminal()
-	made := f.admin().post(partnersSettlements, settledIn).want(201, "")
+	settlement := f.admin().post(partnersSettlements, settledIn).want(201, "")
 	other := f.admin().post("/api/v1/terminal/"+terminal+"/settlements", collected).want(201, "")
 	own, provider := f.admin().get(partnersSettlements+"?env=test").want(200, ""), f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, "")
-	if own.rows() != 1 || own.at("data.0.id") != made.at("data.id") || provider.rows() != 1 || provider.at("data.0.id") != other.at("data.id") {
+	if own.rows() != 1 || own.at("data.0.id") != settlement.at("data.id") || provider.rows() != 1 || provider.at("data.0.id") != other.at("data.id") {
 		t.Errorf("%s %s", own.body, provider.body)
 	}
 	f.restart()
 	f.admin().get(partnersSettlements+"?env=test").want(200, own.body)
 	f.admin().get("/api/v1/terminal/"+terminal+"/settlements?env=test").want(200, provider.body)
-	f.admin().get("/api/v1/settlements/"+made.at("data.id")).want(200, made.body)
-	if again := f.admin().post(partnersSettlements, settledIn).want(201, made.body); !again.isReplay() {
+	f.admin().get("/api/v1/settlements/"+settlement.at("data.id")).want(200, settlement.body)
+	if again := f.admin().post(partnersSettlements, settledIn).want(201, settlement.body); !again.isReplay() {
 		t.Error("after a restart the reference is free")
 	}
 }
@@ -101,48 +101,48 @@ func TestConcurrentSettlementsWithOneKeyAndReferenceAreBookedOnce(t *testing.T) 
 	f := newFixture(t)
 	before := f.events()
 	responses := make([]*response, 32)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
 		c := f.admin()
 		if i%2 == 0 {
 			c = c.keyed("k")
 		}
-		all.Go(func() { responses[i] = c.post(partnersSettlements, settledIn) })
+		wg.Go(func() { responses[i] = c.post(partnersSettlements, settledIn) })
 	}
-	all.Wait()
-	fresh := 0
+	wg.Wait()
+	firstResponses := 0
 	for _, a := range responses {
 		if a.want(201, responses[0].body).isReplay() {
 			continue
 		}
-		fresh++
+		firstResponses++
 	}
 	after, _ := strconv.Atoi(f.events())
-	if begun, _ := strconv.Atoi(before); fresh != 1 || after < begun+1 || after > begun+2 { // the reply that is stored with the key, if the first request had it, is one more event
-		t.Errorf("%d were booked, %d events after %d", fresh, after, begun)
+	if begun, _ := strconv.Atoi(before); firstResponses != 1 || after < begun+1 || after > begun+2 { // the reply that is stored with the key, if the first request had it, is one more event
+		t.Errorf("%d were booked, %d events after %d", firstResponses, after, begun)
 	}
 }
 
 func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	quiet := f.collectingTerminal()
+	idleTerminal := f.collectingTerminal()
 	busy := f.admin().post("/api/v1/terminal", `{"name":"busy","partner_id":1,"provider":"simulator","type":"payment","env":"test"}`).at("data.id")
 	settle := func(terminal, reference string) string {
 		return f.admin().post("/api/v1/terminal/"+terminal+"/settlements", `{"gross":"10","fee":"1","currency":"USD","env":"test","reference":"`+reference+`"}`).want(201, "").at("data.id")
 	}
-	oldest := settle(quiet, "oldest")
-	const others = 510 // more than one page examines
-	var all sync.WaitGroup
+	oldest := settle(idleTerminal, "oldest")
+	const newerTransactions = 510 // more than one page examines
+	var wg sync.WaitGroup
 	for worker := range 8 {
-		all.Go(func() {
-			for i := worker; i < others; i += 8 {
+		wg.Go(func() {
+			for i := worker; i < newerTransactions; i += 8 {
 				settle(busy, strconv.Itoa(i))
 			}
 		})
 	}
-	all.Wait()
-	path := "/api/v1/terminal/" + quiet + "/settlements?env=test"
+	wg.Wait()
+	path := "/api/v1/terminal/" + idleTerminal + "/settlements?env=test"
 	if page := f.admin().get(path).want(200, ""); page.rows() != 0 || page.at("cursor.cursor_value") == "null" {
 		t.Errorf("it looks at more: %s", page.body)
 	}
@@ -153,8 +153,8 @@ func TestProviderSettlementsExcludeThePartnersOtherTerminals(t *testing.T) {
 	for _, id := range columnOfPages(t, f.admin(), "/api/v1/terminal/"+busy+"/settlements?env=test", 100, "id") {
 		seen[id] = true
 	}
-	if len(seen) != others {
-		t.Errorf("%d are listed, want %d", len(seen), others)
+	if len(seen) != newerTransactions {
+		t.Errorf("%d are listed, want %d", len(seen), newerTransactions)
 	}
 }
 

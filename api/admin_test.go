@@ -12,10 +12,10 @@ func TestOrganizationsAreAdministered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":1}`).want(200, "") // so that the newest record is first in lists
-	made := f.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
-	id := made.at("data.id")
-	made.want(201, `{"data":{"id":"`+id+`","name":"New","type":"bank","status":"active","modules":["islamic_finance"],"allowed_regions":["AE","SA"],"created_at":"`+made.at("data.created_at")+`"}}`)
-	f.admin().get("/api/v1/organizations/"+id).want(200, made.body)
+	created := f.admin().post("/api/v1/organizations", `{"name":"New","type":"bank","modules":["islamic_finance"],"allowed_regions":["AE","SA"]}`).want(201, "")
+	id := created.at("data.id")
+	created.want(201, `{"data":{"id":"`+id+`","name":"New","type":"bank","status":"active","modules":["islamic_finance"],"allowed_regions":["AE","SA"],"created_at":"`+created.at("data.created_at")+`"}}`)
+	f.admin().get("/api/v1/organizations/"+id).want(200, created.body)
 	patched := f.admin().patch("/api/v1/organizations/"+id, `{"params":{"name":"Newer","status":"archived","modules":[]}}`).want(200, "")
 	if patched.at("data.name") != "Newer" || patched.at("data.status") != "archived" || patched.at("data.modules") != "[]" || patched.at("data.allowed_regions") != `["AE","SA"]` {
 		t.Errorf("%s", patched.body)
@@ -45,19 +45,19 @@ func TestOrganizationsAreAdministered(t *testing.T) {
 func TestPartnersAreAdministered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post("/api/v1/partners", `{"name":"Shop","login":"shop","pass":"nine-Lions-paint","email":"a@b.example","lang":"ru","unknown":1,
+	partner := f.admin().post("/api/v1/partners", `{"name":"Shop","login":"shop","pass":"nine-Lions-paint","email":"a@b.example","lang":"ru","unknown":1,
 		"source_addresses":["203.0.113.0/24","2001:db8::1"],"overdraft_limit":[{"currency":"USD","env":"test","amount":"500"}]}`).want(201, "")
-	id := made.at("id")
+	id := partner.at("id")
 	for path, want := range map[string]string{
 		"name": "Shop", "login": "shop", "active": "true", "email": "a@b.example", "lang": "ru", "pass": "(absent)", "secret": "null",
 		"source_addresses": `["203.0.113.0/24","2001:db8::1/128"]`, "overdraft_limit.0.amount": "500", "overdraft_limit.0.currency": "USD",
 	} {
-		if made.at(path) != want || made.at("data."+path) != want {
-			t.Errorf("%s = %s and %s, want %s at the top level and in data", path, made.at(path), made.at("data."+path), want)
+		if partner.at(path) != want || partner.at("data."+path) != want {
+			t.Errorf("%s = %s and %s, want %s at the top level and in data", path, partner.at(path), partner.at("data."+path), want)
 		}
 	}
-	if id != "3" || made.at("created_at") == "null" || strings.Contains(made.body, "nine-Lions-paint") {
-		t.Errorf("%s", made.body)
+	if id != "3" || partner.at("created_at") == "null" || strings.Contains(partner.body, "nine-Lions-paint") {
+		t.Errorf("%s", partner.body)
 	}
 	f.admin().post("/api/v1/partners", `{"params":{"name":"Again","login":"shop","pass":"nine-Lions-paint"}}`).want(409, `{"error":"conflict","message":"login: the login is taken"}`)
 	read := f.admin().get("/api/v1/partners/"+id).want(200, "")
@@ -112,22 +112,22 @@ func TestAdministrationRequestNamesItsOrganization(t *testing.T) {
 func TestTerminalsAreAdministered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
+	terminal := f.admin().post("/api/v1/terminal", `{"name":"T","partner_id":1,"provider":"simulator","type":"payment","env":"test",
 		"provider_params":{"priority":-5,"fee_bps":"250","description":"Shop text"},
 		"merchant_params":{"notify_url":"https://shop.example/n","secret":"CANARY","secret_previous":"CANARY2","tg_ids_to_notify":[1,"2"]}}`).want(201, "")
-	id := made.at("data.id")
+	id := terminal.at("data.id")
 	for path, want := range map[string]string{
 		"name": "T", "partner_id": "1", "provider": "simulator", "type": "payment", "is_active": "true", "env": "test", "merchant_adapter": "",
 		"provider_params.fee_bps": "250", "merchant_params.notify_url": "https://shop.example/n", "merchant_params.tg_ids_to_notify": `[1,"2"]`,
 	} {
-		if got := made.at("data." + path); got != want {
+		if got := terminal.at("data." + path); got != want {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	if strings.Contains(made.body, "CANARY") {
-		t.Errorf("a secret is shown: %s", made.body)
+	if strings.Contains(terminal.body, "CANARY") {
+		t.Errorf("a secret is shown: %s", terminal.body)
 	}
-	f.admin().get("/api/v1/terminal/"+id).want(200, made.body)
+	f.admin().get("/api/v1/terminal/"+id).want(200, terminal.body)
 	// Transactions are routed to the new terminal, with its fee and its description.
 	paid := f.partner().post(transactions, paymentBody(`"amount":"1000","currency":"USD","description":"mine"`)).want(201, "")
 	if paid.at("merchant_amount") != "975" || paid.at("description") != "Shop text" {
@@ -161,13 +161,13 @@ func TestTerminalsAreAdministered(t *testing.T) {
 func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`).want(201, "")
-	id, key := made.at("id"), made.at("key")
-	if !strings.HasPrefix(key, "mzk_") || made.at("data.key") != key || !strings.HasPrefix(key, made.at("prefix")) || made.at("partner_id") != "1" || made.at("expires_at") != "2027-01-01T00:00:00.000000+00:00" {
-		t.Errorf("%s", made.body)
+	apiKey := f.admin().post("/api/v1/api_keys", `{"name":"till","partner_id":1,"expires_at":"2027-01-01T00:00:00Z"}`).want(201, "")
+	id, key := apiKey.at("id"), apiKey.at("key")
+	if !strings.HasPrefix(key, "mzk_") || apiKey.at("data.key") != key || !strings.HasPrefix(key, apiKey.at("prefix")) || apiKey.at("partner_id") != "1" || apiKey.at("expires_at") != "2027-01-01T00:00:00.000000+00:00" {
+		t.Errorf("%s", apiKey.body)
 	}
-	till := f.partner().with("x-api-key", key)
-	till.post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	tillCaller := f.partner().with("x-api-key", key)
+	tillCaller.post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	list := f.admin().get("/api/v1/api_keys?partner_id=1").want(200, "")
 	if list.at("data.0.id") != id || list.at("data.0.key") != "(absent)" || strings.Contains(list.body, key) || list.at("data.0.last_used_at") == "null" || list.at("data.0.revoked_at") != "null" {
 		t.Errorf("%s", list.body)
@@ -176,7 +176,7 @@ func TestKeysAreShownOnceAndRevoked(t *testing.T) {
 	if gone.at("data.id") != id || gone.at("data.revoked_at") == "null" {
 		t.Errorf("%s", gone.body)
 	}
-	till.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
+	tillCaller.post(transactions, paymentBody(`"amount":"1"`)).want(401, unauthorized)
 	f.admin().do("DELETE", "/api/v1/api_keys/"+id, "").want(200, gone.body)
 	f.admin().do("DELETE", "/api/v1/api_keys/"+uuid.NewString(), "").want(404, "")
 	f.admin().post("/api/v1/api_keys", `{"name":"old","partner_id":1,"expires_at":"2020-01-01T00:00:00Z"}`).want(422, "")
@@ -223,12 +223,12 @@ func TestClockIsMoved(t *testing.T) {
 func TestDelayedCardIsChargedWhenTheClockMoves(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
-	if made.at("status") != "charging" || made.at("finished") != "null" {
-		t.Fatalf("%s", made.body)
+	transaction := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000077", 1)).want(201, "")
+	if transaction.at("status") != "charging" || transaction.at("finished") != "null" {
+		t.Fatalf("%s", transaction.body)
 	}
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":5}`).want(200, "")
-	read := f.partner().get(transactions+"/"+made.at("id")).want(200, "")
+	read := f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")
 	if read.at("status") != "charged" || !strings.HasPrefix(read.at("finished"), "2026-09-03T10:15:35.1234") {
 		t.Errorf("%s", read.body)
 	}

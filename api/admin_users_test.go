@@ -26,14 +26,14 @@ func (f *fixture) createUser(login, roles, more string) *response {
 func TestUsersAreAdministered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
+	user := f.admin().post(users, `{"params":{"login":"anna","pass":"`+goodPass+`","name":"Anna","email":"anna@bank.example","roles":["client","auditor"]}}`).want(201, "")
 	const shown = `"login":"anna","name":"Anna","email":"anna@bank.example","roles":["auditor","client"],"partner_id":null,"active":true`
-	if !strings.Contains(made.body, shown) || strings.Contains(made.body, goodPass) || strings.Contains(made.body, "argon") {
-		t.Errorf("%s", made.body)
+	if !strings.Contains(user.body, shown) || strings.Contains(user.body, goodPass) || strings.Contains(user.body, "argon") {
+		t.Errorf("%s", user.body)
 	}
-	path := users + "/" + made.at("data.id")
-	f.admin().get(path).want(200, made.body)
-	f.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(made.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
+	path := users + "/" + user.at("data.id")
+	f.admin().get(path).want(200, user.body)
+	f.admin().get(users).want(200, `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(user.body, `{"data":`), "}")+`],"cursor":{"cursor_field":"created_at","cursor_value":null}}`)
 	cashier := f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	if cashier.at("data.partner_id") != "1" || cashier.at("data.email") != "null" {
 		t.Errorf("%s", cashier.body)
@@ -48,27 +48,27 @@ func TestUsersAreAdministered(t *testing.T) {
 	if changed.at("data.name") != "Anna B" || changed.at("data.partner_id") != "1" || changed.at("data.roles") != `["partner"]` || changed.at("data.login") != "anna" {
 		t.Errorf("%s", changed.body)
 	}
-	off := f.admin().do("DELETE", path, "").want(200, "")
-	if off.at("data.active") != "false" {
-		t.Errorf("%s", off.body)
+	deactivated := f.admin().do("DELETE", path, "").want(200, "")
+	if deactivated.at("data.active") != "false" {
+		t.Errorf("%s", deactivated.body)
 	}
 	before := f.events()
-	f.admin().do("DELETE", path, "").want(200, off.body)
+	f.admin().do("DELETE", path, "").want(200, deactivated.body)
 	if f.events() != before {
 		t.Error("switched off twice")
 	}
-	events := f.auditor().get(ledgerPath+"/events?source="+made.at("data.id")).want(200, "")
+	events := f.auditor().get(ledgerPath+"/events?source="+user.at("data.id")).want(200, "")
 	if events.rows() != 3 || events.at("data.0.event") != "deactivate" || events.at("data.1.event") != "update" || events.at("data.2.event") != "create" {
 		t.Errorf("%s", events.body)
 	}
 	f.restart()
-	f.admin().get(path).want(200, off.body)
+	f.admin().get(path).want(200, deactivated.body)
 }
 
 func TestEachFieldOfAUserIsChecked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	other := f.admin().with("x-organization-id", f.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
+	foreignPartner := f.admin().with("x-organization-id", f.seed.Second.Org.String()).post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id")
 	path := users + "/" + f.createUser("anna", `"client"`, "").at("data.id")
 	before := f.events()
 	for _, c := range []struct{ name, value, more, field string }{
@@ -86,21 +86,21 @@ func TestEachFieldOfAUserIsChecked(t *testing.T) {
 		{"roles", `["root"]`, "", "roles"},
 		{"roles", `["partner"]`, "", "partner_id"},
 		{"roles", `["partner"]`, `,"partner_id":999`, "partner_id"},
-		{"roles", `["partner"]`, `,"partner_id":` + other, "partner_id"},
+		{"roles", `["partner"]`, `,"partner_id":` + foreignPartner, "partner_id"},
 		{"partner_id", `1`, "", "partner_id"},
 		{"partner_id", `"1"`, "", "partner_id"},
 		{"active", `"yes"`, "", "active"},
 	} {
-		sent := `"` + c.name + `":` + c.value + c.more
-		whole := "{" + sent
+		member := `"` + c.name + `":` + c.value + c.more
+		whole := "{" + member
 		for name, good := range map[string]string{"login": `"new"`, "pass": `"` + goodPass + `"`, "name": `"N"`, "roles": `["client"]`} {
 			if name != c.name {
 				whole += `,"` + name + `":` + good
 			}
 		}
-		for what, a := range map[string]*response{"a patch": f.admin().patch(path, "{"+sent+"}"), "a new user": f.admin().post(users, whole+"}")} {
+		for what, a := range map[string]*response{"a patch": f.admin().patch(path, "{"+member+"}"), "a new user": f.admin().post(users, whole+"}")} {
 			if a.want(422, "").at("errors.0.field") != c.field {
-				t.Errorf("%s with %s: %s, want %s", what, sent, a.body, c.field)
+				t.Errorf("%s with %s: %s, want %s", what, member, a.body, c.field)
 			}
 		}
 	}
@@ -154,16 +154,16 @@ func TestUserWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	creation := write{"k-1", "POST", users, `{"login":"anna","pass":"` + goodPass + `","name":"Anna","roles":["client"]}`}
-	made := creation.sendAs(f.admin()).want(201, "")
-	creation.wantReplay(f, made)
-	change := write{"k-2", "PATCH", users + "/" + made.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
+	created := creation.sendAs(f.admin()).want(201, "")
+	creation.wantReplay(f, created)
+	change := write{"k-2", "PATCH", users + "/" + created.at("data.id"), `{"pass":"` + goodPass + ` again"}`}
 	change.wantReplay(f, change.sendAs(f.admin()).want(200, ""))
-	end := write{"k-3", "DELETE", users + "/" + made.at("data.id"), ""}
+	end := write{"k-3", "DELETE", users + "/" + created.at("data.id"), ""}
 	end.wantReplay(f, end.sendAs(f.admin()).want(200, ""))
 	different := write{"k-1", "POST", users, `{"login":"boris","pass":"` + goodPass + `","name":"B","roles":["client"]}`}
 	different.sendAs(f.admin()).want(409, keyConflict)
 	f.restart()
-	creation.wantReplay(f, made)
+	creation.wantReplay(f, created)
 }
 
 func TestPartnerPasswordIsReplaced(t *testing.T) {

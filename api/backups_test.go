@@ -42,13 +42,13 @@ func (f *fixture) takeBackup(body string) string {
 
 func TestBackupNeedsTheAdminToken(t *testing.T) {
 	f := newFixture(t)
-	full := f.takeBackup(`{}`)
-	header, err := backup.CheckTransfer(t.Context(), full)
+	fullBackup := f.takeBackup(`{}`)
+	header, err := backup.CheckTransfer(t.Context(), fullBackup)
 	must(t, err)
 	if header.Kind() != "full" {
 		t.Errorf("the backup is %s", header.Kind())
 	}
-	_, err = backup.Read(t.Context(), full, f.Keyring)
+	_, err = backup.Read(t.Context(), fullBackup, f.Keyring)
 	must(t, err)
 
 	base, err := json.Marshal(map[string]any{"since": header.Base()})
@@ -62,10 +62,10 @@ func TestBackupNeedsTheAdminToken(t *testing.T) {
 	}
 	smaller, err := os.Stat(next)
 	must(t, err)
-	whole, err := os.Stat(full)
+	fullInfo, err := os.Stat(fullBackup)
 	must(t, err)
-	if smaller.Size() >= whole.Size() {
-		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), whole.Size())
+	if smaller.Size() >= fullInfo.Size() {
+		t.Errorf("the increment has %d bytes, the full one %d", smaller.Size(), fullInfo.Size())
 	}
 }
 

@@ -88,9 +88,9 @@ func TestBalancesAreOrderedAndFiltered(t *testing.T) {
 			t.Errorf("%s:\n got %q\nwant %q", query, got, want)
 		}
 	}
-	all := rows("")
-	if len(all) != 2*len(money.AcceptedAssets(money.Prod))+1 || all[0] != "prod AZN  2" || all[len(all)-1] != "test ZOLT  8" {
-		t.Errorf("%d rows: %q", len(all), all)
+	allRows := rows("")
+	if len(allRows) != 2*len(money.AcceptedAssets(money.Prod))+1 || allRows[0] != "prod AZN  2" || allRows[len(allRows)-1] != "test ZOLT  8" {
+		t.Errorf("%d rows: %q", len(allRows), allRows)
 	}
 }
 
@@ -129,10 +129,10 @@ func TestNumberOfBalancesIsBounded(t *testing.T) {
 		entry := &ledger.Entry{Phase: ledger.Posted}
 		for range min(100, bound-n) {
 			n++
-			asset, one := money.Asset{Currency: "USDT", Network: money.Network(fmt.Sprintf("n%d", n)), Env: money.Prod}, money.FromUint64(1)
+			asset, oneUnit := money.Asset{Currency: "USDT", Network: money.Network(fmt.Sprintf("n%d", n)), Env: money.Prod}, money.FromUint64(1)
 			entry.Postings = append(entry.Postings,
-				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: one},
-				ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: one})
+				ledger.Posting{Account: ledger.Bank, Asset: asset, Side: ledger.Debit, Amount: oneUnit},
+				ledger.Posting{Account: ledger.PartnerAvailable(1), Asset: asset, Side: ledger.Credit, Amount: oneUnit})
 		}
 		f.bookEntry(entry)
 	}

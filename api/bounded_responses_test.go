@@ -18,26 +18,26 @@ func TestResponsesToBadInputAreBounded(t *testing.T) {
 	t.Parallel()
 	testkit.NotUnderRace(t, "large bodies are refused on the goroutine of their request")
 	f := newFixture(t)
-	const whole = 1_000_000
+	const textSize = 1_000_000
 	part := func(element string, size int) string {
 		return strings.Repeat(element+",", size/(len(element)+1)) + element
 	}
-	list := func(element string) string { return part(element, whole) }
-	long := strings.Repeat("x", whole)
+	list := func(element string) string { return part(element, textSize) }
+	long := strings.Repeat("x", textSize)
 	for what, c := range map[string]struct{ method, path, body string }{
 		"empty overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{}`) + `]}`},
 		"wrong overdrafts":      {"PATCH", "/api/v1/partners/1", `{"overdraft_limit":[` + list(`{"currency":"`+strings.Repeat("Ä", 20)+`","env":1,"network":2,"amount":3}`) + `]}`},
 		"no overdrafts":         {"POST", "/api/v1/partners", `{"login":"a","name":"N","pass":"p","overdraft_limit":[` + list(`1`) + `]}`},
 		"addresses":             {"PATCH", "/api/v1/partners/1", `{"source_addresses":[` + list(`"x"`) + `]}`},
 		"a long address":        {"PATCH", "/api/v1/partners/1", `{"source_addresses":["` + long + `"]}`},
-		"a long currency":       {"POST", "/api/v1/limits", `{"partner_id":1,"kind":"` + long[:whole/3] + `","currency":"` + long[:whole/3] + `","env":"` + long[:whole/3] + `"}`},
-		"modules":               {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":[` + part(`"m"`, whole/2) + `],"allowed_regions":[` + part(`"r"`, whole/2) + `]}`},
+		"a long currency":       {"POST", "/api/v1/limits", `{"partner_id":1,"kind":"` + long[:textSize/3] + `","currency":"` + long[:textSize/3] + `","env":"` + long[:textSize/3] + `"}`},
+		"modules":               {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":[` + part(`"m"`, textSize/2) + `],"allowed_regions":[` + part(`"r"`, textSize/2) + `]}`},
 		"a long module":         {"POST", "/api/v1/organizations", `{"name":"N","type":"bank","modules":["` + long + `"]}`},
 		"roles":                 {"POST", users, `{"login":"x","name":"N","pass":"p","roles":[` + list(`"r"`) + `]}`},
-		"parameters of no name": {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{` + unknownMembers(whole) + `}}`},
+		"parameters of no name": {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{` + unknownMembers(textSize) + `}}`},
 		"methods":               {"POST", "/api/v1/terminal", `{"partner_id":1,"provider_params":{"methods":[` + list(`"m"`) + `],"priority":"` + long[:1000] + `"}}`},
 		"chats":                 {"POST", "/api/v1/terminal", `{"partner_id":1,"merchant_params":{"tg_ids_to_notify":[` + list(`"m"`) + `],"emails_to_notify":[` + list(`"e"`)[:1000] + `"e"]}}`},
-		"unknown fields":        {"POST", "/api/v1/partners", `{` + unknownMembers(whole) + `}`},
+		"unknown fields":        {"POST", "/api/v1/partners", `{` + unknownMembers(textSize) + `}`},
 		"a long login":          {"POST", sessions, `{"login":"` + long[:60_000] + `","pass":"` + long[:100] + `"}`},
 		"parameters":            {"GET", "/api/v1/ledger/entries?" + strings.Repeat("a&", 3_500), ""},
 		"long parameters":       {"GET", "/api/v1/ledger/entries?" + strings.Repeat("%00%ff", 1_100), ""},

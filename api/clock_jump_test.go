@@ -10,15 +10,15 @@ import (
 func TestConcurrentClockMovesAddUp(t *testing.T) {
 	f := newFixture(t)
 	before := f.Clock.Now()
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range 20 {
-		all.Add(1)
+		wg.Add(1)
 		go func() {
-			defer all.Done()
+			defer wg.Done()
 			f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3}`).want(200, "")
 		}()
 	}
-	all.Wait()
+	wg.Wait()
 	if got := f.Clock.Now().Sub(before); got != time.Minute {
 		t.Errorf("the clock moved by %v, want 1m0s", got)
 	}
@@ -37,7 +37,7 @@ func TestManualClockEndsAYearBeforeTheLastDate(t *testing.T) {
 	}
 	f.admin().do("PUT", path, last).want(200, last)
 	f.admin().do("PUT", path, `{"advance_seconds":1}`).want(422, "")
-	made := f.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
-	f.partner().get(transactions+"/"+made.at("id")).want(200, "")
+	transaction := f.partner().post(transactions, paymentBody(`"amount":"7","currency":"USD"`)).want(201, "")
+	f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")
 	f.admin().get(path).want(200, last)
 }

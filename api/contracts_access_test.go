@@ -17,13 +17,13 @@ func TestContractsNeedTheModule(t *testing.T) {
 	d := f.createSecular("leases").mustActAll(`acquire ownership_documents ["deed"]`)
 	org := "/api/v1/organizations/" + f.seed.First.Org.String()
 	f.admin().patch(org, `{"modules":["islamic_finance"]}`).want(200, "")
-	away := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // this organization never had the module
+	noModule := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org) // this organization never had the module
 	f.wantNothingStored(t, func() {
 		for _, r := range f.server.Routes() {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			for _, c := range []caller{f.session(), away} {
+			for _, c := range []caller{f.session(), noModule} {
 				for _, id := range []string{d.id(), uuid.NewString(), "x"} {
 					a := c.do(r.Method, withParameter(r.Path, id), "")
 					if a.status != 403 || a.at("error") != "module_not_active" || a.at("message") != "the module participatory_finance is not active" {
@@ -79,45 +79,45 @@ func TestContractIsFoundAtItsOwnPathOnly(t *testing.T) {
 		"certificate-issues": "sukuk", "managed-investments": "mudaraba", "leases": "ijara", "partnerships": "musharaka",
 		"instalment-sales": "murabaha", "safekeeping-deposits": "wadiah", "investment-deposits": "mudaraba",
 	}
-	me, foreign := f.callerOf(asAdmin), f.callerOf(asForeignAdmin)
+	caller, foreignCaller := f.callerOf(asAdmin), f.callerOf(asForeignAdmin)
 	for _, product := range products {
-		id := me.post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
+		id := caller.post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 		baas := "/api/v1/baas/islamic-banking/" + religious[product]
-		random := me.get(secularPath+product+"/"+uuid.NewString()).want(404, "")
-		for _, other := range products {
+		random := caller.get(secularPath+product+"/"+uuid.NewString()).want(404, "")
+		for _, otherProduct := range products {
 			for _, end := range []string{"", "/entries", "/schedule.csv"} {
-				if other != product {
-					me.get(secularPath+other+"/"+id+end).want(404, random.body)
+				if otherProduct != product {
+					caller.get(secularPath+otherProduct+"/"+id+end).want(404, random.body)
 				}
-				foreign.get(secularPath+other+"/"+id+end).want(404, random.body)
+				foreignCaller.get(secularPath+otherProduct+"/"+id+end).want(404, random.body)
 			}
-			if other != product {
-				me.post(secularPath+other+"/"+id+"/activate", "").want(404, random.body)
-				me.post(secularPath+other+"/"+id+"/fly", "").want(404, random.body)
+			if otherProduct != product {
+				caller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, random.body)
+				caller.post(secularPath+otherProduct+"/"+id+"/fly", "").want(404, random.body)
 			}
-			foreign.post(secularPath+other+"/"+id+"/activate", "").want(404, random.body)
+			foreignCaller.post(secularPath+otherProduct+"/"+id+"/activate", "").want(404, random.body)
 		}
-		me.get(baas+"/"+id).want(404, "")
-		me.post(baas+"/"+id+"/approve", `{"approved_by":"a","fatwa_reference":"b"}`).want(404, "")
-		if r := me.get(baas); r.at("meta.total") != "0" || r.rows() != 0 {
+		caller.get(baas+"/"+id).want(404, "")
+		caller.post(baas+"/"+id+"/approve", `{"approved_by":"a","fatwa_reference":"b"}`).want(404, "")
+		if r := caller.get(baas); r.at("meta.total") != "0" || r.rows() != 0 {
 			t.Errorf("%s: %s", baas, r.body)
 		}
-		if r := foreign.get(secularPath + product + "?env=prod"); r.rows() != 0 {
+		if r := foreignCaller.get(secularPath + product + "?env=prod"); r.rows() != 0 {
 			t.Errorf("another organization's list of %s: %s", product, r.body)
 		}
 	}
-	made := me.post("/api/v1/baas/islamic-banking/ijara", forms["leases"].json()).want(201, "").at("data.id")
+	draftID := caller.post("/api/v1/baas/islamic-banking/ijara", forms["leases"].json()).want(201, "").at("data.id")
 	for _, product := range products {
-		me.get(secularPath+product+"/"+made).want(404, "")
-		me.post(secularPath+product+"/"+made+"/submit", "").want(404, "")
+		caller.get(secularPath+product+"/"+draftID).want(404, "")
+		caller.post(secularPath+product+"/"+draftID+"/submit", "").want(404, "")
 	}
-	if r := me.get(secularPath + "leases"); r.rows() != 1 {
+	if r := caller.get(secularPath + "leases"); r.rows() != 1 {
 		t.Errorf("the secular list has %d leases, want the secular one", r.rows())
 	}
 	// Each reading has its own sequence of numbers.
-	me.get(secularPath+"leases").wantData("0.contract_number", "LS-2026-000001")
+	caller.get(secularPath+"leases").wantData("0.contract_number", "LS-2026-000001")
 	for _, id := range []string{"x", "1", strings.ToUpper(uuid.NewString())[:35], "%00", uuid.NewString() + "0"} {
-		me.get(secularPath+"leases/"+id).want(404, "")
+		caller.get(secularPath+"leases/"+id).want(404, "")
 	}
 }
 
@@ -126,7 +126,7 @@ func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	org := "/api/v1/organizations/" + f.seed.First.Org.String()
-	kept := f.createSecular("leases", "region", `"MY"`)
+	lease := f.createSecular("leases", "region", `"MY"`)
 	f.admin().patch(org, `{"allowed_regions":["AE","SA"]}`).want(200, "")
 	for _, product := range products {
 		f.createSecular(product, "region", `"SA"`)
@@ -135,7 +135,7 @@ func TestContractRegionMustBeAllowedForTheOrganization(t *testing.T) {
 			t.Errorf("%s: %s", product, got)
 		}
 	}
-	kept.mustAct("submit") // an existing contract continues
+	lease.mustAct("submit") // an existing contract continues
 	f.admin().patch(org, `{"allowed_regions":[]}`).want(200, "")
 	f.createSecular("leases", "region", `"MY"`)
 }

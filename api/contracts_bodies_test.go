@@ -243,19 +243,19 @@ func TestActionFieldsOutsideTheirBoundsAreRefused(t *testing.T) {
 		{"safekeeping-deposits", nil, []string{"activate"}, "grant_hibah", []string{"amount", `"1"`, "granted_by", `"board"`}, map[string][]string{"amount": sums, "granted_by": append([]string{`""`, "", "null"}, noText...), "note": noNote}},
 	} {
 		contract := f.createSecular(c.product, c.more...).mustActAll(c.before...)
-		good := members{}.with(c.good...)
+		complete := members{}.with(c.good...)
 		f.wantNothingStored(t, func() {
 			for _, name := range slices.Sorted(maps.Keys(c.bad)) {
 				for _, value := range c.bad[name] {
-					r := contract.post(contract.path+"/"+c.action, good.with(name, value).json())
+					r := contract.post(contract.path+"/"+c.action, complete.with(name, value).json())
 					if r.status != 422 || r.at("details."+name) == "(absent)" {
 						t.Errorf("%s %s with %s %.60s: %d %.300s", c.product, c.action, name, value, r.status, r.body)
 					}
 				}
 			}
 		})
-		if r := contract.post(contract.path+"/"+c.action, good.json()); r.status != 200 {
-			t.Errorf("%s %s with %s: %s", c.product, c.action, good.json(), fmt.Sprint(r.status, " ", r.body))
+		if r := contract.post(contract.path+"/"+c.action, complete.json()); r.status != 200 {
+			t.Errorf("%s %s with %s: %s", c.product, c.action, complete.json(), fmt.Sprint(r.status, " ", r.body))
 		}
 	}
 }

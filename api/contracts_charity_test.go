@@ -15,10 +15,10 @@ import (
 // charityContracts runs issues that give to charity: each gives a penalty and a remainder.
 func (f *fixture) charityContracts() (first, second *contractFixture) {
 	f.t.Helper()
-	const early = "early_redemption_allowed"
-	first = f.activeSukuk(early, "true", "early_redemption_penalty", "15")
+	const earlyField = "early_redemption_allowed"
+	first = f.activeSukuk(earlyField, "true", "early_redemption_penalty", "15")
 	first.mustActAll("distribute_profit total_profit 31")
-	second = f.activeSukuk(early, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
+	second = f.activeSukuk(earlyField, "true", "early_redemption_penalty", "9007199254740993", "region", `"MY"`, "certificate_value", "6004799503160662",
 		"total_value", "60047995031606620", "underlying_asset_value", "60047995031606620")
 	first.mustActAll(`redeem_early redemption_date "2026-09-04"`)
 	f.advanceDays(2)
@@ -26,7 +26,7 @@ func (f *fixture) charityContracts() (first, second *contractFixture) {
 	return first, second
 }
 
-// The report on charity: each posting on L:charity with its contract, and the totals of each
+// The report on charity has each posting on L:charity with its contract, and the totals of each
 // asset.
 func TestCharityReportListsEachPostingWithItsContract(t *testing.T) {
 	t.Parallel()
@@ -98,10 +98,10 @@ func TestCharityReportIsLimitedByTimeAndPage(t *testing.T) {
 			t.Errorf("%s: %s, want %+v", parameters, r.body, want)
 		}
 	}
-	whole, cursor := f.session().get(religiousPath+"charity").want(200, ""), ""
+	fullReport, cursor := f.session().get(religiousPath+"charity").want(200, ""), ""
 	for i := range 3 {
 		r := f.session().get(religiousPath+"charity?limit=1"+cursor).want(200, "")
-		if r.at("data.0") != whole.at(fmt.Sprintf("data.%d", i)) || totals(r) != "AED2 MYR1 " {
+		if r.at("data.0") != fullReport.at(fmt.Sprintf("data.%d", i)) || totals(r) != "AED2 MYR1 " {
 			t.Errorf("page %d is %s", i+1, r.body)
 		}
 		cursor = "&cursor=" + r.at("cursor.cursor_value")
@@ -131,9 +131,9 @@ func TestCharityLineNamesItsSourceAccounts(t *testing.T) {
 	contract := f.createReligious("sukuk", "early_redemption_allowed", "true", "early_redemption_penalty", `"200"`,
 		"total_value", `"10000"`, "underlying_asset_value", `"10000"`).approve()
 	contract.mustActAll(`start_offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
-	who := func(i int) string { return fmt.Sprintf("%s%03d", customerID[:33], i) }
+	investorID := func(i int) string { return fmt.Sprintf("%s%03d", customerID[:33], i) }
 	for i := range 100 {
-		contract.mustActAll(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, who(i)))
+		contract.mustActAll(fmt.Sprintf(`subscribe investor_id "%s" certificates 1`, investorID(i)))
 	}
 	contract.mustActAll("close_subscription", "activate", "distribute_profit total_profit 107", `redeem_early redemption_date "2026-09-04"`)
 	r := f.session().get(religiousPath+"charity").want(200, "")
@@ -161,7 +161,7 @@ func TestCharityReportCoversTheReligiousReadingOnly(t *testing.T) {
 func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const most, each = 5_000, 250
+	const maxEvents, perContract = 5_000, 250
 	contract := f.createReligious("wadiah")
 	source := ledger.Source{Kind: ledger.Contract, ID: uuid.MustParse(contract.id())}
 	give := func(n int) {
@@ -171,17 +171,17 @@ func TestCharityReportReadsABoundedNumberOfEvents(t *testing.T) {
 		must(t, err)
 		step := posting.Step{Org: f.seed.First.Org, Source: source, Expect: record.Stamp.Version, Record: record.Payload}
 		for range n {
-			asset, one := money.Asset{Currency: "AED", Env: money.Prod}, money.FromUint64(1)
+			asset, oneUnit := money.Asset{Currency: "AED", Env: money.Prod}, money.FromUint64(1)
 			step.Events = append(step.Events, ledger.Event{Name: "give", From: "active", To: "active", Entry: &ledger.Entry{Phase: ledger.Posted, Postings: []ledger.Posting{
-				{Account: "A:cash:AE", Asset: asset, Side: ledger.Debit, Amount: one}, {Account: "L:charity", Asset: asset, Side: ledger.Credit, Amount: one},
+				{Account: "A:cash:AE", Asset: asset, Side: ledger.Debit, Amount: oneUnit}, {Account: "L:charity", Asset: asset, Side: ledger.Credit, Amount: oneUnit},
 			}}})
 		}
 		stored := make(chan posting.Receipt, 1)
 		f.Journal.Submit(&posting.Change{Steps: []posting.Step{step}}, func(r posting.Receipt) { stored <- r })
 		must(t, (<-stored).Err)
 	}
-	for range most / each {
-		give(each)
+	for range maxEvents / perContract {
+		give(perContract)
 	}
 	f.session().get(religiousPath+"charity?limit=1").want(200, "").wantTexts(`"amount":5000,"postings":5000}]`)
 	f.advanceDays(1)

@@ -40,11 +40,11 @@ type column struct {
 	requiredMembers []string // members that the field requires
 }
 
-func quoteAll(list string) (all []string) {
+func quoteAll(list string) (quoted []string) {
 	for _, word := range strings.Fields(list) {
-		all = append(all, `"`+word+`"`)
+		quoted = append(quoted, `"`+word+`"`)
 	}
-	return all
+	return quoted
 }
 
 // maxAmountJSON is 10^72, the largest amount.
@@ -161,12 +161,12 @@ func TestMissingRequiredFieldIsRefused(t *testing.T) {
 	f := newFixture(t)
 	f.wantNothingStored(t, func() {
 		for _, product := range products {
-			var all []string
+			var names []string
 			for _, name := range slices.Sorted(maps.Keys(contractFields[product])) {
 				if !contractFields[product][name].required {
 					continue
 				}
-				all = append(all, name)
+				names = append(names, name)
 				for _, left := range []string{"", "null"} {
 					r := f.session().post(secularPath+product, forms[product].with(name, left).json()).wantFaults(name)
 					if got := r.at("details." + name + ".0"); got != "is required" {
@@ -175,7 +175,7 @@ func TestMissingRequiredFieldIsRefused(t *testing.T) {
 				}
 			}
 			for _, body := range []string{"{}", ""} {
-				f.session().post(secularPath+product, body).wantFaults(all...)
+				f.session().post(secularPath+product, body).wantFaults(names...)
 			}
 		}
 	})
@@ -295,9 +295,9 @@ func TestDerivedFieldsOfAContractCannotBeSet(t *testing.T) {
 	}
 	wantEveryProduct(t, table)
 	for product, derived := range table {
-		plain := f.session().post(secularPath+product, forms[product].json()).want(201, "")
+		minimal := f.session().post(secularPath+product, forms[product].json()).want(201, "")
 		for _, name := range append(strings.Fields(derived), common...) {
-			if plain.at("data."+name) == "(absent)" {
+			if minimal.at("data."+name) == "(absent)" {
 				t.Errorf("%s shows no %s", product, name)
 			}
 			for _, value := range []string{`"77"`, `77`, `["77"]`} {

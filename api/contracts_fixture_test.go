@@ -23,15 +23,15 @@ type members map[string]string
 
 // with returns the members with others, as name, value pairs; an empty value removes one.
 func (m members) with(pairs ...string) members {
-	other := maps.Clone(m)
+	merged := maps.Clone(m)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == "" {
-			delete(other, pairs[i])
+			delete(merged, pairs[i])
 			continue
 		}
-		other[pairs[i]] = pairs[i+1]
+		merged[pairs[i]] = pairs[i+1]
 	}
-	return other
+	return merged
 }
 
 func (m members) json() string {
@@ -83,7 +83,7 @@ var products = slices.Sorted(maps.Keys(forms))
 func wantEveryProduct[V any](t *testing.T, table map[string]V) {
 	t.Helper()
 	for _, product := range products {
-		if _, has := table[product]; !has {
+		if _, found := table[product]; !found {
 			t.Errorf("the table of this test has no row for %s", product)
 		}
 	}
@@ -151,12 +151,12 @@ func (contract *contractFixture) entries() (entries []string) {
 		}
 	}
 	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+"/entries?limit=500").want(200, "").body), &list))
-	own := strings.NewReplacer(contract.path[strings.LastIndex(contract.path, "/")+1:], "{c}", customerID, "{p}", otherCustomerID, "{q}")
+	placeholders := strings.NewReplacer(contract.path[strings.LastIndex(contract.path, "/")+1:], "{c}", customerID, "{p}", otherCustomerID, "{q}")
 	for _, e := range slices.Backward(list.Data) {
 		var lines []string
 		for _, p := range e.Postings {
 			side := map[string]string{"debit": "Dr", "credit": "Cr"}[p.Side]
-			lines = append(lines, side+" "+own.Replace(p.Account)+" "+p.Amount)
+			lines = append(lines, side+" "+placeholders.Replace(p.Account)+" "+p.Amount)
 		}
 		entries = append(entries, e.Event+" "+e.Date+": "+strings.Join(lines, ", "))
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Every write accepts an Idempotency-Key. A repetition gets the same response; with
-// another body, 409.
+// Every write accepts an Idempotency-Key. A repetition gets the same response. A request
+// with the same key and another body gets 409.
 func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -24,7 +24,7 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 			t.Errorf("%d %s", rows, product)
 		}
 	}
-	other, d := f.createSecular("partnerships"), f.createSecular("partnerships")
+	otherContract, d := f.createSecular("partnerships"), f.createSecular("partnerships")
 	path := d.path
 	steps := []struct{ action, body string }{
 		{"submit", ""}, {"review", `{"approved_by":"board"}`}, {"fund", ""}, {"activate", ""},
@@ -43,7 +43,7 @@ func TestContractWritesTakeAnIdempotencyKey(t *testing.T) {
 				t.Errorf("%s is not marked as a replay", step.action)
 			}
 			keyed(step.action).post(path+"/"+step.action, `{"other":1}`).wantConflict()
-			keyed(step.action).post(other.path+"/"+step.action, step.body).wantConflict()
+			keyed(step.action).post(otherContract.path+"/"+step.action, step.body).wantConflict()
 		}
 		d.get(path).want(200, end.body)
 	})
@@ -55,8 +55,8 @@ func TestReplayOfAnActionWithSeveralEntriesIsEqual(t *testing.T) {
 	f := newFixture(t)
 	contract := f.createSecular("certificate-issues", "total_value", `"14000"`, "underlying_asset_value", `"14000"`).mustActAll(`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`)
 	for i := range 140 {
-		who := fmt.Sprintf("%s%03d", customerID[:33], i)
-		contract.mustActAll(`subscribe investor_id "` + who + `" certificates 1`)
+		investorID := fmt.Sprintf("%s%03d", customerID[:33], i)
+		contract.mustActAll(`subscribe investor_id "` + investorID + `" certificates 1`)
 	}
 	c := f.session().with("idempotency-key", "activate")
 	first := c.post(contract.path+"/activate", "").want(200, "")
@@ -74,8 +74,8 @@ func TestRefusedContractWriteLeavesItsKeyFree(t *testing.T) {
 	c := f.session().with("idempotency-key", "k")
 	c.post(secularPath+"leases", "{}").want(422, "")
 	c.post(secularPath+"leases", forms["leases"].with("region", `"XX"`).json()).wantFaults("region")
-	made := c.post(secularPath+"leases", forms["leases"].json()).want(201, "")
-	contract := &contractFixture{f.session().with("idempotency-key", "a"), secularPath + "leases/" + made.at("data.id")}
+	created := c.post(secularPath+"leases", forms["leases"].json()).want(201, "")
+	contract := &contractFixture{f.session().with("idempotency-key", "a"), secularPath + "leases/" + created.at("data.id")}
 	contract.act("payment", "amount", `"1"`).wantConflict()
 	contract.act("acquire").wantFaults("ownership_documents")
 	contract.mustAct("acquire", "ownership_documents", `["deed"]`)

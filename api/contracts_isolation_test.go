@@ -16,23 +16,23 @@ func TestContractOfOneReadingIs404InTheOther(t *testing.T) {
 		"murabaha": "cancel", "mudaraba": "fund", "musharaka": "dissolve", "ijara": "acquire", "sukuk": "offering", "wadiah": "close",
 	}
 	for religious, secular := range counterparts {
-		theirs, ours := f.createSecular(secular), f.createReligious(religious)
+		secularContract, religiousContract := f.createSecular(secular), f.createReligious(religious)
 		idOf := func(contract *contractFixture) string { return contract.path[strings.LastIndex(contract.path, "/")+1:] }
 		f.wantNothingStored(t, func() {
 			for _, at := range []struct{ base, id, action string }{
-				{secularPath + secular, idOf(ours), actions[religious]},
-				{religiousPath + religious, idOf(theirs), "approve"},
-				{religiousPath + religious, idOf(theirs), "buyout_unit"},
-				{religiousPath + religious, idOf(theirs), "nonsense"},
-				{secularPath + secular, idOf(ours), "nonsense"},
+				{secularPath + secular, idOf(religiousContract), actions[religious]},
+				{religiousPath + religious, idOf(secularContract), "approve"},
+				{religiousPath + religious, idOf(secularContract), "buyout_unit"},
+				{religiousPath + religious, idOf(secularContract), "nonsense"},
+				{secularPath + secular, idOf(religiousContract), "nonsense"},
 			} {
-				for _, rest := range []string{"", "/entries", "/schedule.csv", "/review"} {
-					if rest == "/review" && strings.HasPrefix(at.base, secularPath) {
+				for _, suffix := range []string{"", "/entries", "/schedule.csv", "/review"} {
+					if suffix == "/review" && strings.HasPrefix(at.base, secularPath) {
 						continue
 					}
-					want := f.session().get(at.base+"/"+uuid.NewString()+rest).want(404, `{"error":"not_found","message":"no such contract"}`)
-					if r := f.session().get(at.base+"/"+at.id+rest).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
-						t.Errorf("%s%s: %v, of a random id %v", at.base, rest, r.header, want.header)
+					want := f.session().get(at.base+"/"+uuid.NewString()+suffix).want(404, `{"error":"not_found","message":"no such contract"}`)
+					if r := f.session().get(at.base+"/"+at.id+suffix).want(404, want.body); sameHeaders(r) != sameHeaders(want) {
+						t.Errorf("%s%s: %v, of a random id %v", at.base, suffix, r.header, want.header)
 					}
 				}
 				want := f.session().post(at.base+"/"+uuid.NewString()+"/"+at.action, fatwa.json()).want(404, "")
@@ -50,17 +50,17 @@ func TestReadingsAreSeparateInListsFiltersStatisticsAndNumbers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for religious, secular := range counterparts {
-		theirs, ours := f.createSecular(secular), f.createReligious(religious)
+		secularContract, religiousContract := f.createSecular(secular), f.createReligious(religious)
 		for _, c := range []struct{ path, want string }{
-			{secularPath + secular, theirs.path}, {religiousPath + religious, ours.path},
-			{secularPath + secular + "?region=AE", theirs.path}, {religiousPath + religious + "?env=prod", ours.path},
+			{secularPath + secular, secularContract.path}, {religiousPath + religious, religiousContract.path},
+			{secularPath + secular + "?region=AE", secularContract.path}, {religiousPath + religious + "?env=prod", religiousContract.path},
 		} {
 			r := f.session().get(c.path).want(200, "")
 			if r.rows() != 1 || !strings.HasSuffix(c.want, r.at("data.0.id")) {
 				t.Errorf("%s: %s", c.path, r.body)
 			}
 		}
-		for d, number := range map[*contractFixture]string{theirs: "-2026-000001", ours: "-2026-000001"} {
+		for d, number := range map[*contractFixture]string{secularContract: "-2026-000001", religiousContract: "-2026-000001"} {
 			if got := d.read().at("data.contract_number"); !strings.HasSuffix(got, number) {
 				t.Errorf("%s has the number %s", d.path, got)
 			}

@@ -8,14 +8,14 @@ import (
 )
 
 // ids returns the ids of a list's rows.
-func (r *response) ids() (all []string) {
+func (r *response) ids() (idList []string) {
 	r.t.Helper()
 	var list struct{ Data []struct{ ID string } }
 	must(r.t, json.Unmarshal([]byte(r.body), &list))
 	for _, row := range list.Data {
-		all = append(all, row.ID)
+		idList = append(idList, row.ID)
 	}
-	return all
+	return idList
 }
 
 func (contract *contractFixture) id() string {
@@ -25,12 +25,12 @@ func (contract *contractFixture) id() string {
 // wantList checks which contracts of the product a list returns, and their order.
 func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 	f.t.Helper()
-	var wanted []string
+	var wantIDs []string
 	for _, d := range want {
-		wanted = append(wanted, d.id())
+		wantIDs = append(wantIDs, d.id())
 	}
-	if got := f.session().get(secularPath+product+query).want(200, "").ids(); !slices.Equal(got, wanted) {
-		f.t.Errorf("%s%s finds %q, want %q", product, query, got, wanted)
+	if got := f.session().get(secularPath+product+query).want(200, "").ids(); !slices.Equal(got, wantIDs) {
+		f.t.Errorf("%s%s finds %q, want %q", product, query, got, wantIDs)
 	}
 }
 
@@ -38,7 +38,7 @@ func (f *fixture) wantList(product, query string, want ...*contractFixture) {
 func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	table := map[string]struct{ field, one, other, step, moved string }{
+	table := map[string]struct{ field, firstType, otherType, step, movedStatus string }{
 		"certificate-issues":   {"backing_type", "lease", "manufacturing", "submit", "under_review"},
 		"managed-investments":  {"mandate_type", "restricted", "unrestricted", "submit", "under_review"},
 		"leases":               {"lease_type", "operating", "finance", "submit", "under_review"},
@@ -50,27 +50,27 @@ func TestListsOfEveryProductAreFilteredByStatusRegionTypeAndEnv(t *testing.T) {
 	wantEveryProduct(t, table)
 	for product, c := range table {
 		more := []string{"term_months", `12`, "purchase_option_price", `"1"`}
-		first := f.createSecular(product, append(more, c.field, `"`+c.one+`"`)...)
-		other := f.createSecular(product, append(more, c.field, `"`+c.other+`"`, "region", `"MY"`)...)
-		test := f.createSecular(product, append(more, c.field, `"`+c.one+`"`, "env", `"test"`)...)
-		begun := other.read().at("data.status")
+		first := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`)...)
+		otherContract := f.createSecular(product, append(more, c.field, `"`+c.otherType+`"`, "region", `"MY"`)...)
+		test := f.createSecular(product, append(more, c.field, `"`+c.firstType+`"`, "env", `"test"`)...)
+		initialStatus := otherContract.read().at("data.status")
 		first.mustAct(c.step)
-		both := []*contractFixture{test, other, first}
+		both := []*contractFixture{test, otherContract, first}
 		if product == "partnerships" { // "partnerships default prod"
 			both = both[1:]
 		}
 		f.wantList(product, "", both...)
-		f.wantList(product, "?env=prod", other, first)
+		f.wantList(product, "?env=prod", otherContract, first)
 		f.wantList(product, "?env=test", test)
-		f.wantList(product, "?status="+c.moved, first)
-		f.wantList(product, "?env=prod&status="+begun, other)
-		f.wantList(product, "?region=MY", other)
+		f.wantList(product, "?status="+c.movedStatus, first)
+		f.wantList(product, "?env=prod&status="+initialStatus, otherContract)
+		f.wantList(product, "?region=MY", otherContract)
 		f.wantList(product, "?region=AE&env=prod", first)
 		f.wantList(product, "?region=SA")
-		f.wantList(product, "?type="+c.other, other)
-		f.wantList(product, "?env=prod&type="+c.one, first)
-		f.wantList(product, "?env=prod&type="+c.one+"&region=AE&status="+c.moved, first)
-		f.wantList(product, "?env=prod&type="+c.one+"&region=MY")
+		f.wantList(product, "?type="+c.otherType, otherContract)
+		f.wantList(product, "?env=prod&type="+c.firstType, first)
+		f.wantList(product, "?env=prod&type="+c.firstType+"&region=AE&status="+c.movedStatus, first)
+		f.wantList(product, "?env=prod&type="+c.firstType+"&region=MY")
 	}
 }
 
@@ -106,10 +106,10 @@ func TestListsFilterByCustomer(t *testing.T) {
 			f.session().get(secularPath + product + "?customer_id=" + customerID).wantFaults("customer_id")
 			continue
 		}
-		mine, theirs := f.createSecular(product), f.createSecular(product, "customer_id", `"`+otherCustomerID+`"`)
+		ownContract, otherContract := f.createSecular(product), f.createSecular(product, "customer_id", `"`+otherCustomerID+`"`)
 		test := f.createSecular(product, "env", `"test"`)
-		f.wantList(product, "?env=prod&customer_id="+customerID, mine)
-		f.wantList(product, "?env=prod&customer_id="+otherCustomerID, theirs)
+		f.wantList(product, "?env=prod&customer_id="+customerID, ownContract)
+		f.wantList(product, "?env=prod&customer_id="+otherCustomerID, otherContract)
 		f.wantList(product, "?env=test&customer_id="+customerID, test)
 		f.wantList(product, "?customer_id=7c2b8a0e-2d53-4b1f-9d2c-0b5a6f1e3c99")
 	}
@@ -136,13 +136,13 @@ func TestLeasesFilterByArrears(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	late := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`)
+	inArrears := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`)
 	cleared := f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, `arrears amount "0"`)
 	f.createSecular("leases").mustActAll(begin...).mustActAll(`arrears amount "5"`, "return")
-	well := f.createSecular("leases").mustActAll(begin...)
-	f.wantList("leases", "?arrears=true", late)
-	f.wantList("leases", "?arrears=false&status=active", well, cleared)
-	f.wantList("leases", "?status=active", well, cleared, late)
+	punctual := f.createSecular("leases").mustActAll(begin...)
+	f.wantList("leases", "?arrears=true", inArrears)
+	f.wantList("leases", "?arrears=false&status=active", punctual, cleared)
+	f.wantList("leases", "?status=active", punctual, cleared, inArrears)
 	for _, text := range []string{"yes", "", "TRUE", "1", "0"} {
 		f.session().get(secularPath + "leases?arrears=" + text).wantFaults("arrears")
 	}
@@ -154,15 +154,15 @@ func TestLeasesFilterByEndingInDays(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	begin := []string{`acquire ownership_documents ["deed"]`, "activate"}
-	one := f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...)
+	oneMonthLease := f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...)
 	two := f.createSecular("leases", "lease_term_months", `2`).mustActAll(begin...)
 	f.createSecular("leases", "lease_term_months", `1`)
 	f.createSecular("leases", "lease_term_months", `1`).mustActAll(begin...).mustActAll("return")
-	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {one}, "59": {one}, "60": {two, one}, "36500": {two, one}} {
+	for days, want := range map[string][]*contractFixture{"0": nil, "29": nil, "30": {oneMonthLease}, "59": {oneMonthLease}, "60": {two, oneMonthLease}, "36500": {two, oneMonthLease}} {
 		f.wantList("leases", "?ending_in_days="+days, want...)
 	}
 	f.advanceDays(15)
-	f.wantList("leases", "?ending_in_days=15", one)
+	f.wantList("leases", "?ending_in_days=15", oneMonthLease)
 	f.wantList("leases", "?ending_in_days=14")
 	for _, days := range []string{"-1", "1.5", "x", "", "01", "36501", "9223372036854775808"} {
 		f.session().get(secularPath + "leases?ending_in_days=" + days).wantFaults("ending_in_days")

@@ -15,24 +15,24 @@ import (
 func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var all []string
+	var wantIDs []string
 	for range 205 {
-		all = append(all, f.createSecular("investment-deposits").id())
+		wantIDs = append(wantIDs, f.createSecular("investment-deposits").id())
 	}
-	slices.Reverse(all)
+	slices.Reverse(wantIDs)
 	page := func(query string) *response {
 		return f.session().get(secularPath+"investment-deposits?"+query).want(200, "")
 	}
 	for query, rows := range map[string]int{"": 50, "limit=1": 1, "limit=200": 200} {
-		if a := page(query); !slices.Equal(a.ids(), all[:rows]) || a.at("cursor.cursor_field") != "inserted_at" {
+		if a := page(query); !slices.Equal(a.ids(), wantIDs[:rows]) || a.at("cursor.cursor_field") != "inserted_at" {
 			t.Errorf("%q: %d rows", query, a.rows())
 		}
 	}
-	var walked []string
+	var gotIDs []string
 	cursor := ""
 	for range 10 {
 		a := page("limit=50" + cursor)
-		walked = append(walked, a.ids()...)
+		gotIDs = append(gotIDs, a.ids()...)
 		next := a.at("cursor.cursor_value")
 		if next == "null" {
 			break
@@ -44,8 +44,8 @@ func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 		f.createSecular("investment-deposits")
 		f.session().post(secularPath+"investment-deposits/"+a.ids()[0]+"/activate", "").want(200, "") // a contract that changes keeps its place
 	}
-	if !slices.Equal(walked, all) {
-		t.Errorf("walked over %d contracts, want %d", len(walked), len(all))
+	if !slices.Equal(gotIDs, wantIDs) {
+		t.Errorf("walked over %d contracts, want %d", len(gotIDs), len(wantIDs))
 	}
 	first := "&cursor=" + url.QueryEscape("1969-12-31T00:00:00.000000+00:00")
 	if a := page("limit=1" + first); a.rows() != 0 || a.at("cursor.cursor_value") != "null" {
@@ -57,26 +57,26 @@ func TestContractPagesContinueWhileOthersAreCreated(t *testing.T) {
 func TestFilteredContractPageContinuesWhereItStopped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var wanted []string
+	var wantIDs []string
 	for i := range 12 {
 		env := []string{"prod", "test", "test"}[i%3]
 		if contract := f.createSecular("leases", "env", `"`+env+`"`); env == "prod" {
-			wanted = append(wanted, contract.id())
+			wantIDs = append(wantIDs, contract.id())
 		}
 	}
-	slices.Reverse(wanted)
-	var walked []string
+	slices.Reverse(wantIDs)
+	var gotIDs []string
 	cursor := ""
-	for range len(wanted) + 1 {
+	for range len(wantIDs) + 1 {
 		r := f.session().get(secularPath+"leases?env=prod&limit=1"+cursor).want(200, "")
-		walked = append(walked, r.ids()...)
+		gotIDs = append(gotIDs, r.ids()...)
 		if r.at("cursor.cursor_value") == "null" {
 			break
 		}
 		cursor = "&cursor=" + url.QueryEscape(r.at("cursor.cursor_value"))
 	}
-	if !slices.Equal(walked, wanted) {
-		t.Errorf("walked over %q, want %q", walked, wanted)
+	if !slices.Equal(gotIDs, wantIDs) {
+		t.Errorf("walked over %q, want %q", gotIDs, wantIDs)
 	}
 }
 
@@ -91,15 +91,15 @@ func TestPartnershipsAreListedInTheirShortForm(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(row)); !slices.Equal(got, want) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
-	whole, _ := contract.read().object()["data"].(map[string]any)
+	data, _ := contract.read().object()["data"].(map[string]any)
 	for _, name := range strings.Fields("profit_sharing_ratio bank_profit_share customer_profit_share buyout_history compliance_review metadata total_profit total_loss rental_paid_total") {
-		if _, there := whole[name]; !there {
+		if _, found := data[name]; !found {
 			t.Errorf("the detail has no %s", name)
 		}
 	}
 	for name, value := range row {
-		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
-			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
+		if fmt.Sprint(data[name]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v in the list and %v in the detail", name, value, data[name])
 		}
 	}
 }
@@ -133,9 +133,9 @@ func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 		"loss 2026-09-03: Dr E:musharaka_loss 6, Cr A:musharaka:{c} 6, Dr M:partner_capital:{c} 4, Cr M:venture_assets:{c} 4",
 	)
 	page := d.get(d.path+"/entries?limit=2").want(200, "")
-	rest := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
-	if page.rows() != 2 || page.at("data.0.event") != "loss" || rest.rows() != 1 || rest.at("data.0.event") != "fund" || rest.at("cursor.cursor_value") != "null" {
-		t.Errorf("pages %s\n%s", page.body, rest.body)
+	nextPage := d.get(d.path+"/entries?limit=2&cursor="+page.at("cursor.cursor_value")).want(200, "")
+	if page.rows() != 2 || page.at("data.0.event") != "loss" || nextPage.rows() != 1 || nextPage.at("data.0.event") != "fund" || nextPage.at("cursor.cursor_value") != "null" {
+		t.Errorf("pages %s\n%s", page.body, nextPage.body)
 	}
 	// The entries are the ledger's, in the form that the auditor sees.
 	ledger := f.auditor().get("/api/v1/ledger/entries?source="+d.id()+"&limit=2").want(200, "")
@@ -147,7 +147,7 @@ func TestContractEntriesAreListedNewestFirst(t *testing.T) {
 	}
 }
 
-// The schedule as CSV for people: dates, and amounts in minor units.
+// The schedule's CSV file is for people. It has dates, and amounts in minor units.
 func TestLeaseScheduleIsACSVFile(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -183,15 +183,15 @@ func TestContractPageReadsABoundedNumber(t *testing.T) {
 	const bound = 400
 	oldest := f.createSecular("leases", "region", `"MY"`).mustActAll(`acquire ownership_documents ["deed"]`, "activate", `arrears amount "5"`)
 	body := forms["leases"].json()
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range concurrency {
-		all.Go(func() {
+		wg.Go(func() {
 			for range bound / concurrency {
 				f.session().post(secularPath+"leases", body).want(201, "")
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	for range bound % concurrency {
 		f.session().post(secularPath+"leases", body).want(201, "")
 	}
@@ -208,13 +208,13 @@ func TestContractPageReadsABoundedNumber(t *testing.T) {
 	// An environment has its own list, so that no contracts of the other one are read.
 	rare := f.createSecular("leases", "env", `"test"`)
 	for range concurrency {
-		all.Go(func() {
+		wg.Go(func() {
 			for range bound/concurrency + 1 {
 				f.session().post(secularPath+"leases", body).want(201, "")
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	r := f.session().get(secularPath+"leases?env=test").want(200, "")
 	if !slices.Equal(r.ids(), []string{rare.id()}) || r.at("cursor.cursor_value") != "null" {
 		t.Errorf("the one of its environment: %s", r.body)

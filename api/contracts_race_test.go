@@ -80,10 +80,10 @@ func TestConcurrentLastBuyoutsSucceedOnce(t *testing.T) {
 			a.wantData("status", "completed", "units_bought", "12", "bank_ownership_percent", "0", "customer_ownership_percent", "100")
 		}
 	}
-	both := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
-	_, count = concurrently(func(int) *response { return both.act("buyout") })
+	partnership := f.createSecular("partnerships", "partnership_type", `"diminishing"`, "term_months", `12`).mustActAll("fund", "activate")
+	_, count = concurrently(func(int) *response { return partnership.act("buyout") })
 	wantCount(t, count, map[int]int{200: 12, 409: concurrency - 12})
-	if entries := both.entries(); len(entries) != 13 {
+	if entries := partnership.entries(); len(entries) != 13 {
 		t.Errorf("%d entries, want the funding and 12 buyouts", len(entries))
 	}
 }
@@ -101,8 +101,8 @@ func TestConcurrentActivationsSucceedOnce(t *testing.T) {
 	}
 }
 
-// A loss of everything and profits at the same time: profits before the loss are booked, those
-// after it are refused, and the books agree with the record.
+// If a loss of everything is requested together with profits, the profits before the loss are booked,
+// those after it are refused, and the books agree with the record.
 func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -116,9 +116,9 @@ func TestConcurrentProfitsAndTotalLossAreSerialized(t *testing.T) {
 	if count[200]+count[409] != concurrency || count[200] < 1 {
 		t.Fatalf("responded %v", count)
 	}
-	kept := count[200] - 1
-	r := contract.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*kept), "total_loss", fmt.Sprint(1000+10*kept))
-	if entries := contract.entries(); len(entries) != kept+2 || r.at("data.actual_end_date") != "2026-09-03" {
+	profits := count[200] - 1
+	r := contract.read().wantData("status", "liquidated", "current_value", "0", "bank_profit_share", fmt.Sprint(10*profits), "total_loss", fmt.Sprint(1000+10*profits))
+	if entries := contract.entries(); len(entries) != profits+2 || r.at("data.actual_end_date") != "2026-09-03" {
 		t.Errorf("%d entries, %s", len(entries), r.body)
 	}
 	f.auditor().get("/api/v1/ledger/accounts/A:mudaraba:"+contract.id()+"?currency=AED").want(200, "").wantData("0.balance", "0")
@@ -133,7 +133,7 @@ func TestConcurrentCompletionsSucceedOnce(t *testing.T) {
 	f.auditor().get("/api/v1/ledger/accounts/L:customer:"+customerID+":current?currency=AED").want(200, "").wantData("0.balance", "1050")
 }
 
-// The same key in all requests: one write, and the same response to all.
+// If all requests have the same key, one of them is executed, and all get its response.
 func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -148,23 +148,23 @@ func TestConcurrentWritesWithOneKeyRunOnce(t *testing.T) {
 	wantCount(t, count, map[int]int{200: concurrency})
 	contract.read().wantData("total_rentals_paid", "30")
 	for name, all := range map[string][concurrency]*response{"create": responses, "payment": paymentResponses} {
-		fresh := 0
+		firstResponses := 0
 		for _, a := range all {
 			if a.body != all[0].body {
 				t.Fatalf("%s: responded %s and %s", name, all[0].body, a.body)
 			}
 			if a.header.Get("x-idempotent-replay") != "true" {
-				fresh++
+				firstResponses++
 			}
 		}
-		if fresh != 1 {
-			t.Errorf("%s: %d responses are no replay", name, fresh)
+		if firstResponses != 1 {
+			t.Errorf("%s: %d responses are no replay", name, firstResponses)
 		}
 	}
 	// Two bodies with one key: one is executed, the other is a conflict.
-	either := f.session().with("idempotency-key", "either")
+	keyed := f.session().with("idempotency-key", "either")
 	responses, count = concurrently(func(i int) *response {
-		return either.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
+		return keyed.post(secularPath+"leases", forms["leases"].with("asset_location", []string{`"A"`, `"B"`}[i%2]).json())
 	})
 	wantCount(t, count, map[int]int{201: concurrency / 2, 409: concurrency / 2})
 	place := ""

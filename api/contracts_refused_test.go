@@ -32,15 +32,15 @@ func TestEmptyTextIsNullOrRefused(t *testing.T) {
 func TestBadAmountErrorNamesTheFamilysForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const texts, either = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
+	const texts, textOrInteger = "must be a string of minor units", "must be minor units, as an integer or a string of digits"
 	for _, text := range []string{"1.5", `"1.5"`, `"x"`, "-1", "true"} {
 		f.session().post(secularPath+"managed-investments", forms["managed-investments"].with("capital_amount", text).json()).
 			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+texts+`"]}}`)
 		f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).
-			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+either+`"]}}`)
+			want(422, `{"error":"unprocessable_entity","details":{"capital_amount":["`+textOrInteger+`"]}}`)
 	}
 	contract := f.createReligious("wadiah")
-	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != either {
+	if r := contract.act("grant_hibah", "amount", "1.0", "granted_by", `"board"`).wantFaults("amount"); r.at("details.amount.0") != textOrInteger {
 		t.Errorf("an action gets %s", r.body)
 	}
 }

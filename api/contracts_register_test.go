@@ -23,9 +23,9 @@ type registerPage struct {
 	}
 }
 
-func (contract *contractFixture) readRegister(rest string) (p registerPage) {
+func (contract *contractFixture) readRegister(query string) (p registerPage) {
 	contract.fixture.t.Helper()
-	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+rest).want(200, "").body), &p))
+	must(contract.fixture.t, json.Unmarshal([]byte(contract.get(contract.path+query).want(200, "").body), &p))
 	return p
 }
 
@@ -42,14 +42,14 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	}
 	var people []string
 	for i := range 203 {
-		who := uuid.NewString()
+		investorID := uuid.NewString()
 		if i >= 200 {
-			who = people[i-200] // three of them subscribe again
+			investorID = people[i-200] // three of them subscribe again
 		}
-		people = append(people, who)
-		contract.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", who), "certificates", fmt.Sprint(i%7+1))
+		people = append(people, investorID)
+		contract.mustAct("subscribe", "investor_id", fmt.Sprintf("%q", investorID), "certificates", fmt.Sprint(i%7+1))
 	}
-	var shown struct {
+	var contractData struct {
 		Data struct {
 			Subscriptions []struct {
 				Investor string `json:"investor_id"`
@@ -59,8 +59,8 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 			Progress json.RawMessage
 		}
 	}
-	must(t, json.Unmarshal([]byte(contract.get(contract.path).want(200, "").body), &shown))
-	if s := shown.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
+	must(t, json.Unmarshal([]byte(contract.get(contract.path).want(200, "").body), &contractData))
+	if s := contractData.Data; len(s.Subscriptions) != 200 || s.Total != 203 || s.Holders != 200 || string(s.Progress) != "null" {
 		t.Errorf("%d of %d subscriptions of %d holders are shown, progress %s", len(s.Subscriptions), s.Total, s.Holders, s.Progress)
 	}
 	if p := contract.readRegister("/subscriptions?cursor=200"); len(p.Data) != 3 || p.Data[0].Number != 201 || p.Data[0].Investor != people[200] || p.Cursor.Value != nil {
@@ -97,11 +97,11 @@ func TestRegisterOfAnIssueIsPaged(t *testing.T) {
 	}
 	f.wantList("certificate-issues", "?investor_id="+people[7], contract)
 	f.wantList("certificate-issues", "?investor_id="+uuid.NewString())
-	for rest, field := range map[string]string{
+	for query, field := range map[string]string{
 		"/holders?investor_id=5": "investor_id", "/holders?limit=1001": "limit", "/subscriptions?limit=0": "limit", "/subscriptions?cursor=x": "cursor",
 		"/subscriptions?investor_id=" + customerID: "investor_id", "/holders?offset=1": "offset",
 	} {
-		contract.get(contract.path + rest).wantFaults(field)
+		contract.get(contract.path + query).wantFaults(field)
 	}
 	if p := contract.readRegister("/subscriptions?cursor=18446744073709551615"); len(p.Data) != 0 {
 		t.Errorf("%+v", p)

@@ -58,42 +58,42 @@ func TestReligiousRoutesNeedTheModule(t *testing.T) {
 // An unauthorized caller does not learn about the module.
 func TestModuleIsCheckedBeforeRoles(t *testing.T) {
 	t.Parallel()
-	q := newAccessFixture(t)
-	d := q.createReligious("mudaraba")
+	f := newAccessFixture(t)
+	contract := f.createReligious("mudaraba")
 	known := []kind{asAdmin, asClient, asAuditor, asPartner, byKey, byNeighbour, byInactivePartner, byAdmin}
 	const organization = "/api/v1/organizations/"
-	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
-	before := q.storedCounts()
+	f.operator(f.first.org).patch(organization+f.first.org.String(), `{"type":"merchant","modules":["participatory_finance"]}`).want(200, "")
+	before := f.storedCounts()
 	for _, k := range known {
-		d.wantRefused(q.callerOf(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
-		if a := q.callerOf(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
+		contract.wantRefused(f.callerOf(k), 403, `{"error":"module_not_active","message":"the module islamic_finance is not active"`)
+		if a := f.callerOf(k).do("HEAD", religiousPath+"stats", ""); a.status != 403 {
 			t.Errorf("HEAD as %s: %d", k, a.status)
 		}
 	}
-	if after := q.storedCounts(); after != before {
+	if after := f.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
-	q.operator(q.first.org).patch(organization+q.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
-	before = q.storedCounts()
+	f.operator(f.first.org).patch(organization+f.first.org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
+	before = f.storedCounts()
 	for _, k := range known {
-		for _, r := range q.server.Routes() {
+		for _, r := range f.server.Routes() {
 			if !strings.HasPrefix(r.Path, secularPath) {
 				continue
 			}
-			if a := q.callerOf(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
+			if a := f.callerOf(k).do(r.Method, withParameter(r.Path, customerID), ""); a.status != 403 || a.at("error") != "module_not_active" {
 				t.Errorf("%s %s as %s: %d %s", r.Method, r.Path, k, a.status, a.body)
 			}
 		}
 	}
 	for _, k := range []kind{nobody, byMisplacedKey, asMisplaced} {
-		d.wantRefused(q.callerOf(k), 401, unauthorized)
-		q.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
+		contract.wantRefused(f.callerOf(k), 401, unauthorized)
+		f.callerOf(k).get(secularPath+"leases").want(401, unauthorized)
 	}
 	// The operator's token names no existing organization, so no module is missing.
 	for _, org := range []string{"", customerID, "x"} {
-		q.anyone().with("authorization", "Bearer "+string(q.seed.AdminToken)).with("x-organization-id", org).get(secularPath+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
+		f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).with("x-organization-id", org).get(secularPath+"leases").want(403, `{"error":"forbidden","message":"this needs a session of the organization"}`)
 	}
-	if after := q.storedCounts(); after != before {
+	if after := f.storedCounts(); after != before {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 }
@@ -125,13 +125,13 @@ func TestReligiousRoutesNeedAdminOrClient(t *testing.T) {
 		t.Errorf("who was refused has left %+v, before %+v", after, before)
 	}
 	for _, k := range []kind{asAdmin, asClient} {
-		own := &contractFixture{f.callerOf(k), contract.path}
-		own.read().wantData("product_type", "mudaraba")
+		visible := &contractFixture{f.callerOf(k), contract.path}
+		visible.read().wantData("product_type", "mudaraba")
 		f.callerOf(k).post(religiousPath+"mudaraba", religiousForm("mudaraba").json()).want(201, "")
 		for _, path := range []string{"stats", "regions", "charity", "screen?subject=asset", "ijara"} {
 			f.callerOf(k).get(religiousPath+path).want(200, "")
 		}
-		if entries := own.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
+		if entries := visible.get(contract.path+"/entries").want(200, ""); entries.rows() != 0 {
 			t.Errorf("it has moved %s", entries.body)
 		}
 	}
@@ -150,9 +150,9 @@ func TestForeignContractEqualsAnUnknownOne(t *testing.T) {
 	screening := f.session().get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
 	f.admin().patch("/api/v1/organizations/"+f.seed.Second.Org.String(), `{"type":"bank","modules":["islamic_finance"]}`).want(200, "")
 	second := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
-		want := second.get(religiousPath+"mudaraba/"+customerID+rest).want(404, "")
-		second.get(contract.path+rest).want(404, want.body)
+	for _, suffix := range []string{"", "/review", "/entries", "/schedule.csv"} {
+		want := second.get(religiousPath+"mudaraba/"+customerID+suffix).want(404, "")
+		second.get(contract.path+suffix).want(404, want.body)
 	}
 	second.post(contract.path+"/approve", fatwa.json()).want(404, "")
 	second.get(religiousPath+"screen/"+screening).want(404, second.get(religiousPath+"screen/"+customerID).body)

@@ -22,8 +22,8 @@ func (r *response) wantTexts(texts ...string) *response {
 func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	most := "1" + strings.Repeat("0", 71)
-	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", most} {
+	largest := "1" + strings.Repeat("0", 71)
+	for _, capital := range []string{"1", "9007199254740993", "18446744073709551617", largest} {
 		for _, sent := range []string{capital, `"` + capital + `"`} {
 			r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", sent).json()).want(201, "")
 			r.wantTexts(`"capital_amount":`+capital+`,`, `"current_value":0,`)
@@ -34,7 +34,8 @@ func TestReligiousAmountsAreExactIntegers(t *testing.T) {
 	}
 }
 
-// The same for actions, in lists, and in the service's metadata keys.
+// Amounts are exact JSON integers also in responses to actions, in lists and in the service's
+// metadata keys.
 func TestAmountsInListsAndMetadataAreExactIntegers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -58,16 +59,16 @@ func TestAmountsMustBeIntegersOrDecimalStrings(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("mudaraba").approve().mustActAll("fund", "activate")
-	wrong := []string{
+	wrongFields := []string{
 		"1.0", "1e3", "-1", "-0", `"01"`, `"-1"`, `"1.0"`, `" 1"`, `""`, `"x"`, `"0x10"`, "true", "[]", "{}", `["1"]`,
 		"1" + strings.Repeat("0", 72) + "1", "1" + strings.Repeat("0", 200), `"` + strings.Repeat("9", 79) + `"`,
 	}
 	f.wantNothingStored(t, func() {
-		for _, text := range append(wrong, "0", `"0"`) {
+		for _, text := range append(wrongFields, "0", `"0"`) {
 			f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("capital_amount", text).json()).wantFaults("capital_amount")
 			contract.act("record_loss", "amount", text).wantFaults("amount")
 		}
-		for _, text := range wrong {
+		for _, text := range wrongFields {
 			contract.act("distribute_profit", "gross_profit", text, "period_end_date", `"2026-09-03"`).wantFaults("gross_profit")
 		}
 	})

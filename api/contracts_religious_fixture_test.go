@@ -119,8 +119,8 @@ func TestUnknownProductTypeIs400(t *testing.T) {
 			f.session().get(path+"?page=0").want(400, want)
 			f.session().post(path, religiousForm("mudaraba").json()).want(400, want)
 			f.session().post(path, `{"`).want(400, want)
-			for _, rest := range []string{"", "/review", "/entries", "/schedule.csv"} {
-				f.session().get(path+"/"+customerID+rest).want(400, want)
+			for _, suffix := range []string{"", "/review", "/entries", "/schedule.csv"} {
+				f.session().get(path+"/"+customerID+suffix).want(400, want)
 			}
 			f.session().post(path+"/"+customerID+"/approve", fatwa.json()).want(400, want)
 		}

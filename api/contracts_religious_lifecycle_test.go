@@ -2,7 +2,8 @@ package api_test
 
 import "testing"
 
-// Specification, entries of "Instalment sale (murabaha)": the whole lifecycle.
+// A murabaha posts the entries of the specification, "Instalment sale (murabaha)", in each step of
+// its lifecycle.
 func TestMurabahaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -21,18 +22,18 @@ func TestMurabahaLifecycle(t *testing.T) {
 	contract.read().wantData("status", "completed", "total_paid", "1100", "outstanding", "0", "profit_recognised", "100", "delinquent_amount", "0")
 }
 
-// Selling before owning is 409; no rebate and no cancellation in this reading.
+// A sale before the bank owns the asset is 409. This reading has no rebate and no cancellation.
 func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.createReligious("murabaha").approve()
-	for _, early := range []string{"activate", "deliver_asset"} {
-		contract.act(early).wantConflict()
+	for _, action := range []string{"activate", "deliver_asset"} {
+		contract.act(action).wantConflict()
 	}
 	contract.actWith("purchase_asset", religiousActions["murabaha"]["purchase_asset"]).wantConflict()
 	contract.mustActAll("order_asset")
-	for _, early := range []string{"activate", "deliver_asset"} {
-		contract.act(early).wantConflict()
+	for _, tooEarly := range []string{"activate", "deliver_asset"} {
+		contract.act(tooEarly).wantConflict()
 	}
 	contract.mustActAll(`purchase_asset ownership_documents ["bill"]`)
 	contract.act("activate").wantConflict()
@@ -42,7 +43,8 @@ func TestMurabahaSellsOnlyOwnedAssets(t *testing.T) {
 	contract.read().wantData("status", "asset_purchased")
 }
 
-// Specification, entries of "Managed investment (mudaraba)": a profit, a loss, the end.
+// A profit, a loss and the end of a mudaraba post the entries of the specification, "Managed investment
+// (mudaraba)".
 func TestMudarabaLifecycle(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -157,18 +159,18 @@ func (f *fixture) activeSukuk(more ...string) *contractFixture {
 	return contract.mustActAll("close_subscription", "activate")
 }
 
-// Specification, "Certificate issue": to maturity, and to default.
+// Specification, "Certificate issue": an issue ends at maturity or by default.
 func TestSukukMaturesOrDefaults(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	contract := f.activeSukuk("maturity_months", "1")
 	contract.act("mature").wantFaults("maturity_date")
 	contract.act("redeem_early", "redemption_date", `"2026-09-04"`).wantFaults("early_redemption_allowed")
-	lost := f.activeSukuk()
+	sukuk := f.activeSukuk()
 	f.advanceDays(30)
 	contract.mustActAll("mature", `redeem redemption_date "2026-10-03"`)
 	contract.read().wantData("status", "redeemed", "redemption_date", "2026-10-03")
-	lost.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
+	sukuk.mustAct("default", "reason", `"the tower fell"`).wantData("status", "defaulted", "metadata.default_reason", "the tower fell")
 }
 
 // The payment schedules of this family are available as CSV at its own paths.

@@ -22,16 +22,16 @@ func TestReligiousListsArePaged(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const n = 60
-	var all, live []string // newest first
+	var allIDs, activeIDs []string // newest first
 	for i := range n {
 		env := `"prod"`
 		if i%4 == 1 {
 			env = `"test"`
 		}
 		r := f.session().post(religiousPath+"mudaraba", religiousForm("mudaraba").with("env", env).json()).want(201, "")
-		all = append([]string{r.at("data.id")}, all...)
+		allIDs = append([]string{r.at("data.id")}, allIDs...)
 		if env == `"prod"` {
-			live = append([]string{r.at("data.id")}, live...)
+			activeIDs = append([]string{r.at("data.id")}, activeIDs...)
 		}
 	}
 	f.createReligious("ijara")
@@ -40,7 +40,7 @@ func TestReligiousListsArePaged(t *testing.T) {
 		t.Errorf("%d rows, %s", first.rows(), first.at("meta"))
 	}
 	for _, size := range []int{1, 7, 20, 30, 59, 60, 200} {
-		for env, want := range map[string][]string{"": all, "&env=prod": live} {
+		for env, want := range map[string][]string{"": allIDs, "&env=prod": activeIDs} {
 			var got []string
 			for page := 1; ; page++ {
 				r := f.session().get(fmt.Sprintf("%smudaraba?per_page=%d&page=%d%s", religiousPath, size, page, env)).want(200, "")
@@ -182,9 +182,9 @@ func TestRegionsAreLimitedToTheOrganizations(t *testing.T) {
 	}
 }
 
-// Specification, "Partnership": "The list returns a short form (identity, status,
-// contributions, ownership percentages); profit shares, buyout history and review are in
-// the detail only": in this family too.
+// The specification's rule for partnerships holds in this family too: "The list returns a short form
+// (identity, status, contributions, ownership percentages); profit shares, buyout history and review
+// are in the detail only."
 func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -195,25 +195,25 @@ func TestMusharakaIsListedInItsShortForm(t *testing.T) {
 		t.Errorf("listed with %q, want %q", got, want)
 	}
 	f.session().get(religiousPath+"musharaka").want(200, "").wantTexts(`"total_value":1000`)
-	whole, _ := contract.read().object()["data"].(map[string]any)
+	data, _ := contract.read().object()["data"].(map[string]any)
 	for name, value := range row {
-		if fmt.Sprint(whole[name]) != fmt.Sprint(value) {
-			t.Errorf("%s is %v in the list and %v in the detail", name, value, whole[name])
+		if fmt.Sprint(data[name]) != fmt.Sprint(value) {
+			t.Errorf("%s is %v in the list and %v in the detail", name, value, data[name])
 		}
 	}
-	if _, there := whole["compliance_review"]; !there {
+	if _, found := data["compliance_review"]; !found {
 		t.Error("the detail has no review")
 	}
 }
 
 // A page of one environment is found wherever it begins. If the other environment has few
-// contracts it is searched, and at most the bound of rows is skipped.
+// contracts the page is found by a search, which skips at most MaxSkip rows.
 func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const n, every = 40, 5
+	const contractCount, every = 40, 5
 	lists := map[money.Env][]ledger.ID{}
-	for i := range n {
+	for i := range contractCount {
 		env := money.Prod
 		if i%every == 2 {
 			env = money.Test
@@ -229,9 +229,9 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 	defer view.Close()
 	product := contract.Find(contract.Religious, "wadiah")
 	for env, want := range lists {
-		for _, near := range []uint64{0, 3, n / every, n} {
+		for _, maxSkip := range []uint64{0, 3, contractCount / every, contractCount} {
 			for skip := range want {
-				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, Near: near}
+				page := contracts.Page{Org: f.seed.First.Org, Product: product, Reading: contract.Religious, Skip: uint64(skip), Limit: 3, MaxSkip: maxSkip}
 				found, err := page.Find(view, []money.Env{env})
 				must(t, err)
 				var got []ledger.ID
@@ -239,10 +239,10 @@ func TestPageOfOneEnvironmentIsFoundWithBoundedWork(t *testing.T) {
 					got = append(got, found[i].Record.ID)
 				}
 				if !slices.Equal(got, want[skip:min(skip+3, len(want))]) {
-					t.Errorf("%v behind %d, near %d: %v", env, skip, near, got)
+					t.Errorf("%v behind %d, maxSkip %d: %v", env, skip, maxSkip, got)
 				}
-				if others := uint64(n - len(want)); others <= near && page.Passed > near {
-					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Passed, near)
+				if others := uint64(contractCount - len(want)); others <= maxSkip && page.Skipped > maxSkip {
+					t.Errorf("%v behind %d: %d are passed over, %d may be", env, skip, page.Skipped, maxSkip)
 				}
 			}
 		}

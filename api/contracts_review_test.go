@@ -203,9 +203,9 @@ func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 		contract := f.createReligious("mudaraba")
 		const n = 64
 		statuses := make([]int, n)
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range n {
-			all.Go(func() {
+			wg.Go(func() {
 				if i%2 == 0 {
 					statuses[i] = contract.actWith("approve", fatwa).status
 				} else {
@@ -213,18 +213,18 @@ func TestConcurrentReviewsHaveOneConclusion(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
-		won := -1
+		wg.Wait()
+		winner := -1
 		for i, status := range statuses {
 			switch {
-			case status == 200 && won < 0:
-				won = i
+			case status == 200 && winner < 0:
+				winner = i
 			case status != 409:
-				t.Errorf("request %d got %d beside %d", i, status, won)
+				t.Errorf("request %d got %d beside %d", i, status, winner)
 			}
 		}
-		if want := []string{"review_passed", "rejected"}; won < 0 || contract.read().at("data.status") != want[won%2] {
-			t.Errorf("request %d has won, and it is %s", won, contract.read().at("data.status"))
+		if want := []string{"review_passed", "rejected"}; winner < 0 || contract.read().at("data.status") != want[winner%2] {
+			t.Errorf("request %d has won, and it is %s", winner, contract.read().at("data.status"))
 		}
 	}
 }
@@ -242,7 +242,7 @@ func TestNegativeReviewNeedsAReason(t *testing.T) {
 	}
 }
 
-// The report for the board: who approved what, when, on which reference.
+// The report for the board shows who approved what and when, and on which reference.
 func TestReviewReportShowsWhoApprovedWhatAndWhen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -250,8 +250,8 @@ func TestReviewReportShowsWhoApprovedWhatAndWhen(t *testing.T) {
 	contract := f.createReligious("sukuk", "screening_id", `"`+screening+`"`)
 	id := contract.path[strings.LastIndex(contract.path, "/")+1:]
 	const screened = `"screening":{"screening_id":"SCREENING","decision":"pass","ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}}`
-	report := func(rest string) string {
-		return strings.NewReplacer("SCREENING", screening).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + rest)
+	report := func(members string) string {
+		return strings.NewReplacer("SCREENING", screening).Replace(`{"data":{"id":"` + id + `","contract_number":"SUK-2026-000001","product_type":"sukuk",` + members)
 	}
 	contract.get(contract.path+"/review").want(200, report(`"status":"draft","conclusion":null,`+screened))
 	f.advanceDays(1)

@@ -34,7 +34,7 @@ func TestScreeningReturnsItsRules(t *testing.T) {
 		`"ruleset_version":1,"screened_at":"2026-09-03T10:15:30.123456+00:00"}}`)
 }
 
-// Rule set 1, with its boundary cases.
+// Each rule of rule set 1 is tested on both sides of its boundaries.
 func TestScreeningsFollowTheRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -88,11 +88,11 @@ func TestScreeningsFollowTheRules(t *testing.T) {
 		{"fail", "subject=asset&asset_type=x&impure_income_percent=6"},
 		{"fail", "subject=asset&impure_income_percent=6"},
 	} {
-		given := strings.ReplaceAll(c.given, " ", "%20")
-		if !strings.Contains(given, "region=") {
-			given += "&region=AE"
+		query := strings.ReplaceAll(c.given, " ", "%20")
+		if !strings.Contains(query, "region=") {
+			query += "&region=AE"
 		}
-		r := f.session().get(religiousPath+"screen?"+given).want(200, "")
+		r := f.session().get(religiousPath+"screen?"+query).want(200, "")
 		if got := r.at("data.decision"); got != c.decision {
 			t.Errorf("%s: %s, want %s", c.given, r.body, c.decision)
 		}
@@ -133,15 +133,15 @@ func TestScreeningSeesThroughInvisibleAndWideLetters(t *testing.T) {
 func TestHeadCreatesNoScreening(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.session().with("idempotency-key", "k").get(religiousPath+"screen?subject=asset").want(200, "")
+	screening := f.session().with("idempotency-key", "k").get(religiousPath+"screen?subject=asset").want(200, "")
 	f.wantNothingStored(t, func() {
 		for query, status := range map[string]int{"?subject=asset": 200, "?subject=company": 422, "": 422} {
 			r := f.session().with("idempotency-key", "head").do("HEAD", religiousPath+"screen"+query, "")
 			if r.status != status || r.body != "" {
 				t.Errorf("%s: %d %s", query, r.status, r.body)
 			}
-			if status == 200 && r.header.Get("content-length") != strconv.Itoa(len(made.body)) {
-				t.Errorf("HEAD has the length %s, GET has %d bytes", r.header.Get("content-length"), len(made.body))
+			if status == 200 && r.header.Get("content-length") != strconv.Itoa(len(screening.body)) {
+				t.Errorf("HEAD has the length %s, GET has %d bytes", r.header.Get("content-length"), len(screening.body))
 			}
 		}
 	})
@@ -186,18 +186,18 @@ func TestScreeningTakesAnIdempotencyKey(t *testing.T) {
 func TestConcurrentScreeningsWithOneKeyRunOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	const asked = 16
-	bodies := make(chan string, asked)
-	var all sync.WaitGroup
-	for range asked {
-		all.Go(func() {
+	const requests = 16
+	bodies := make(chan string, requests)
+	var wg sync.WaitGroup
+	for range requests {
+		wg.Go(func() {
 			r := f.session().with("idempotency-key", "k").do("GET", religiousPath+"screen?subject=asset", "")
 			bodies <- strconv.Itoa(r.status) + " " + r.body
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	first := <-bodies
-	for range asked - 1 {
+	for range requests - 1 {
 		if other := <-bodies; other != first || !strings.HasPrefix(first, "200 ") {
 			t.Errorf("responded %s and %s", first, other)
 		}
@@ -254,20 +254,20 @@ func TestScreeningIsStoredWithItsInputs(t *testing.T) {
 func TestScreeningNeverReplacesAReview(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	passed := f.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
+	approved := f.screen("subject", "asset", "region", "AE", "asset_type", "tower").want(200, "").at("data.screening_id")
 	failed := f.screen("subject", "asset", "region", "AE", "asset_type", "pork").want(200, "").at("data.screening_id")
 	for _, productType := range draftTypes {
-		contract := f.createReligious(productType, "screening_id", `"`+passed+`"`)
-		contract.read().wantData("screening_id", passed, "status", "draft", "compliance_review", "(absent)")
+		contract := f.createReligious(productType, "screening_id", `"`+approved+`"`)
+		contract.read().wantData("screening_id", approved, "status", "draft", "compliance_review", "(absent)")
 		for name, body := range religiousActions[productType] {
 			if name != "approve" && name != "reject" && name != "subscribe" {
 				contract.actWith(name, body).wantConflict()
 			}
 		}
-		contract.approve().read().wantData("screening_id", passed, "status", "review_passed")
+		contract.approve().read().wantData("screening_id", approved, "status", "review_passed")
 	}
 	for _, productType := range []string{"musharaka", "wadiah"} {
-		f.session().post(religiousPath+productType, religiousForm(productType).with("screening_id", `"`+passed+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
+		f.session().post(religiousPath+productType, religiousForm(productType).with("screening_id", `"`+approved+`"`, "compliance_review", "").json()).wantFaults("compliance_review")
 	}
 	// The board decides, regardless of the screening's result; the report shows both.
 	contract := f.createReligious("sukuk", "screening_id", `"`+failed+`"`).approve()

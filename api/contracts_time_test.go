@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// One jump of the clock over months: timers fire in order, once, with the dates of their own
-// days, and never again.
+// When the clock jumps over months, timers fire in order and once, with the dates of their own days.
 func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -21,9 +20,9 @@ func TestClockJumpFiresAllDueTimersInOrder(t *testing.T) {
 		"activate 2026-09-03: Dr A:rent_receivable:{c} 10, Cr L:unearned_rent:{c} 10",
 	)
 	f.advanceDays(7 * 30)
-	due := func(day string, earned, worn int) string {
+	due := func(day string, earned, depreciation int) string {
 		return fmt.Sprintf("rent_due %s: Dr A:rent_receivable:{c} 100, Cr I:rent 100, Dr L:unearned_rent:{c} %d, Cr I:rent %d, Dr E:depreciation %d, Cr A:accumulated_depreciation:{c} %d",
-			day, earned, earned, worn, worn)
+			day, earned, earned, depreciation, depreciation)
 	}
 	if got, want := lease.entries()[2:], []string{due("2026-10-03", 3, 400), due("2026-11-02", 3, 400), due("2026-12-02", 4, 400)}; !slices.Equal(got, want) {
 		t.Errorf("rent fell due as\n\t%s\nwant\n\t%s", strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
@@ -69,7 +68,7 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	var before []string
-	var all []*contractFixture
+	var contracts []*contractFixture
 	for product, actions := range map[string][]string{
 		"certificate-issues":   {`offering subscription_start "2026-09-01" subscription_end "2026-09-30"`, `subscribe investor_id "` + customerID + `" certificates 2`},
 		"managed-investments":  {"fund", "activate", `loss amount "10"`},
@@ -80,10 +79,10 @@ func TestContractsAreTheSameAfterARestart(t *testing.T) {
 		"safekeeping-deposits": {"activate", `grant_hibah amount "1" granted_by "board"`},
 	} {
 		contract := f.createSecular(product, "metadata", `{ "a" : "b" }`).mustActAll(actions...)
-		all, before = append(all, contract), append(before, contract.read().body)
+		contracts, before = append(contracts, contract), append(before, contract.read().body)
 	}
 	f.restart()
-	for i, d := range all {
+	for i, d := range contracts {
 		d.read().want(200, before[i])
 	}
 }

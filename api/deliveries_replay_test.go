@@ -102,23 +102,23 @@ func TestReplaysTakeAnIdempotencyKey(t *testing.T) {
 	f := newFixture(t)
 	s := f.newWebhookReceiver()
 	s.answerWith(500)
-	one, other := f.firstDelivery(f.charge(good).at("id")), f.firstDelivery(f.charge(good).at("id"))
+	delivery, otherDelivery := f.firstDelivery(f.charge(good).at("id")), f.firstDelivery(f.charge(good).at("id"))
 	f.parkAll()
-	path, all := deliveries+"/"+one+"/replay", `{"terminal_id":"`+f.terminalOf("payment")+`"}`
+	path, terminalBody := deliveries+"/"+delivery+"/replay", `{"terminal_id":"`+f.terminalOf("payment")+`"}`
 	first := f.admin().keyed("one").post(path, "").want(200, "")
-	rest := f.admin().keyed("rest").post(deliveries+"/replay", all).want(200, `{"data":{"replayed":1}}`)
+	replayedRest := f.admin().keyed("rest").post(deliveries+"/replay", terminalBody).want(200, `{"data":{"replayed":1}}`)
 	f.waitForDeliveries()
 	before := s.count()
 	repeat := func() {
-		for _, a := range []*response{f.admin().keyed("one").post(path, "").want(200, first.body), f.admin().keyed("rest").post(deliveries+"/replay", all).want(200, rest.body)} {
+		for _, a := range []*response{f.admin().keyed("one").post(path, "").want(200, first.body), f.admin().keyed("rest").post(deliveries+"/replay", terminalBody).want(200, replayedRest.body)} {
 			if !a.isReplay() {
 				t.Errorf("no replay: %v", a.header)
 			}
 		}
 	}
 	repeat()
-	f.admin().keyed("one").post(deliveries+"/"+other+"/replay", "").want(409, keyConflict)
-	f.admin().keyed("rest").post(deliveries+"/replay", all+" ").want(409, keyConflict)
+	f.admin().keyed("one").post(deliveries+"/"+otherDelivery+"/replay", "").want(409, keyConflict)
+	f.admin().keyed("rest").post(deliveries+"/replay", terminalBody+" ").want(409, keyConflict)
 	f.admin().keyed("one").post("/api/v1/organizations", `{"name":"O"}`).want(409, keyConflict)
 	f.waitForDeliveries()
 	if s.count() != before {

@@ -98,14 +98,14 @@ func TestUnansweredAttemptHasAnErrorAndNoStatus(t *testing.T) {
 
 // mixDeliveries makes deliveries in each state, for two terminals, and returns them by state,
 // newest first.
-func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, all []string) {
+func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string, list []string) {
 	f.t.Helper()
 	byState = map[string][]string{}
 	add := func(state string, ids ...string) {
 		for _, id := range ids {
 			delivery := f.firstDelivery(id)
 			byState[state] = append([]string{delivery}, byState[state]...)
-			all = append([]string{delivery}, all...)
+			list = append([]string{delivery}, list...)
 		}
 	}
 	r.answerWith(500)
@@ -122,7 +122,7 @@ func (f *fixture) mixDeliveries(r *webhookReceiver) (byState map[string][]string
 	r.answerWith(500)
 	add("pending", f.charge(good).at("id"), f.payout1250(`{"type":"bank_account"}`).at("id"))
 	f.waitForDeliveries()
-	return byState, all
+	return byState, list
 }
 
 // terminalOf returns the first partner's terminal for a kind of transaction in env test.
@@ -142,26 +142,26 @@ func (f *fixture) terminalOf(kind string) string {
 func TestDeliveriesAreFiltered(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	byState, all := f.mixDeliveries(f.newWebhookReceiver())
-	f.wantListed("", all...)
+	byState, allIDs := f.mixDeliveries(f.newWebhookReceiver())
+	f.wantListed("", allIDs...)
 	for _, state := range []string{"pending", "delivered", "parked"} {
 		f.wantListed("state="+state, byState[state]...)
 		f.wantListed("state="+state+"&limit=1", byState[state]...)
 	}
 	payout, payment := f.terminalOf("payout"), f.terminalOf("payment")
-	f.wantListed("terminal_id="+payout, all[0], all[3], all[5])
-	f.wantListed("limit=1&terminal_id="+payment, all[1], all[2], all[4], all[6])
-	f.wantListed("terminal_id="+payout+"&state=parked", all[5])
-	f.wantListed("terminal_id="+payment+"&state=pending", all[1])
-	whole := f.admin().get(deliveries+"?limit=500").want(200, "")
-	of := whole.at("data.4.transaction_id")
-	f.wantListed("transaction_id="+of, all[4])
-	f.wantListed("transaction_id="+of+"&state=delivered&terminal_id="+payment, all[4])
-	f.wantListed("transaction_id=" + of + "&state=parked")
-	f.wantListed("transaction_id=" + of + "&terminal_id=" + payout)
-	for _, nothing := range []string{uuid.NewString(), uuid.Nil.String(), f.seed.Second.Org.String()} {
-		f.wantListed("transaction_id=" + nothing)
-		f.wantListed("terminal_id=" + nothing)
+	f.wantListed("terminal_id="+payout, allIDs[0], allIDs[3], allIDs[5])
+	f.wantListed("limit=1&terminal_id="+payment, allIDs[1], allIDs[2], allIDs[4], allIDs[6])
+	f.wantListed("terminal_id="+payout+"&state=parked", allIDs[5])
+	f.wantListed("terminal_id="+payment+"&state=pending", allIDs[1])
+	fullList := f.admin().get(deliveries+"?limit=500").want(200, "")
+	transactionID := fullList.at("data.4.transaction_id")
+	f.wantListed("transaction_id="+transactionID, allIDs[4])
+	f.wantListed("transaction_id="+transactionID+"&state=delivered&terminal_id="+payment, allIDs[4])
+	f.wantListed("transaction_id=" + transactionID + "&state=parked")
+	f.wantListed("transaction_id=" + transactionID + "&terminal_id=" + payout)
+	for _, unknownID := range []string{uuid.NewString(), uuid.Nil.String(), f.seed.Second.Org.String()} {
+		f.wantListed("transaction_id=" + unknownID)
+		f.wantListed("terminal_id=" + unknownID)
 	}
 }
 
@@ -169,28 +169,28 @@ func TestDeliveriesAreFiltered(t *testing.T) {
 func TestDeliveriesAreFilteredByTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	_, all := f.mixDeliveries(f.newWebhookReceiver())
-	whole := f.admin().get(deliveries+"?limit=500").want(200, "")
-	at := func(i int) string { return url.QueryEscape(whole.at(fmt.Sprintf("data.%d.booked_at", i))) }
+	_, allIDs := f.mixDeliveries(f.newWebhookReceiver())
+	fullList := f.admin().get(deliveries+"?limit=500").want(200, "")
+	at := func(i int) string { return url.QueryEscape(fullList.at(fmt.Sprintf("data.%d.booked_at", i))) }
 	for query, want := range map[string][]string{
-		"from=" + at(2):                         all[:3],
-		"to=" + at(2):                           all[2:],
-		"from=" + at(4) + "&to=" + at(2):        all[2:5],
+		"from=" + at(2):                         allIDs[:3],
+		"to=" + at(2):                           allIDs[2:],
+		"from=" + at(4) + "&to=" + at(2):        allIDs[2:5],
 		"from=" + at(2) + "&to=" + at(4):        nil,
 		"from=2100-01-01T00:00:00Z":             nil,
 		"to=1960-01-01T00:00:00Z":               nil,
-		"from=1960-01-01T00:00:00Z":             all,
-		"state=parked&from=" + at(5):            all[5:6],
-		"state=pending&to=" + at(1):             all[1:2],
-		"state=delivered&limit=1&from=" + at(4): all[2:5],
-		"terminal_id=" + f.terminalOf("payment") + "&state=parked&to=" + at(6):                    all[6:],
-		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(3) + "&to=" + at(3): all[3:4],
-		"transaction_id=" + whole.at("data.3.transaction_id") + "&from=" + at(2):                  nil,
+		"from=1960-01-01T00:00:00Z":             allIDs,
+		"state=parked&from=" + at(5):            allIDs[5:6],
+		"state=pending&to=" + at(1):             allIDs[1:2],
+		"state=delivered&limit=1&from=" + at(4): allIDs[2:5],
+		"terminal_id=" + f.terminalOf("payment") + "&state=parked&to=" + at(6):                       allIDs[6:],
+		"transaction_id=" + fullList.at("data.3.transaction_id") + "&from=" + at(3) + "&to=" + at(3): allIDs[3:4],
+		"transaction_id=" + fullList.at("data.3.transaction_id") + "&from=" + at(2):                  nil,
 	} {
 		f.wantListed(query, want...)
 	}
 	now := f.Clock.Now().Format(time.RFC3339Nano)
-	f.wantListed("to="+url.QueryEscape(now), all...) // a bound equal to the clock's time means everything up to now
+	f.wantListed("to="+url.QueryEscape(now), allIDs...) // a bound equal to the clock's time means everything up to now
 }
 
 func TestDeliveriesOfOneTransactionAreListedByIt(t *testing.T) {
@@ -228,18 +228,18 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 		}
 	}
 	h.waitForDeliveries()
-	all := h.listed("limit=500")
-	if len(all) != 80 {
-		t.Fatalf("%d deliveries", len(all))
+	listedDeliveries := h.listed("limit=500")
+	if len(listedDeliveries) != 80 {
+		t.Fatalf("%d deliveries", len(listedDeliveries))
 	}
 	byState := map[string]string{}
-	for _, id := range all {
+	for _, id := range listedDeliveries {
 		byState[id] = h.admin().get(deliveries+"/"+id).want(200, "").at("data.state")
 	}
 	for _, state := range []string{"", "pending", "delivered", "parked"} {
 		query := fmt.Sprintf("limit=%d", 1+random.IntN(9))
 		var want []string
-		for _, id := range all {
+		for _, id := range listedDeliveries {
 			if state == "" || byState[id] == state {
 				want = append(want, id)
 			}
@@ -250,9 +250,9 @@ func TestEachDeliveryIsListedExactlyOnce(t *testing.T) {
 		h.wantListed(query, want...)
 		h.wantListed(query+"&terminal_id="+h.terminalOf("payment"), want...)
 	}
-	none := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
-	if none.rows() != 0 || none.at("cursor.cursor_value") == "null" {
-		t.Errorf("of 80 pages as many are read as are there: %s", none.body)
+	emptyList := h.admin().get(deliveries+"?terminal_id="+uuid.NewString()).want(200, "")
+	if emptyList.rows() != 0 || emptyList.at("cursor.cursor_value") == "null" {
+		t.Errorf("of 80 pages as many are read as are there: %s", emptyList.body)
 	}
 }
 
@@ -304,14 +304,14 @@ func TestForeignDeliveriesAreUnknown(t *testing.T) {
 	f.newWebhookReceiver()
 	id := f.firstDelivery(f.charge(good).at("id"))
 	f.waitForDeliveries()
-	there := f.admin().with("x-organization-id", f.seed.Second.Org.String())
+	otherAdmin := f.admin().with("x-organization-id", f.seed.Second.Org.String())
 	unknown := f.admin().get(deliveries+"/"+uuid.NewString()).want(404, "")
 	for _, path := range []string{id, strings.ToUpper(id), "x", uuid.Nil.String(), strings.ReplaceAll(id, "-", "")} {
-		there.get(deliveries+"/"+path).want(404, unknown.body)
-		there.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
+		otherAdmin.get(deliveries+"/"+path).want(404, unknown.body)
+		otherAdmin.post(deliveries+"/"+path+"/replay", "").want(404, unknown.body)
 	}
-	there.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
-	if rows := there.get(deliveries).want(200, "").rows(); rows != 0 {
+	otherAdmin.get(deliveries + "?cursor=" + id).wantFieldsRefused("cursor")
+	if rows := otherAdmin.get(deliveries).want(200, "").rows(); rows != 0 {
 		t.Errorf("%d foreign rows", rows)
 	}
 	// An event_id with a plausible time and channel for which there is no notification.
@@ -373,9 +373,9 @@ func TestExpiredDeliveriesAreNotShown(t *testing.T) {
 	failed := f.firstDelivery(f.charge(good).at("id"))
 	f.advance(31 * 24 * 3600)
 	s.answerWith(200)
-	kept := f.firstDelivery(f.charge(good).at("id"))
+	keptDelivery := f.firstDelivery(f.charge(good).at("id"))
 	f.advance(24 * 3600)
-	f.wantListed("", kept)
+	f.wantListed("", keptDelivery)
 	f.wantListed("state=parked")
 	for _, id := range []string{ok, failed} {
 		f.admin().get(deliveries+"/"+id).want(404, "")

@@ -363,8 +363,8 @@ func (r *response) at(path string) string {
 	for _, name := range strings.Split(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
-			next, there := v[name]
-			if !there {
+			next, found := v[name]
+			if !found {
 				return "(absent)"
 			}
 			value = next

@@ -76,7 +76,7 @@ func (s *Server) recovered(ctx *fasthttp.RequestCtx, p any) {
 	web.WriteError(ctx, ledger.Refuse("api", ledger.Internal, "panic"))
 	ctx.Response.SetConnectionClose()
 	reason := "other"
-	if fault, ours := p.(runtime.Error); ours {
+	if fault, isRuntimeError := p.(runtime.Error); isRuntimeError {
 		reason = fault.Error()
 	}
 	s.cfg.Log.Error("panic in a handler", "request_id", id, "reason", reason, "stack", string(debug.Stack()))

@@ -201,9 +201,9 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	seen := map[string]bool{}
-	mine := "0f8fad5b-d9cb-469f-a165-70867728950e"
+	clientID := "0f8fad5b-d9cb-469f-a165-70867728950e"
 	for _, a := range []*response{
-		f.anyone().with("x-request-id", mine).get("/api/v1/health"),
+		f.anyone().with("x-request-id", clientID).get("/api/v1/health"),
 		f.anyone().get("/nowhere"),
 		f.anyone().get(transactions + "/x"),
 		f.anyone().do("PUT", "/api/v1/health", ""),
@@ -212,7 +212,7 @@ func TestEveryResponseHasAServiceMadeID(t *testing.T) {
 		f.anyone().with("x-a", strings.Repeat("x", 10_000)).get("/api/v1/health"),
 	} {
 		id := a.header.Get("x-request-id")
-		if !uuid4.MatchString(id) || id == mine || seen[id] {
+		if !uuid4.MatchString(id) || id == clientID || seen[id] {
 			t.Errorf("%d %s: id %q", a.status, a.body, id)
 		}
 		seen[id] = true
@@ -356,14 +356,14 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	certificate := selfSigned(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	secure := wiping.Listen(l, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+	secure := wiping.Listen(listener, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 	ended := make(chan error, 1)
 	go func() { ended <- f.server.Serve(secure) }()
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	defer client.CloseIdleConnections()
-	response, err := client.Get("https://" + l.Addr().String() + "/api/v1/health")
+	response, err := client.Get("https://" + listener.Addr().String() + "/api/v1/health")
 	must(t, err)
 	body, err := io.ReadAll(response.Body)
 	must(t, err)
@@ -383,7 +383,7 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 		"GET /api/v1/health HTTX/1.1\r\nHost: a\r\n\r\n":                              400, // refused by the transport
 		"GET / HTTP/1.1\r\nHost: a\r\nX-A: " + strings.Repeat("x", 9000) + "\r\n\r\n": 431,
 	} {
-		c, err := tls.Dial("tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+		c, err := tls.Dial("tcp", listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
 		must(t, err)
 		_, err = io.WriteString(c, request)
 		must(t, err)
@@ -403,6 +403,6 @@ func TestTLSConnectionsAreServed(t *testing.T) {
 	through.get("/api/v1/health").want(200, "").hasHeader(hsts, year)
 	through.post(transactions, paymentBody(`"amount":"1"`)).want(500, "").hasHeader(hsts, year)
 	production.anyone().get("/api/v1/health").want(403, "").hasHeader(hsts, "")
-	must(t, l.Close())
+	must(t, listener.Close())
 	must(t, <-ended)
 }

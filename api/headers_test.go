@@ -28,17 +28,17 @@ func FuzzHeaders(f *testing.F) {
 			}
 			return
 		}
-		other, err := textproto.NewReader(bufio.NewReader(strings.NewReader(lines + "\r\n"))).ReadMIMEHeader()
+		parsed, err := textproto.NewReader(bufio.NewReader(strings.NewReader(lines + "\r\n"))).ReadMIMEHeader()
 		if err != nil {
 			return // neither parser can read it; the transport refuses it first
 		}
-		if len(other["Host"]) > 1 || len(other["Content-Length"]) > 1 || len(other["Transfer-Encoding"])+len(other["Content-Length"]) > 1 {
-			t.Fatalf("%q: read as %v", lines, other)
+		if len(parsed["Host"]) > 1 || len(parsed["Content-Length"]) > 1 || len(parsed["Transfer-Encoding"])+len(parsed["Content-Length"]) > 1 {
+			t.Fatalf("%q: read as %v", lines, parsed)
 		}
-		if len(other["Content-Encoding"]) > 0 && !seen.encoded {
+		if len(parsed["Content-Encoding"]) > 0 && !seen.encoded {
 			t.Fatalf("%q: an encoding is missed", lines)
 		}
-		if got, want := [3]int{seen.organizations, seen.keys, seen.tokens}, [3]int{len(other["X-Organization-Id"]), len(other["X-Api-Key"]), len(other["Authorization"])}; got != want {
+		if got, want := [3]int{seen.organizations, seen.keys, seen.tokens}, [3]int{len(parsed["X-Organization-Id"]), len(parsed["X-Api-Key"]), len(parsed["Authorization"])}; got != want {
 			t.Fatalf("%q: %v of the headers that say who asks, want %v", lines, got, want)
 		}
 	})

@@ -46,15 +46,15 @@ func TestHostedCreateReplayShowsTheCurrentState(t *testing.T) {
 func TestKeyBelongsToOneRequest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
+	transaction := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
 	for _, body := range []string{
 		paymentBody(`"amount":"101","currency":"USD"`), paymentBody(`"amount":"100", "currency":"USD"`), paymentBody(`"amount":"100","currency":"USD","txid":"t"`),
 	} {
 		f.partner().keyed("k").post(transactions, body).want(409, keyConflict)
 	}
 	// Another path, and another method on the same one.
-	f.partner().keyed("k").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
-	f.transaction(made.at("id")).want(200, made.body)
+	f.partner().keyed("k").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund"}}`).want(409, keyConflict)
+	f.transaction(transaction.at("id")).want(200, transaction.body)
 }
 
 // A key belongs to the partner in its organization.
@@ -64,11 +64,11 @@ func TestKeyBelongsToOnePartner(t *testing.T) {
 	neighbour := f.otherPartner()
 	ids := map[string]bool{}
 	for _, c := range []caller{f.partner(), neighbour, f.second()} {
-		made := c.keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
-		if made.isReplay() {
-			t.Errorf("a replay: %s", made.body)
+		transaction := c.keyed("k").post(transactions, paymentBody(`"amount":"100","currency":"USD"`)).want(201, "")
+		if transaction.isReplay() {
+			t.Errorf("a replay: %s", transaction.body)
 		}
-		ids[made.at("id")] = true
+		ids[transaction.at("id")] = true
 	}
 	if len(ids) != 3 {
 		t.Errorf("%d transactions", len(ids))
@@ -83,8 +83,8 @@ func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.partner().keyed("k").post(transactions, paymentBody(`"amount":"0","currency":"USD"`)).want(422, "")
-	made := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "")
-	path := transactions + "/" + made.at("id")
+	transaction := f.partner().keyed("k").post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "")
+	path := transactions + "/" + transaction.at("id")
 	f.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1251"}}`).want(422, "")
 	f.partner().keyed("r").put(path, `{"params":{"type":"refund","amount":"1250"}}`).want(200, "").wantStatus("refunded", "")
 }
@@ -92,15 +92,15 @@ func TestRefusedRequestLeavesItsKeyFree(t *testing.T) {
 func TestEveryOperationTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	charged, moving := f.charge(good), f.charge("4000000000000077")
+	charged, charging := f.charge(good), f.charge("4000000000000077")
 	waits, hosted := f.charge("4000002500003155"), f.createHosted("")
 	payout := f.payout1250(`{"type":"sepa"}`)
 	f.setTerminalParams("payment", `{"two_phase":true}`)
-	held := f.charge(good)
+	heldPayment := f.charge(good)
 	for name, c := range map[string]struct{ method, path, body string }{
 		"refund":   {"PUT", transactions + "/" + charged.at("id"), `{"params":{"type":"refund","amount":"400"}}`},
-		"cancel":   {"PUT", transactions + "/" + moving.at("id"), `{"params":{"type":"cancel"}}`},
-		"commit":   {"POST", operation("commit", held.at("id")), `{"params":{"amount":"400"}}`},
+		"cancel":   {"PUT", transactions + "/" + charging.at("id"), `{"params":{"type":"cancel"}}`},
+		"commit":   {"POST", operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`},
 		"continue": {"POST", operation("continue", hosted.at("id")), `{` + goodCard + `}`},
 		"complete": {"POST", operation("additional_params_for_auth", waits.at("id")), `{"params":{"otp":"123456"}}`},
 		"choose":   {"POST", operation("choose_target_destination", payout.at("id")), `{"target_bank_id":"` + payout.at("availble_destinations.0.target_bank_id") + `"}`},
@@ -151,11 +151,11 @@ func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	race := func(ask func() *response) {
 		t.Helper()
 		responses := make([]*response, 16)
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range responses {
-			all.Go(func() { responses[i] = ask() })
+			wg.Go(func() { responses[i] = ask() })
 		}
-		all.Wait()
+		wg.Wait()
 		firsts := 0
 		for _, a := range responses {
 			if a.want(responses[0].status, responses[0].body); !a.isReplay() {
@@ -169,11 +169,11 @@ func TestConcurrentRequestsWithOneKeyMakeOneTransaction(t *testing.T) {
 	race(func() *response {
 		return f.partner().keyed("create").post(transactions, paymentBody(`"amount":"100","currency":"USD"`))
 	})
-	made := f.charge(good)
+	transaction := f.charge(good)
 	race(func() *response {
-		return f.partner().keyed("refund").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
+		return f.partner().keyed("refund").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	})
-	if got := f.transaction(made.at("id")).at("refunded_amount"); got != "100" {
+	if got := f.transaction(transaction.at("id")).at("refunded_amount"); got != "100" {
 		t.Errorf("refunded %s, want 100 once", got)
 	}
 }

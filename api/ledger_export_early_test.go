@@ -40,16 +40,16 @@ func TestEarlyExportFailureIsAnErrorStatus(t *testing.T) {
 func TestStoppingServerRefusesNewExports(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
-	j.passes.Store(0)
-	answered := make(chan *response)
-	go func() { answered <- f.auditor().get(exportPath + "?format=csv") }()
-	<-j.asked
+	j.freeViews.Store(0)
+	responses := make(chan *response)
+	go func() { responses <- f.auditor().get(exportPath + "?format=csv") }()
+	<-j.waitingViews
 	halted := make(chan struct{})
 	go func() {
 		f.stopServer()
 		close(halted)
 	}()
-	(<-answered).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
+	(<-responses).wantExportRefused(503, `{"error":"unavailable","message":"the service is stopping"}`)
 	close(j.open)
 	<-halted
 }
@@ -109,13 +109,13 @@ func TestExportMayEndAtABookedTime(t *testing.T) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
-	beyond := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
+	later := newest.Add(time.Microsecond).Format(time.RFC3339Nano)
 	for _, name := range []string{"from", "to"} {
-		f.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(beyond)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
+		f.auditor().get(exportPath+"?format=csv&"+name+"="+url.QueryEscape(later)).want(422, fmt.Sprintf(`{"errors":[{"code":"invalid","detail":"%s must not be after now","field":"%[1]s"}]}`, name))
 	}
 }
 
-var headed = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
+var headingPattern = regexp.MustCompile(`\n; Booked from the beginning to (\S+); the last event by then is (\d+)\n`)
 
 // An export without an end names the moment at which it ends. An export up to that moment has
 // the same content later, even if entries were booked since.
@@ -126,10 +126,10 @@ func TestOpenExportNamesItsEnd(t *testing.T) {
 	newest := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	for _, format := range []string{"hledger", "beancount"} {
 		for _, to := range []string{"", "&to=2026-09-03", "&to=" + url.QueryEscape(f.Clock.Now().Format(time.RFC3339Nano))} {
-			whole := f.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
-			text := headed.FindStringSubmatch(whole)
+			export := f.auditor().get(exportPath+"?env=test&format="+format+to).want(200, "").body
+			text := headingPattern.FindStringSubmatch(export)
 			if text == nil {
-				t.Fatalf("%s%s begins %.300s", format, to, whole)
+				t.Fatalf("%s%s begins %.300s", format, to, export)
 			}
 			at, err := time.Parse(time.RFC3339Nano, text[1])
 			must(t, err)
@@ -137,7 +137,7 @@ func TestOpenExportNamesItsEnd(t *testing.T) {
 				t.Errorf("%s%s ends at %v with event %s, the last one is %s", format, to, at, text[2], newest.body)
 			}
 			f.charge(good)
-			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(text[1])).want(200, whole)
+			f.auditor().get(exportPath+"?env=test&format="+format+"&to="+url.QueryEscape(text[1])).want(200, export)
 			newest = f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 		}
 	}

@@ -43,10 +43,10 @@ func fillJournal(t *testing.T, f *fixture, entries int) {
 			n++
 			events := []ledger.Event{{Name: "create", To: "new"}, {Name: "route", From: "new", To: "routed"}, {Name: "submit", From: "routed", To: "charging"}, {Name: "answer", From: "charging", To: "charging"}}
 			if n%10 == 0 {
-				held := *entry
-				held.Phase = ledger.Pending
-				entry.Phase, entry.Released = ledger.Capture, held.Postings
-				events[3] = ledger.Event{Name: "suspend", From: "charging", To: "held", Entry: &held}
+				hold := *entry
+				hold.Phase = ledger.Pending
+				entry.Phase, entry.Released = ledger.Capture, hold.Postings
+				events[3] = ledger.Event{Name: "suspend", From: "charging", To: "held", Entry: &hold}
 				n++
 			}
 			events = append(events, ledger.Event{Name: "settle", From: "charging", To: "charged", Entry: entry})

@@ -227,11 +227,11 @@ func TestHLedgerAgreesWithTheTrialBalance(t *testing.T) {
 	}
 	f := newFixture(t)
 	f.bookEveryKind()
-	for env, least := range map[string]int{"prod": 25, "test": 30} {
+	for env, minimum := range map[string]int{"prod": 25, "test": 30} {
 		path := f.exported("format=hledger&env="+env, "journal")
 		hledger(t, "-f", path, "check", "--strict")
 		want := netBalances(t, f.trialBalance("env="+env))
-		if len(want) < least {
+		if len(want) < minimum {
 			t.Errorf("%s: only %d balances are compared: %v", env, len(want), want)
 		}
 		wantEqualBalances(t, env, hledgerBalances(t, path), want)

@@ -65,18 +65,18 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 		return r.at("data.0.seq"), url.QueryEscape(r.at("data.0.booked_at"))
 	}
 	f.advanceDays(1)
-	one, at := entry()
+	ledgerEntry, at := entry()
 	two, next := entry()
 	f.advanceDays(1)
 	three, _ := entry()
 	for query, want := range map[string][]string{
-		"from=2026-09-04":                    {one, two, three},
-		"from=2026-09-04&to=2026-09-04":      {one, two},
+		"from=2026-09-04":                    {ledgerEntry, two, three},
+		"from=2026-09-04&to=2026-09-04":      {ledgerEntry, two},
 		"from=2026-09-05&to=2026-09-05":      {three},
 		"from=2026-09-05":                    {three},
-		"from=" + at + "&to=" + at:           {one},
+		"from=" + at + "&to=" + at:           {ledgerEntry},
 		"from=" + next:                       {two, three},
-		"from=2026-09-04&prefix=A:provider:": {one, two, three},
+		"from=2026-09-04&prefix=A:provider:": {ledgerEntry, two, three},
 		"from=2026-09-04&prefix=L:partner:2": nil,
 		"prefix=nobody":                      nil,
 		"from=2026-09-04&env=prod":           nil,
@@ -88,11 +88,11 @@ func TestExportRangeIncludesBothBounds(t *testing.T) {
 			t.Errorf("%s: entries %v, want %v", query, got, want)
 		}
 	}
-	all := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
+	allSeqs := f.auditor().get(exportPath+"?format=csv&env=test").want(200, "").seqs()
 	listed := columnOfPages(t, f.auditor(), ledgerPath+"/entries?env=test", 100, "seq")
 	slices.Reverse(listed)
-	if !slices.Equal(all, listed) {
-		t.Errorf("exported are %v, listed %v", all, listed)
+	if !slices.Equal(allSeqs, listed) {
+		t.Errorf("exported are %v, listed %v", allSeqs, listed)
 	}
 }
 
@@ -102,33 +102,33 @@ func TestExportHasOnlyItsOrganizationsEntries(t *testing.T) {
 	f := newFixture(t)
 	f.charge(good)
 	secondOrg := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	own := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
-	if strings.Contains(own.body, "L:partner:1:") || !strings.Contains(own.body, "L:partner:2:available") {
-		t.Errorf("the second organization exports %.500s", own.body)
+	export := secondOrg.get(exportPath+"?format=csv&env=test").want(200, "")
+	if strings.Contains(export.body, "L:partner:1:") || !strings.Contains(export.body, "L:partner:2:available") {
+		t.Errorf("the second organization exports %.500s", export.body)
 	}
 }
 
 // blockedJournal is a journal whose views wait until it is opened.
 type blockedJournal struct {
 	web.Journal
-	passes *atomic.Int64 // how many views may still be taken without waiting
-	asked  chan struct{} // receives once for each view that waits
-	open   chan struct{} // closed: the views that wait continue
+	freeViews    *atomic.Int64 // how many views may still be taken without waiting
+	waitingViews chan struct{} // receives once for each view that waits
+	open         chan struct{} // closed: the views that wait continue
 }
 
 // View implements web.Journal.
 func (j blockedJournal) View() *posting.View {
-	if j.passes.Add(-1) < 0 {
-		j.asked <- struct{}{}
+	if j.freeViews.Add(-1) < 0 {
+		j.waitingViews <- struct{}{}
 		<-j.open
 	}
 	return j.Journal.View()
 }
 
-// newBlockedExportFixture starts a server whose exports wait once the journal's passes are used up.
+// newBlockedExportFixture starts a server whose exports wait once no views are free.
 func newBlockedExportFixture(t *testing.T) (*fixture, blockedJournal) {
-	j := blockedJournal{passes: new(atomic.Int64), asked: make(chan struct{}, 1024), open: make(chan struct{})}
-	j.passes.Store(1 << 40)
+	j := blockedJournal{freeViews: new(atomic.Int64), waitingViews: make(chan struct{}, 1024), open: make(chan struct{})}
+	j.freeViews.Store(1 << 40)
 	f := newFixture(t, func(cfg *api.Config) {
 		j.Journal = cfg.Journal
 		cfg.Journal = j
@@ -157,11 +157,11 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	f, j := newBlockedExportFixture(t)
 	third := f.admin().post("/api/v1/organizations", `{"name":"Third"}`).want(201, "").at("data.id")
 	f.bearer(string(f.seed.AdminToken), uuid.MustParse(third)).post(users, `{"login":"eye","pass":"`+goodPass+`","name":"E","roles":["auditor"]}`).want(201, "")
-	foreign := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
-	j.passes.Store(0)
-	refuses := func(c caller, why string) {
+	foreignAuditor := f.bearer(f.logIn(third, loginBody("eye", goodPass)).want(201, "").at("data.token"), uuid.MustParse(third))
+	j.freeViews.Store(0)
+	refuses := func(c caller, detail string) {
 		t.Helper()
-		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+why+`"}`)
+		refused := c.get(exportPath+"?format=csv").want(503, `{"error":"unavailable","message":"`+detail+`"}`)
 		if refused.header.Get("retry-after") == "" || refused.header.Get("content-disposition") != "" {
 			t.Errorf("refused with %v", refused.header)
 		}
@@ -171,11 +171,11 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 	for _, c := range both {
 		for range 2 {
 			go func() { running <- c.get(exportPath + "?format=csv&env=test") }()
-			<-j.asked
+			<-j.waitingViews
 		}
 		refuses(c, "too many exports of this organization are under way")
 	}
-	refuses(foreign, "too many exports are under way")
+	refuses(foreignAuditor, "too many exports are under way")
 	close(j.open)
 	seen := map[string]int{}
 	for range 4 {
@@ -187,9 +187,9 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 		}
 	}
 	// A place becomes free a moment after the last byte is written.
-	until := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv").status != 200 {
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			t.Fatal("no place becomes free")
 		}
 	}
@@ -201,9 +201,9 @@ func TestInterruptedExportIsRecognizable(t *testing.T) {
 	t.Parallel()
 	f, j := newBlockedExportFixture(t)
 	fillJournal(t, f, 3_000) // more than one read and more than the first piece
-	j.passes.Store(2)
+	j.freeViews.Store(2)
 	response := f.auditor().begin("format=csv")
-	<-j.asked
+	<-j.waitingViews
 	halted := make(chan struct{})
 	go func() {
 		f.stopServer()
@@ -231,9 +231,9 @@ func TestExportEndsWhenItsReaderDisconnects(t *testing.T) {
 	for range 2 {
 		must(t, f.auditor().begin("format=csv").Body.Close())
 	}
-	until := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(time.Minute)
 	for f.auditor().get(exportPath+"?format=csv&env=test").status != 200 {
-		if time.Now().After(until) {
+		if time.Now().After(deadline) {
 			t.Fatal("no place becomes free")
 		}
 	}

@@ -115,14 +115,14 @@ func TestPagesOfAFutureInstantShowOneMoment(t *testing.T) {
 func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for _, asked := range []string{
+	for _, query := range []string{
 		"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03",
 		"/trial-balance?env=test&at=2026-09-03T11:00:00Z", "/accounts?env=test&prefix=L:", "/accounts/L:partner:1:available?env=test", "/trial-balance?env=prod&currency=USDT",
 	} {
-		first := f.auditor().get(ledgerPath+asked+"&limit=2").want(200, "")
+		first := f.auditor().get(ledgerPath+query+"&limit=2").want(200, "")
 		cursor := "&cursor=" + url.QueryEscape(first.at("cursor.cursor_value"))
-		if next := f.auditor().get(ledgerPath+asked+"&limit=3"+cursor).want(200, ""); next.rows() == 0 || next.at("data.0") == first.at("data.1") {
-			t.Errorf("%s: %s", asked, next.body)
+		if next := f.auditor().get(ledgerPath+query+"&limit=3"+cursor).want(200, ""); next.rows() == 0 || next.at("data.0") == first.at("data.1") {
+			t.Errorf("%s: %s", query, next.body)
 		}
 		for _, other := range []string{
 			"/trial-balance?env=test&by=effective", "/trial-balance?env=test", "/trial-balance?env=test&by=effective&at=2026-09-03", "/trial-balance?env=test&by=effective&at=2026-09-02",
@@ -130,7 +130,7 @@ func TestCursorOfAccountsNeedsTheSameParameters(t *testing.T) {
 			"/accounts?env=test&prefix=L:", "/accounts?env=test&prefix=A:", "/accounts?env=test&currency=USD", "/accounts?env=test&network=",
 			"/accounts/L:partner:1:available?env=test", "/accounts/A:bank?env=test", "/trial-balance?currency=USDT&network=tron",
 		} {
-			if other != asked {
+			if other != query {
 				f.auditor().get(ledgerPath+other+cursor).want(422, cursorOfAnother)
 			}
 		}

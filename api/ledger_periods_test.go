@@ -160,14 +160,14 @@ var subscribed = []string{`offering subscription_start "2026-08-01" subscription
 func TestCommandDatedInAClosedMonthIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var all []*contractFixture
+	var contracts []*contractFixture
 	for _, c := range datedActions {
-		all = append(all, f.createSecular(c.product, c.more...).mustActAll(c.before...))
+		contracts = append(contracts, f.createSecular(c.product, c.more...).mustActAll(c.before...))
 	}
 	f.setClockToOctober()
 	f.closeMonth("2026-09").want(200, "")
 	for i, c := range datedActions {
-		d := all[i]
+		d := contracts[i]
 		days := []string{"2026-09-30", "2026-09-03", "2026-09-01", "2026-08-31", "1970-01-01"}
 		if c.field == "period_end_date" {
 			days = days[:2] // before that the contract had no money
@@ -295,10 +295,10 @@ func TestClosedMonthsAreListedNewestFirst(t *testing.T) {
 			t.Errorf("%s is listed as %s and got as %s", field, got, want)
 		}
 	}
-	rest := f.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
-	if rest.rows() != 1 || rest.at("data.0.month") != "2026-09" || rest.at("cursor.cursor_value") != "null" ||
-		rest.at("data.0.closed_by.login") != "chief" || rest.at("data.0.closed_by.user_id") != created.at("data.id") {
-		t.Errorf("%s", rest.body)
+	nextPage := f.session().get(periods+"?limit=2&cursor=2026-10").want(200, "")
+	if nextPage.rows() != 1 || nextPage.at("data.0.month") != "2026-09" || nextPage.at("cursor.cursor_value") != "null" ||
+		nextPage.at("data.0.closed_by.login") != "chief" || nextPage.at("data.0.closed_by.user_id") != created.at("data.id") {
+		t.Errorf("%s", nextPage.body)
 	}
 	for _, query := range []string{"cursor=2026-1", "cursor=x", "limit=0", "limit=501", "month=2026-09"} {
 		if r := f.auditor().get(periods + "?" + query); r.status != 422 {
@@ -315,9 +315,9 @@ func TestEachOrganizationClosesItsOwnMonths(t *testing.T) {
 	f.closeMonth("2026-09").want(200, "")
 	other := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
 	other.get(periods).want(200, `{"data":[],"cursor":{"cursor_field":"month","cursor_value":null}}`)
-	mine, theirs := f.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
-	if mine.status != 409 || theirs.at("data.hash") == f.auditor().get(periods).at("data.0.hash") {
-		t.Errorf("%s and %s", mine.body, theirs.body)
+	firstOrg, secondOrg := f.closeMonth("2026-09"), other.post(periods+"/2026-09/close", "").want(200, "")
+	if firstOrg.status != 409 || secondOrg.at("data.hash") == f.auditor().get(periods).at("data.0.hash") {
+		t.Errorf("%s and %s", firstOrg.body, secondOrg.body)
 	}
 }
 
@@ -349,25 +349,25 @@ func (f *fixture) createSecularAs(who caller, product string) *response {
 func TestConcurrentEntriesNeverGetIntoAClosedMonth(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var all []*contractFixture
+	var contracts []*contractFixture
 	for range 16 {
-		all = append(all, f.createSecular("investment-deposits").mustActAll("activate"))
+		contracts = append(contracts, f.createSecular("investment-deposits").mustActAll("activate"))
 	}
 	f.setClockToOctober()
-	var rush sync.WaitGroup
+	var wg sync.WaitGroup
 	var closed *response
 	for i := range 64 {
-		rush.Go(func() {
-			r := all[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
+		wg.Go(func() {
+			r := contracts[i%16].act("profit", "gross_profit", `"10"`, "period_end_date", `"2026-09-30"`)
 			if r.status != 200 && r.status != 503 && (r.status != 422 || r.at("details.period_end_date.0") == "(absent)") {
 				t.Errorf("%d %s", r.status, r.body)
 			}
 		})
 		if i == 20 {
-			rush.Go(func() { closed = f.closeMonth("2026-09") })
+			wg.Go(func() { closed = f.closeMonth("2026-09") })
 		}
 	}
-	rush.Wait()
+	wg.Wait()
 	closed.want(200, "")
 	if sum, _ := f.recomputeMonth("2026-09", "2026-09-30"); sum != closed.at("data.hash") {
 		t.Errorf("%s, and the books are hashed as %s", closed.body, sum)

@@ -78,12 +78,12 @@ func TestProofOfAnEventEqualsTheLedgersEvent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	id := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD"`)).want(201, "").at("id")
-	shown := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
-	leaf := decoded(t, f.auditor().get(ledgerPath+"/proofs/inclusion?seq="+shown.at("data.0.seq")).want(200, "").at("data.leaf"))
+	entries := f.auditor().get(ledgerPath+"/entries?env=test&source="+id).want(200, "")
+	leaf := decoded(t, f.auditor().get(ledgerPath+"/proofs/inclusion?seq="+entries.at("data.0.seq")).want(200, "").at("data.leaf"))
 	e, err := ledger.ParseCanonical(leaf)
 	must(t, err)
-	if e.Source.ID.String() != id || e.Name != shown.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
-		t.Errorf("%+v, shown %s", e, shown.body)
+	if e.Source.ID.String() != id || e.Name != entries.at("data.0.event") || e.Entry.Postings[1].Amount.String() != "1250" {
+		t.Errorf("%+v, shown %s", e, entries.body)
 	}
 }
 
@@ -108,9 +108,9 @@ func TestLaterHeadIsProvenToExtendAnEarlierOne(t *testing.T) {
 	must(t, tlog.CheckTree(proofHashes(t, r), first.N, first.Hash, 3, hashOf(t, r.at("data.from_root"))))
 	r = f.auditor().get(fmt.Sprintf("%s/proofs/inclusion?seq=3&size=%d", ledgerPath, first.N)).want(200, "")
 	must(t, tlog.CheckRecord(proofHashes(t, r), first.N, first.Hash, 2, tlog.RecordHash(decoded(t, r.at("data.leaf")))))
-	same := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
-	if same.at("data.proof.0") != "(absent)" || same.at("data.from_root") != same.at("data.to_root") {
-		t.Errorf("a tree and itself: %s", same.body)
+	emptyProof := f.auditor().get(fmt.Sprintf("%s/proofs/consistency?from=%d&to=%d", ledgerPath, first.N, first.N)).want(200, "")
+	if emptyProof.at("data.proof.0") != "(absent)" || emptyProof.at("data.from_root") != emptyProof.at("data.to_root") {
+		t.Errorf("a tree and itself: %s", emptyProof.body)
 	}
 }
 
@@ -144,7 +144,7 @@ func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	tree, _ := signedHead(t, f.auditor())
-	beyond := fmt.Sprint(tree.N + 1)
+	tooLarge := fmt.Sprint(tree.N + 1)
 	field := func(name, detail string) string {
 		return `{"errors":[{"code":"invalid","detail":"` + detail + `","field":"` + name + `"}]}`
 	}
@@ -152,16 +152,16 @@ func TestProofIsRequestedBySequenceNumber(t *testing.T) {
 	for query, want := range map[string]string{
 		"inclusion":                                field("seq", "seq is required"),
 		"inclusion?size=3":                         field("seq", "seq is required"),
-		"inclusion?seq=" + beyond:                  field("seq", fmt.Sprintf("seq must be from 1 to %d", tree.N)),
+		"inclusion?seq=" + tooLarge:                field("seq", fmt.Sprintf("seq must be from 1 to %d", tree.N)),
 		"inclusion?seq=4&size=3":                   field("seq", "seq must be from 1 to 3"),
-		"inclusion?seq=1&size=" + beyond:           field("size", "size"+ofJournal),
+		"inclusion?seq=1&size=" + tooLarge:         field("size", "size"+ofJournal),
 		"inclusion?seq=1&from=1":                   field("from", "Unexpected field"),
 		"inclusion?seq=1&seq=1":                    field("seq", "seq is there twice"),
 		"consistency":                              field("from", "from is required"),
 		"consistency?to=3":                         field("from", "from is required"),
-		"consistency?from=" + beyond:               field("from", fmt.Sprintf("from must be from 1 to %d", tree.N)),
+		"consistency?from=" + tooLarge:             field("from", fmt.Sprintf("from must be from 1 to %d", tree.N)),
 		"consistency?from=4&to=3":                  field("from", "from must be from 1 to 3"),
-		"consistency?from=1&to=" + beyond:          field("to", "to"+ofJournal),
+		"consistency?from=1&to=" + tooLarge:        field("to", "to"+ofJournal),
 		"consistency?from=1&seq=1":                 field("seq", "Unexpected field"),
 		"consistency?from=1&to=2&to=2":             field("to", "to is there twice"),
 		"consistency?from=1&to=" + overInt64:       field("to", "to must be a whole number from 1"),

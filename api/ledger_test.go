@@ -65,9 +65,9 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	one := f.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
-	if one.at("data.seq") != seq || one.at("data.postings.1.balance") != "100001250" {
-		t.Errorf("%s", one.body)
+	ledgerEntry := f.auditor().get(ledgerPath+"/entries/"+seq).want(200, "")
+	if ledgerEntry.at("data.seq") != seq || ledgerEntry.at("data.postings.1.balance") != "100001250" {
+		t.Errorf("%s", ledgerEntry.body)
 	}
 	// The same entry is found in other ways.
 	for _, way := range []string{"/entries?env=test", "/entries?env=test&account=L:partner:1:available", "/entries?env=test&event=settle&source=" + id} {
@@ -77,7 +77,7 @@ func TestPaymentIsSeenInTheLedger(t *testing.T) {
 	}
 	// A later payment does not change the balance after this one.
 	f.partner().post(transactions, paymentBody(`"amount":"1","currency":"USD"`)).want(201, "")
-	f.auditor().get(ledgerPath+"/entries/"+seq).want(200, one.body)
+	f.auditor().get(ledgerPath+"/entries/"+seq).want(200, ledgerEntry.body)
 }
 
 func TestEventsShowEveryTransition(t *testing.T) {
@@ -101,9 +101,9 @@ func TestEventsShowEveryTransition(t *testing.T) {
 	if rest := columnOfPages(t, f.auditor(), ledgerPath+"/events?source="+id, 1, "seq"); len(rest) != last+1 {
 		t.Errorf("%v in pages of one", rest)
 	}
-	none := f.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
-	if none.rows() != 0 || none.at("cursor.cursor_value") != "null" {
-		t.Errorf("%s", none.body)
+	noEvents := f.auditor().get(ledgerPath+"/events?source=0f8fad5b-d9cb-469f-a165-70867728950e").want(200, "")
+	if noEvents.rows() != 0 || noEvents.at("cursor.cursor_value") != "null" {
+		t.Errorf("%s", noEvents.body)
 	}
 }
 
@@ -201,10 +201,10 @@ func TestAccountsAreListedAndRead(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", query, got.rows(), want)
 		}
 	}
-	one := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD").want(200, "")
+	account := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD").want(200, "")
 	const row = `{"account":"L:partner:1:available","asset":{"currency":"USD","network":"","env":"test"},"debits_posted":"0","credits_posted":"100000005","debits_pending":"0","credits_pending":"0","balance":"100000005"}`
-	one.want(200, `{"data":[`+row+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
-	f.auditor().get(ledgerPath+"/accounts/L%3Apartner%3A1%3Aavailable?env=test&currency=USD").want(200, one.body)
+	account.want(200, `{"data":[`+row+`],"cursor":{"cursor_field":"account","cursor_value":null}}`)
+	f.auditor().get(ledgerPath+"/accounts/L%3Apartner%3A1%3Aavailable?env=test&currency=USD").want(200, account.body)
 	if early := f.auditor().get(ledgerPath+"/accounts/L:partner:1:available?env=test&currency=USD&at=2020-01-01T00:00:00Z").want(200, ""); early.at("data.0.balance") != "0" {
 		t.Errorf("before its first posting: %s", early.body)
 	}
@@ -231,12 +231,12 @@ func TestStatementHasTheBalanceAfterEachLine(t *testing.T) {
 			t.Errorf("balances %v", got)
 		}
 	}
-	all := f.auditor().get(path+"?env=test&currency=USD").want(200, "")
-	if all.at("data.0.side") != "credit" || all.at("data.0.phase") != "posted" {
-		t.Errorf("%s", all.body)
+	statement := f.auditor().get(path+"?env=test&currency=USD").want(200, "")
+	if statement.at("data.0.side") != "credit" || statement.at("data.0.phase") != "posted" {
+		t.Errorf("%s", statement.body)
 	}
 	// Both bounds of a window are inclusive.
-	from, to := url.QueryEscape(all.at("data.3.booked_at")), url.QueryEscape(all.at("data.1.booked_at"))
+	from, to := url.QueryEscape(statement.at("data.3.booked_at")), url.QueryEscape(statement.at("data.1.booked_at"))
 	if got := columnOfPages(t, f.auditor(), path+"?env=test&currency=USD&from="+from+"&to="+to, 2, "amount"); fmt.Sprint(got) != "[4 3 2]" {
 		t.Errorf("window %v", got)
 	}
@@ -305,9 +305,9 @@ func TestPartnerSeesOnlyItsOwnLedger(t *testing.T) {
 	}
 	f.partner().get(ledgerPath+"/accounts/A:bank").want(404, `{"error":"not_found","message":"there is no such thing"}`)
 	f.partner().get(ledgerPath+"/accounts/A:bank/postings?currency=USD").want(404, `{"error":"not_found","message":"there is no such thing"}`)
-	own := f.partner().get(ledgerPath+"/events").want(200, "")
-	if own.at("data.0.entry.postings.0.account") != "L:partner:1:available" || own.at("data.0.entry.postings.1") != "(absent)" {
-		t.Errorf("%s", own.body)
+	partnerEvents := f.partner().get(ledgerPath+"/events").want(200, "")
+	if partnerEvents.at("data.0.entry.postings.0.account") != "L:partner:1:available" || partnerEvents.at("data.0.entry.postings.1") != "(absent)" {
+		t.Errorf("%s", partnerEvents.body)
 	}
 }
 

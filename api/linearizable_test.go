@@ -61,11 +61,11 @@ func (h *history) linearizable(t *testing.T, model porcupine.Model) {
 
 // runClients runs the clients, each with its own random source, and waits for all of them.
 func runClients(n int, seed uint64, client func(n int, random *rand.Rand)) {
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range n {
-		all.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		wg.Go(func() { client(i, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
-	all.Wait()
+	wg.Wait()
 }
 
 // The model of a txid: the one transaction that it names.
@@ -113,14 +113,14 @@ func isForward(from, to string) bool {
 // txids is the model: the first create makes its transaction, every later create and every read
 // shows it, and its status only moves forward.
 var txids = porcupine.Model{
-	Partition: func(all []porcupine.Operation) (parts [][]porcupine.Operation) {
-		of := map[string]int{}
-		for _, o := range all {
+	Partition: func(operations []porcupine.Operation) (parts [][]porcupine.Operation) {
+		indexes := map[string]int{}
+		for _, o := range operations {
 			txid := txidOf(o.Input)
-			index, known := of[txid]
+			index, known := indexes[txid]
 			if !known {
 				index = len(parts)
-				of[txid], parts = index, append(parts, nil)
+				indexes[txid], parts = index, append(parts, nil)
 			}
 			parts[index] = append(parts[index], o)
 		}
@@ -130,7 +130,7 @@ var txids = porcupine.Model{
 	Step: func(state, input, output any) (bool, any) {
 		now, saw := state.(transactionState), output.(readOutput)
 		next := transactionState{saw.id, saw.amount, saw.status}
-		same := saw.id == now.id && saw.amount == now.amount && isForward(now.status, saw.status)
+		unchanged := saw.id == now.id && saw.amount == now.amount && isForward(now.status, saw.status)
 		if saw.txid != txidOf(input) {
 			return false, now
 		}
@@ -140,9 +140,9 @@ var txids = porcupine.Model{
 				return saw.http == 201 && !saw.replay && saw.id != "" && saw.amount == in.amount, next
 			}
 			mismatch := saw.mismatched == "amount"
-			return saw.http == 201 && saw.replay && same && mismatch == (in.amount != now.amount), next
+			return saw.http == 201 && saw.replay && unchanged && mismatch == (in.amount != now.amount), next
 		case readInput:
-			return saw.http == 200 && now.id == in.id && same, next
+			return saw.http == 200 && now.id == in.id && unchanged, next
 		}
 		return false, now
 	},
@@ -157,23 +157,23 @@ func txidOf(input any) string {
 
 // knownIDs are the ids that responses have shown so far, with their txids.
 type knownIDs struct {
-	mu  sync.Mutex
-	all []readInput
+	mu     sync.Mutex
+	inputs []readInput
 }
 
 func (l *knownIDs) add(r readInput) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.all = append(l.all, r)
+	l.inputs = append(l.inputs, r)
 }
 
 func (l *knownIDs) pick(random *rand.Rand) (readInput, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.all) == 0 {
+	if len(l.inputs) == 0 {
 		return readInput{}, false
 	}
-	return l.all[random.IntN(len(l.all))], true
+	return l.inputs[random.IntN(len(l.inputs))], true
 }
 
 func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
@@ -188,11 +188,11 @@ func TestHistoriesAreLinearizablePerTxid(t *testing.T) {
 		history, known := newHistory(), &knownIDs{}
 		runClients(callers, seed+round, func(client int, random *rand.Rand) {
 			for range requests {
-				id, some := known.pick(random)
+				id, hasKnown := known.pick(random)
 				switch what := random.IntN(10); {
 				case what == 0: // not recorded: a transaction's status also changes between requests
 					f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":`+strconv.Itoa(random.IntN(40))+`}`).want(200, "")
-				case what < 6 && some:
+				case what < 6 && hasKnown:
 					history.request(client, func() []step {
 						return []step{{id, outputOf(f.partner().get(transactions + "/" + id.id))}}
 					})
@@ -223,12 +223,12 @@ type balance struct{ credits, debits, pending int64 }
 
 // The steps that change an account. payout is a bit of funds.held.
 type (
-	credit  struct{ amount int64 }
-	hold    struct{ payout, amount int64 }
-	settle  struct{ payout, amount int64 }
-	release struct{ payout, amount int64 }
-	refuse  struct{ amount int64 } // a payout for which the account had too little
-	look    struct{}               // its output is a balance
+	credit      struct{ amount int64 }
+	hold        struct{ payout, amount int64 }
+	settle      struct{ payout, amount int64 }
+	release     struct{ payout, amount int64 }
+	refuse      struct{ amount int64 } // a payout for which the account had too little
+	readBalance struct{}               // its output is a balance
 )
 
 // balances is the model of an account with an opening balance: money that is neither spent nor
@@ -237,33 +237,33 @@ func balances(opening balance) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return funds{balance: opening} },
 		Step: func(state, input, output any) (bool, any) {
-			a := state.(funds)
-			available := a.credits - a.debits - a.pending
+			account := state.(funds)
+			available := account.credits - account.debits - account.pending
 			switch in := input.(type) {
 			case credit:
-				a.credits += in.amount
-				return true, a
+				account.credits += in.amount
+				return true, account
 			case hold:
-				a.pending += in.amount
-				a.held |= 1 << in.payout
-				return in.amount <= available, a
+				account.pending += in.amount
+				account.held |= 1 << in.payout
+				return in.amount <= available, account
 			case settle:
-				was := a.held&(1<<in.payout) != 0
-				a.pending -= in.amount
-				a.debits += in.amount
-				a.held &^= 1 << in.payout
-				return was, a
+				wasHeld := account.held&(1<<in.payout) != 0
+				account.pending -= in.amount
+				account.debits += in.amount
+				account.held &^= 1 << in.payout
+				return wasHeld, account
 			case release:
-				was := a.held&(1<<in.payout) != 0
-				a.pending -= in.amount
-				a.held &^= 1 << in.payout
-				return was, a
+				wasHeld := account.held&(1<<in.payout) != 0
+				account.pending -= in.amount
+				account.held &^= 1 << in.payout
+				return wasHeld, account
 			case refuse:
-				return in.amount > available, a
-			case look:
-				return output.(balance) == a.balance, a
+				return in.amount > available, account
+			case readBalance:
+				return output.(balance) == account.balance, account
 			}
-			return false, a
+			return false, account
 		},
 	}
 }
@@ -308,24 +308,24 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 	ends := map[string]int{}
 	for round, currency := range []string{"USD", "EUR", "CHF", "GBP", "TRY"} { // one account each, with its opening balance
 		history, opening := newHistory(), f.balanceOfCurrency(currency)
-		whole := opening.credits - opening.debits
+		available := opening.credits - opening.debits
 		runClients(callers, seed+uint64(round), func(client int, random *rand.Rand) {
 			for n := range requests {
 				// Between a tenth and all of the balance, so that few payouts fit at once.
-				amount := whole/10 + random.Int64N(whole*9/10)
+				amount := available/10 + random.Int64N(available*9/10)
 				history.request(client, func() []step {
 					switch random.IntN(4) {
 					case 0:
 						f.partner().post(transactions, paymentBody(`"amount":"`+strconv.FormatInt(amount/2, 10)+`","currency":"`+currency+`"`)).want(201, "")
 						return []step{{input: credit{amount / 2}}}
 					case 1:
-						return []step{{look{}, f.balanceOfCurrency(currency)}}
+						return []step{{readBalance{}, f.balanceOfCurrency(currency)}}
 					}
 					return f.payout(currency, cards[random.IntN(len(cards))], int64(client*requests+n), amount)
 				})
 			}
 		})
-		history.request(0, func() []step { return []step{{look{}, f.balanceOfCurrency(currency)}} })
+		history.request(0, func() []step { return []step{{readBalance{}, f.balanceOfCurrency(currency)}} })
 		history.linearizable(t, balances(opening))
 		for _, o := range history.operations {
 			switch in := o.Input.(type) {
@@ -335,7 +335,7 @@ func TestHistoriesAreLinearizablePerAccount(t *testing.T) {
 				ends["released"]++
 			case refuse:
 				ends["refused"]++
-			case look:
+			case readBalance:
 				if o.Output.(balance).pending > 0 {
 					ends["looks at a hold"]++
 				}
@@ -361,9 +361,9 @@ func operationAt(call, end int64, input, output any) porcupine.Operation {
 // corrected, can be explained.
 func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 	t.Parallel()
-	const always = math.MaxInt64
-	made := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }
-	again := func(id, amount, status, mismatch string) readOutput {
+	const forever = math.MaxInt64
+	firstOutput := func(id, amount, status string) readOutput { return readOutput{201, "a", id, amount, status, false, ""} }
+	replayOutput := func(id, amount, status, mismatch string) readOutput {
 		return readOutput{201, "a", id, amount, status, true, mismatch}
 	}
 	got := func(id, amount, status string) readOutput { return readOutput{200, "a", id, amount, status, false, ""} }
@@ -375,23 +375,23 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 		broken, sound operations
 	}{
 		"two transactions of one txid": {txids,
-			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, made("y", "6", "charged"))},
-			operations{operationAt(0, 9, five, made("x", "5", "charged")), operationAt(0, 9, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged")), operationAt(0, 9, six, firstOutput("y", "6", "charged"))},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged")), operationAt(0, 9, six, replayOutput("x", "5", "charged", "amount"))}},
 		"only replays": {txids,
-			operations{operationAt(0, 9, five, again("x", "5", "charged", ""))},
-			operations{operationAt(0, 9, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 9, five, replayOutput("x", "5", "charged", ""))},
+			operations{operationAt(0, 9, five, firstOutput("x", "5", "charged"))}},
 		"a replay before what it replays": {txids,
-			operations{operationAt(0, 1, five, again("x", "5", "charged", "")), operationAt(2, 3, five, made("x", "5", "charged"))},
-			operations{operationAt(0, 2, five, again("x", "5", "charged", "")), operationAt(1, 3, five, made("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, replayOutput("x", "5", "charged", "")), operationAt(2, 3, five, firstOutput("x", "5", "charged"))},
+			operations{operationAt(0, 2, five, replayOutput("x", "5", "charged", "")), operationAt(1, 3, five, firstOutput("x", "5", "charged"))}},
 		"the replay's amount": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "6", "charged", ""))},
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, six, again("x", "5", "charged", "amount"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, six, replayOutput("x", "6", "charged", ""))},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, six, replayOutput("x", "5", "charged", "amount"))}},
 		"a status that moves back": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charging"))},
-			operations{operationAt(0, 1, five, made("x", "5", "charging")), operationAt(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charging"))},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charging")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"a read that misses": {txids,
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
-			operations{operationAt(0, 1, five, made("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charged"))}},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, readOutput{404, "(absent)", "(absent)", "(absent)", "(absent)", false, ""})},
+			operations{operationAt(0, 1, five, firstOutput("x", "5", "charged")), operationAt(2, 3, read, got("x", "5", "charged"))}},
 		"an overdraft": {hundred,
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 60}, nil), operationAt(0, 9, settle{2, 60}, nil)},
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, hold{2, 40}, nil), operationAt(0, 9, settle{2, 40}, nil)}},
@@ -404,15 +404,15 @@ func TestCheckerFindsNonLinearizableHistories(t *testing.T) {
 		"settled without its hold": {hundred,
 			operations{operationAt(0, 9, settle{1, 60}, nil)},
 			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil)}},
-		"a stale look": {hundred,
-			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, look{}, balance{credits: 100})},
-			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, look{}, balance{credits: 100})}},
+		"a stale balance": {hundred,
+			operations{operationAt(0, 1, credit{5}, nil), operationAt(2, 3, readBalance{}, balance{credits: 100})},
+			operations{operationAt(0, 2, credit{5}, nil), operationAt(1, 3, readBalance{}, balance{credits: 100})}},
 		"looks that go back": {hundred,
-			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 105}), operationAt(2, 3, look{}, balance{credits: 100})},
-			operations{operationAt(0, always, credit{5}, nil), operationAt(0, 1, look{}, balance{credits: 100}), operationAt(2, 3, look{}, balance{credits: 105})}},
-		"a torn look": {hundred,
-			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 60, 60})},
-			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, look{}, balance{100, 0, 60})}},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, readBalance{}, balance{credits: 105}), operationAt(2, 3, readBalance{}, balance{credits: 100})},
+			operations{operationAt(0, forever, credit{5}, nil), operationAt(0, 1, readBalance{}, balance{credits: 100}), operationAt(2, 3, readBalance{}, balance{credits: 105})}},
+		"a torn balance": {hundred,
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, readBalance{}, balance{100, 60, 60})},
+			operations{operationAt(0, 9, hold{1, 60}, nil), operationAt(0, 9, settle{1, 60}, nil), operationAt(0, 9, readBalance{}, balance{100, 0, 60})}},
 	} {
 		if result := porcupine.CheckOperationsTimeout(c.model, c.broken, patience); result != porcupine.Illegal {
 			t.Errorf("%s: %s", name, result)

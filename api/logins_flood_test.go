@@ -73,7 +73,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.admin().post(users, fmt.Sprintf(`{"login":"anna","name":"A","pass":%q,"roles":["client"]}`, goodPass)).want(201, "")
-	var over atomic.Bool
+	var floodEnded atomic.Bool
 	var flood sync.WaitGroup
 	atMaximum := make(chan struct{})
 	reportAtMaximum := sync.OnceFunc(func() { close(atMaximum) })
@@ -81,7 +81,7 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 		tr := transportFrom(t, fmt.Sprintf("127.0.%d.%d", a%2, a+2))
 		for i := range 64 {
 			flood.Go(func() {
-				for n := 0; !over.Load(); n++ {
+				for n := 0; !floodEnded.Load(); n++ {
 					status, err := f.logInFrom(tr, fmt.Sprintf("x%d-%d-%d", a, i, n), "y")
 					if status == 429 || status == 503 {
 						reportAtMaximum()
@@ -102,6 +102,6 @@ func TestFloodingAddressesDoNotBlockOthers(t *testing.T) {
 			t.Errorf("from another address: %d %v", status, err)
 		}
 	}
-	over.Store(true)
+	floodEnded.Store(true)
 	flood.Wait()
 }

@@ -8,18 +8,18 @@ func TestSandboxSessionsCanBeEndedBeforeAnyLogin(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	second := f.bearer(string(f.seed.Second.SessionToken), f.seed.Second.Org)
-	out := func(what string, c caller) {
+	logOut := func(what string, c caller) {
 		t.Helper()
 		if r := c.do("DELETE", sessions+"/current", ""); r.status != 204 {
 			t.Errorf("%s: %d %s", what, r.status, r.body)
 		}
 		c.do("DELETE", sessions+"/current", "").want(401, unauthorized)
 	}
-	out("the administrator's", f.session())
-	out("the auditor's", f.auditor())
+	logOut("the administrator's", f.session())
+	logOut("the auditor's", f.auditor())
 	f.restart()
 	f.session().get(ledgerPath+"/head").want(401, unauthorized)
 	f.auditor().get(ledgerPath+"/head").want(401, unauthorized)
 	second.get(ledgerPath+"/head").want(200, "")
-	out("another organization's, after a restart", second)
+	logOut("another organization's, after a restart", second)
 }

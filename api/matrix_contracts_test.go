@@ -43,11 +43,11 @@ func adminsAndClients(status int) audience { return staffOnly(status).with(403, 
 // aContract returns a contract of the product, which belongs to the organization.
 func aContract(product string) *target {
 	return &target{name: product, unknownID: customerID, shared: true, make: func(f *accessFixture, at *place) string {
-		by := asAdmin
+		creator := asAdmin
 		if at == f.second {
-			by = asForeignAdmin
+			creator = asForeignAdmin
 		}
-		return f.callerOf(by).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
+		return f.callerOf(creator).post(secularPath+product, forms[product].json()).want(201, "").at("data.id")
 	}}
 }
 

@@ -53,11 +53,11 @@ var (
 	kinds = join(unauthenticated, partnerKeys, []kind{byInactivePartner}, operators, admins, auditors, clientSessions, partnerSessions)
 )
 
-func join(groups ...[]kind) (all []kind) {
+func join(groups ...[]kind) (kinds []kind) {
 	for _, group := range groups {
-		all = append(all, group...)
+		kinds = append(kinds, group...)
 	}
-	return all
+	return kinds
 }
 
 // place is the owner of records: a partner in an organization.
@@ -138,9 +138,9 @@ func (f *accessFixture) logIn(at *place, role directory.Role) string {
 		post("/api/v1/sessions", fmt.Sprintf(`{"login":%q,"pass":%q}`, login, pass)).want(201, "").at("data.token")
 }
 
-// placeOf returns the place whose records the caller may see; whole tells whether it may see
-// those of the whole organization.
-func (f *accessFixture) placeOf(k kind) (at *place, whole bool) {
+// placeOf returns the place whose records the caller may see; wholeOrganization tells whether the
+// caller may see all records of its organization.
+func (f *accessFixture) placeOf(k kind) (at *place, wholeOrganization bool) {
 	switch k {
 	case byNeighbour:
 		return f.neighbour, false
@@ -178,9 +178,9 @@ type target struct {
 	make      func(f *accessFixture, at *place) string
 	unknownID string // an unknown id of the same kind
 
-	// A record belongs to a partner by default. shared: it belongs to the organization, and its
-	// partners share it. belongsToNobody: it has no owner. numbered: its id is a number within the
-	// organization, which exists in other organizations too.
+	// A record belongs to a partner by default. If shared is set, it belongs to the organization, whose
+	// partners share it. If belongsToNobody is set, it has no owner. If numbered is set, its id is a
+	// number within the organization, and other organizations have a record with the same number.
 	shared, belongsToNobody, numbered bool
 }
 
@@ -199,11 +199,11 @@ func (f *accessFixture) id(x *target, at *place) string {
 
 // foreignPlaces returns the places whose records are foreign to the caller.
 func (f *accessFixture) foreignPlaces(k kind, x *target) (places []*place) {
-	at, whole := f.placeOf(k)
+	at, wholeOrganization := f.placeOf(k)
 	for _, other := range []*place{f.first, f.neighbour, f.second} {
 		sameOrganization := other.org == at.org
 		switch {
-		case other == at, x.belongsToNobody, sameOrganization && (whole || x.shared), !sameOrganization && x.numbered:
+		case other == at, x.belongsToNobody, sameOrganization && (wholeOrganization || x.shared), !sameOrganization && x.numbered:
 		default:
 			places = append(places, other)
 		}

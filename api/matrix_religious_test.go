@@ -12,7 +12,7 @@ func init() {
 		return f.callerOf(f.adminOf(at)).get(religiousPath+"screen?subject=asset").want(200, "").at("data.screening_id")
 	}}
 	productType := &target{name: "product type", unknownID: "salam", belongsToNobody: true, make: func(*accessFixture, *place) string { return "mudaraba" }}
-	const one = religiousPath + ":product_type/:id"
+	const contractRoute = religiousPath + ":product_type/:id"
 	for name, r := range map[api.RouteName]row{
 		{Method: "GET", Path: religiousPath + "stats"}:          {want: adminsAndClients(200)},
 		{Method: "GET", Path: religiousPath + "regions"}:        {want: adminsAndClients(200)},
@@ -21,13 +21,13 @@ func init() {
 		{Method: "GET", Path: religiousPath + "screen/:id"}:     {want: adminsAndClients(200), target: screening},
 		{Method: "GET", Path: religiousPath + ":product_type"}:  {want: adminsAndClients(200), target: productType, wantUnknown: 400},
 		{Method: "POST", Path: religiousPath + ":product_type"}: {want: adminsAndClients(422), target: productType, wantUnknown: 400, body: "{}"},
-		{Method: "GET", Path: one}:                              {want: adminsAndClients(200), target: mudaraba},
-		{Method: "GET", Path: one + "/review"}:                  {want: adminsAndClients(200), target: mudaraba},
-		{Method: "GET", Path: one + "/entries"}:                 {want: adminsAndClients(200), target: mudaraba},
-		{Method: "GET", Path: one + "/schedule.csv"}:            {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no schedule
-		{Method: "GET", Path: one + "/subscriptions"}:           {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no register of holders
-		{Method: "GET", Path: one + "/holders"}:                 {want: adminsAndClients(404), target: mudaraba},
-		{Method: "POST", Path: one + "/:action"}:                {want: adminsAndClients(422), target: mudaraba}, // no action has the contract's id as its name
+		{Method: "GET", Path: contractRoute}:                    {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: contractRoute + "/review"}:        {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: contractRoute + "/entries"}:       {want: adminsAndClients(200), target: mudaraba},
+		{Method: "GET", Path: contractRoute + "/schedule.csv"}:  {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no schedule
+		{Method: "GET", Path: contractRoute + "/subscriptions"}: {want: adminsAndClients(404), target: mudaraba}, // a mudaraba has no register of holders
+		{Method: "GET", Path: contractRoute + "/holders"}:       {want: adminsAndClients(404), target: mudaraba},
+		{Method: "POST", Path: contractRoute + "/:action"}:      {want: adminsAndClients(422), target: mudaraba}, // no action has the contract's id as its name
 	} {
 		matrix[name] = r
 	}

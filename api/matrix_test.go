@@ -15,9 +15,9 @@ import (
 type audience map[kind]int
 
 // with returns the audience with another status for some kinds.
-func (a audience) with(status int, others ...kind) audience {
+func (a audience) with(status int, kinds ...kind) audience {
 	next := maps.Clone(a)
-	for _, k := range others {
+	for _, k := range kinds {
 		next[k] = status
 	}
 	return next
@@ -198,17 +198,17 @@ var matrix = map[api.RouteName]row{
 }
 
 // wantStatuses returns the expected status for the caller's own record, and for another one.
-func (r *row) wantStatuses(k kind) (own, other int) {
-	own, known := r.want[k]
+func (r *row) wantStatuses(k kind) (ownStatus, otherStatus int) {
+	ownStatus, known := r.want[k]
 	switch {
 	case !known:
 		return 401, 401
-	case own == 401 || own == 403:
-		return own, own
+	case ownStatus == 401 || ownStatus == 403:
+		return ownStatus, ownStatus
 	case r.wantUnknown != 0:
-		return own, r.wantUnknown
+		return ownStatus, r.wantUnknown
 	}
-	return own, 404
+	return ownStatus, 404
 }
 
 // request makes the route's request as a caller of the kind.

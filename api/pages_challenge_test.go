@@ -18,15 +18,15 @@ func TestRedirectLeadsToTheChallengeAndBack(t *testing.T) {
 		{"refuse", "rejected", "authentication_failed", failURL},
 	} {
 		for _, address := range []string{"simple_auth_redirect_url", "auth_params.url"} {
-			made := f.charge("4000000000003220").wantStatus("action_required", "")
-			if made.at("auth_params.type") != "redirect" || made.at("widget_url") != "null" {
-				t.Errorf("%s", made.body)
+			transaction := f.charge("4000000000003220").wantStatus("action_required", "")
+			if transaction.at("auth_params.type") != "redirect" || transaction.at("widget_url") != "null" {
+				t.Errorf("%s", transaction.body)
 			}
-			answered := f.answerChallenge(f.browse(made.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
-			f.transaction(made.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
+			answered := f.answerChallenge(f.browse(transaction.at(address)).wantPage(200, "Simulated bank", "12.50 USD"), c.button)
+			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason) // before the payer has come back
 			f.follow(answered).wantRedirect(c.back)
 			f.browse(answered.header.Get("location")).wantRedirect(c.back) // coming back a second time has the same result
-			f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+			f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		}
 	}
 }
@@ -35,17 +35,17 @@ func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for button, status := range map[string]string{"approve": "charged", "refuse": "rejected"} {
-		made := f.charge("4000000000003063").wantStatus("action_required", "")
-		if made.at("auth_params.type") != "auth_3ds_form" || made.at("auth_params.method") != "post" {
-			t.Errorf("%s", made.body)
+		transaction := f.charge("4000000000003063").wantStatus("action_required", "")
+		if transaction.at("auth_params.type") != "auth_3ds_form" || transaction.at("auth_params.method") != "post" {
+			t.Errorf("%s", transaction.body)
 		}
-		f.browse(made.at("simple_auth_redirect_url")).wantPage(200, "Simulated bank")
+		f.browse(transaction.at("simple_auth_redirect_url")).wantPage(200, "Simulated bank")
 		fields := url.Values{}
-		for name, value := range made.object()["auth_params"].(map[string]any)["params"].(map[string]any) {
+		for name, value := range transaction.object()["auth_params"].(map[string]any)["params"].(map[string]any) {
 			fields.Set(name, value.(string))
 		}
-		f.answerChallenge(f.send(made.at("auth_params.url"), fields), button)
-		if got := f.transaction(made.at("id")).at("status"); got != status {
+		f.answerChallenge(f.send(transaction.at("auth_params.url"), fields), button)
+		if got := f.transaction(transaction.at("id")).at("status"); got != status {
 			t.Errorf("%s: %s", button, got)
 		}
 	}
@@ -54,42 +54,42 @@ func TestThreeDSFormIsPostedToTheChallenge(t *testing.T) {
 func TestLateChallengeAnswerChargesNothing(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge("4000000000003220").wantStatus("action_required", "")
-	challenge := f.browse(made.at("simple_auth_redirect_url"))
+	transaction := f.charge("4000000000003220").wantStatus("action_required", "")
+	challenge := f.browse(transaction.at("simple_auth_redirect_url"))
 	f.advanceBy(30 * time.Minute)
 	f.follow(f.answerChallenge(challenge, "approve")).wantRedirect(failURL)
-	f.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
+	f.transaction(transaction.at("id")).wantStatus("rejected", "payer action expired")
 }
 
 func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	for asked, shown := range map[string][]string{
+	for query, texts := range map[string][]string{
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                      {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"qr_code"}`:                  {"Scan to pay", "12.50 RUB"},
 		`"type":"payment","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`: {"Scan to pay", "0.001250 USDT (tron)", "<dt>Address</dt>", "<bdi>simulated-tron-"},
 		`"type":"payout","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`:                       {"Scan to receive", "12.50 RUB"},
 		`"type":"payout","amount":"1250","currency":"USDT","network":"tron","money_storage":{"type":"crypto"}`:  {"Scan to receive", "0.001250 USDT (tron)", "<dt>Sender address</dt>"},
 	} {
-		made := f.create(asked).wantStatus("action_required", "")
-		if published := made.at("auth_params"); published != "null" && published != "(absent)" {
-			t.Errorf("%s: auth_params %s", asked, published)
+		transaction := f.create(query).wantStatus("action_required", "")
+		if published := transaction.at("auth_params"); published != "null" && published != "(absent)" {
+			t.Errorf("%s: auth_params %s", query, published)
 		}
-		if made.at("widget_url") != "null" {
-			t.Errorf("%s: %s", asked, made.body)
+		if transaction.at("widget_url") != "null" {
+			t.Errorf("%s: %s", query, transaction.body)
 		}
-		address := made.at("simple_auth_redirect_url")
-		page := f.browse(address).wantPage(200, shown[0], append(shown[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
-		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(asked, "crypto") {
-			t.Errorf("%s: an address is shown: %v", asked, deposit)
+		address := transaction.at("simple_auth_redirect_url")
+		page := f.browse(address).wantPage(200, texts[0], append(texts[1:], "<svg class=\"qr\"", "<dd>30 min 00 s</dd>", `content="5; url=/pay/`)...)
+		if deposit := strings.Contains(page.body, "simulated-"); deposit != strings.Contains(query, "crypto") {
+			t.Errorf("%s: an address is shown: %v", query, deposit)
 		}
 		f.advanceBy(90 * time.Second)
-		page = f.browse(address).wantPage(200, shown[0], "<dd>28 min 30 s</dd>")
+		page = f.browse(address).wantPage(200, texts[0], "<dd>28 min 30 s</dd>")
 		action, fields := page.form()
 		fields.Set("decision", "approve")
 		f.follow(f.visit("POST", action, fields)).wantRedirect(returnURL)
-		f.transaction(made.at("id")).wantStatus("charged", "")
-		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(asked, `"payment"`)]
+		f.transaction(transaction.at("id")).wantStatus("charged", "")
+		end := map[bool]string{true: "Paid", false: "The money is on its way to you"}[strings.Contains(query, `"payment"`)]
 		f.browse(address).wantPage(200, end)
 	}
 }
@@ -98,9 +98,9 @@ func TestProvidersWithoutAnActionHaveThePageOnly(t *testing.T) {
 func TestOpenPageShowsTheOutcomeAfterItsLinkExpires(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
+	transaction := f.create(`"type":"payment","amount":"1250","currency":"RUB","money_storage":{"type":"sbp"}`)
 	next := regexp.MustCompile(`content="5; url=([^"]+)"`)
-	page := f.browse(made.at("simple_auth_redirect_url"))
+	page := f.browse(transaction.at("simple_auth_redirect_url"))
 	for range 6 {
 		page.wantPage(200, "Scan to pay")
 		f.advanceBy(5 * time.Minute)
@@ -118,11 +118,11 @@ func TestChallengeAcceptsBothButtons(t *testing.T) {
 		{"decision", "approve", "charged"}, {"decision", "refuse", "rejected"}, {"approve", "1", "charged"}, {"refuse", "", "rejected"},
 		{"submit", "Approve", "charged"}, {"action", "REFUSE", "rejected"},
 	} {
-		made := f.charge("4000000000003220")
-		action, fields := f.browse(made.at("auth_params.url")).form()
+		transaction := f.charge("4000000000003220")
+		action, fields := f.browse(transaction.at("auth_params.url")).form()
 		fields.Set(c.name, c.value)
 		f.visit("POST", action, fields)
-		if got := f.transaction(made.at("id")).at("status"); got != c.status {
+		if got := f.transaction(transaction.at("id")).at("status"); got != c.status {
 			t.Errorf("%s=%s: %s", c.name, c.value, got)
 		}
 	}
@@ -131,30 +131,30 @@ func TestChallengeAcceptsBothButtons(t *testing.T) {
 func TestChallengeWithoutADecisionIsShownAgain(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge("4000000000003220")
-	address := made.at("auth_params.url")
+	transaction := f.charge("4000000000003220")
+	address := transaction.at("auth_params.url")
 	for _, undecided := range []url.Values{nil, {"decision": {"perhaps"}}, {"decision": {""}}, {"approve": {"1"}, "refuse": {"1"}}} {
 		f.send(address, undecided).wantPage(200, "Simulated bank", ">approve</button>", ">refuse</button>")
 	}
-	f.transaction(made.at("id")).wantStatus("action_required", "")
+	f.transaction(transaction.at("id")).wantStatus("action_required", "")
 	f.visit("POST", address, url.Values{"decision": {"approve"}})
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 	if again := f.browse(address).wantPage(200, "Simulated bank", "has already been confirmed or declined"); strings.Contains(again.body, "<button") {
 		t.Errorf("%s", again.body)
 	}
 	f.visit("POST", address, url.Values{"decision": {"refuse"}}) // the first response counts
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
 func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made, other := f.charge("4000000000003220"), f.charge("4000000000003220")
-	address, err := url.Parse(made.at("auth_params.url"))
+	transaction, otherTransaction := f.charge("4000000000003220"), f.charge("4000000000003220")
+	address, err := url.Parse(transaction.at("auth_params.url"))
 	must(t, err)
-	otherAddress, err := url.Parse(other.at("auth_params.url"))
+	otherAddress, err := url.Parse(otherTransaction.at("auth_params.url"))
 	must(t, err)
-	for name, value := range map[string]string{"token": otherAddress.Query().Get("token"), "reference": other.at("id"), "terminal": uuid.NewString()} {
+	for name, value := range map[string]string{"token": otherAddress.Query().Get("token"), "reference": otherTransaction.at("id"), "terminal": uuid.NewString()} {
 		for _, forged := range []string{value, "", "x"} {
 			q := address.Query()
 			q.Set(name, forged)
@@ -164,6 +164,6 @@ func TestChallengeIsOpenToItsTokenOnly(t *testing.T) {
 			f.visit("POST", "/simulator/challenge", q).wantPage(404, "Page not found")
 		}
 	}
-	f.transaction(made.at("id")).wantStatus("action_required", "")
-	f.transaction(other.at("id")).wantStatus("action_required", "")
+	f.transaction(transaction.at("id")).wantStatus("action_required", "")
+	f.transaction(otherTransaction.at("id")).wantStatus("action_required", "")
 }

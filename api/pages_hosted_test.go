@@ -23,28 +23,28 @@ func TestHostedPaymentIsPaidOnThePage(t *testing.T) {
 		{"", "4000000000009995", "Not paid", "rejected", "insufficient_funds", "not enough money"},
 		{"", "4000000000000119", "Not paid", "failed", "processing_error", "could not process"},
 	} {
-		made := f.createHosted(c.fields + `,"description":"Red shoes"`)
-		if made.at("status") != "created" {
-			t.Errorf("%s", made.body)
+		transaction := f.createHosted(c.fields + `,"description":"Red shoes"`)
+		if transaction.at("status") != "created" {
+			t.Errorf("%s", transaction.body)
 		}
-		page := f.browse(made.at("widget_url")).wantPage(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
+		page := f.browse(transaction.at("widget_url")).wantPage(200, "Pay by card", "12.50 USD", "Red shoes", "no money moves", "autocomplete=\"cc-number\"")
 		action, _ := page.form()
 		f.send(action, card(c.typed)).wantPage(200, c.title, c.text)
-		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		f.send(action, card("4242424242424242")).wantPage(200, c.title) // the form can be sent only once
-		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
 func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted("")
-	action, _ := f.browse(made.at("widget_url")).form()
+	transaction := f.createHosted("")
+	action, _ := f.browse(transaction.at("widget_url")).form()
 	challenge := f.send(action, card("4000000000003220"))
-	f.transaction(made.at("id")).wantStatus("action_required", "")
+	f.transaction(transaction.at("id")).wantStatus("action_required", "")
 	f.follow(f.answerChallenge(challenge, "approve")).wantPage(200, "Paid")
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
 // The link to the hosted page is valid for 15 minutes. A payer who has begun to pay has the
@@ -52,37 +52,37 @@ func TestHostedPaymentGoesThroughTheChallenge(t *testing.T) {
 func TestStartedHostedPaymentOutlivesItsLink(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted("")
-	action, _ := f.browse(made.at("widget_url")).form()
+	transaction := f.createHosted("")
+	action, _ := f.browse(transaction.at("widget_url")).form()
 	next, _ := f.send(action, card("4000002500003155")).wantPage(200, "Confirm with a password").form()
 	f.advanceBy(16 * time.Minute)
-	f.browse(made.at("widget_url"))
+	f.browse(transaction.at("widget_url"))
 	f.browse(action).wantPage(410, "This link is no longer valid")
 	f.send(next, url.Values{"otp": {"123456"}}).wantPage(200, "Paid")
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
 func TestHostedLinkLastsFifteenMinutes(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted("")
-	address := made.at("widget_url")
+	transaction := f.createHosted("")
+	address := transaction.at("widget_url")
 	f.advanceBy(15*time.Minute - time.Microsecond)
 	f.browse(address).wantPage(200, "Pay by card")
 	f.advanceBy(time.Microsecond)
 	f.browse(address).wantPage(410, "This link is no longer valid")
 	f.send(address, card("4242424242424242")).wantPage(410, "This link is no longer valid")
-	f.transaction(made.at("id")).wantStatus("created", "")
+	f.transaction(transaction.at("id")).wantStatus("created", "")
 }
 
 func TestHostedPayoutAcceptsACardNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
-	action, _ := f.browse(made.at("widget_url")).wantPage(200, "Receive money to your card", "12.50 USD").form()
+	transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payout","amount":"1250","currency":"USD","hosted":true}}`).want(201, "")
+	action, _ := f.browse(transaction.at("widget_url")).wantPage(200, "Receive money to your card", "12.50 USD").form()
 	f.send(action, url.Values{"cardnumber": {"4242424242424241"}}).wantPage(422, "Receive money to your card", "Check the card number")
 	f.send(action, url.Values{"cardnumber": {"4242424242424242"}}).wantPage(200, "The money is on its way to you")
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
 // randomText is a token or an id in a page, which may hold any three digits by chance.
@@ -91,8 +91,8 @@ var randomText = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
 func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted("")
-	action, _ := f.browse(made.at("widget_url")).form()
+	transaction := f.createHosted("")
+	action, _ := f.browse(transaction.at("widget_url")).form()
 	for _, c := range []struct{ field, typed, text string }{
 		{"cardnumber", "4242424242424241", "Check the card number"},
 		{"cardnumber", "4242x24242424242", "Check the card number"},
@@ -121,17 +121,17 @@ func TestInvalidCardIsRefusedAndNotShown(t *testing.T) {
 		missing.Del(c.field)
 		f.send(action, missing).wantPage(422, "Pay by card", c.text)
 	}
-	f.transaction(made.at("id")).wantStatus("created", "")
+	f.transaction(transaction.at("id")).wantStatus("created", "")
 	f.send(action, card("4242424242424242")).wantPage(200, "Paid")
 }
 
 func TestPageWaitsForTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted("")
-	action, _ := f.browse(made.at("widget_url")).form()
+	transaction := f.createHosted("")
+	action, _ := f.browse(transaction.at("widget_url")).form()
 	f.send(action, card("4000000000000077")).wantPage(200, "Processing", `<meta http-equiv="refresh" content="3">`)
-	f.transaction(made.at("id")).wantStatus("charging", "")
+	f.transaction(transaction.at("id")).wantStatus("charging", "")
 	f.advanceBy(5 * time.Second)
 	f.browse(action).wantPage(200, "Paid")
 }
@@ -151,10 +151,10 @@ func TestHeldMoneyIsApproved(t *testing.T) {
 	if patched != 1 {
 		t.Fatalf("%d terminals: %s", patched, terminals.body)
 	}
-	made := f.createHosted("")
-	action, _ := f.browse(made.at("widget_url")).form()
+	transaction := f.createHosted("")
+	action, _ := f.browse(transaction.at("widget_url")).form()
 	f.send(action, card("4242424242424242")).wantPage(200, "Approved")
-	f.transaction(made.at("id")).wantStatus("payment_suspended", "")
+	f.transaction(transaction.at("id")).wantStatus("payment_suspended", "")
 	redirected := f.charge("4000000000003220").wantStatus("action_required", "")
 	f.follow(f.answerChallenge(f.browse(redirected.at("simple_auth_redirect_url")), "approve")).wantRedirect(returnURL)
 	f.transaction(redirected.at("id")).wantStatus("payment_suspended", "")

@@ -102,10 +102,10 @@ func newPayerPage(t *testing.T, action payment.Action) (*fixture, *fakePayers, s
 	r.record.Asset = money.Asset{Currency: "USD", Env: money.Prod}
 	r.record.ReturnURL, r.record.FailURL = returnURL, failURL
 	f := newFixture(t, func(cfg *api.Config) { cfg.Payers = r })
-	until := f.Clock.Now().Add(actionTTL)
-	action.Until = ledger.MicrosOf(until)
+	expires := f.Clock.Now().Add(actionTTL)
+	action.Until = ledger.MicrosOf(expires)
 	r.record.Action = &action
-	return f, r, f.pages().Address(f.seed.First.Org, r.id, until)
+	return f, r, f.pages().Address(f.seed.First.Org, r.id, expires)
 }
 
 func TestProviderRedirectIsFollowed(t *testing.T) {
@@ -243,7 +243,7 @@ func TestServiceRefusalsAreShownOnThePage(t *testing.T) {
 func TestReturnURLFollowsTheStatus(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(address, "?", "/return?", 1)
+	returnAddress := strings.Replace(address, "?", "/return?", 1)
 	for status, want := range map[payment.Status]string{
 		payment.Charged: returnURL, payment.Charging: returnURL, payment.PaymentHeld: returnURL, payment.PreAuthorized3DS: returnURL, payment.Refunded: returnURL,
 		payment.Refunding: returnURL, payment.Reversed: returnURL, payment.Rejected: failURL, payment.Failed: failURL, payment.Unknown: returnURL,
@@ -251,13 +251,13 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 	} {
 		r.change(func() { r.record.Status = status })
 		for _, method := range []string{"GET", "POST"} {
-			h.visit(method, back, nil).wantRedirect(want)
+			h.visit(method, returnAddress, nil).wantRedirect(want)
 		}
 	}
 	r.change(func() { r.record.ReturnURL, r.record.FailURL = "", "" })
 	for _, status := range []payment.Status{payment.Charged, payment.Rejected, payment.Charging} {
 		r.change(func() { r.record.Status = status })
-		h.visit("GET", back, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
+		h.visit("GET", returnAddress, nil).wantRedirect(strings.TrimPrefix(address, h.base()))
 	}
 }
 
@@ -265,11 +265,11 @@ func TestReturnURLFollowsTheStatus(t *testing.T) {
 func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back := strings.Replace(address, "?", "/return?", 1)
+	returnAddress := strings.Replace(address, "?", "/return?", 1)
 	h.advanceBy(actionTTL)
-	h.visit("GET", back, nil).wantPage(410, "This link is no longer valid")
+	h.visit("GET", returnAddress, nil).wantPage(410, "This link is no longer valid")
 	r.change(func() { r.record.Status = payment.Rejected })
-	h.visit("GET", back, nil).wantRedirect(failURL)
+	h.visit("GET", returnAddress, nil).wantRedirect(failURL)
 	if asked := r.returnedCount(); asked != 0 {
 		t.Errorf("the service was asked %d times", asked)
 	}
@@ -278,11 +278,11 @@ func TestLatePayerIsSentToTheMerchant(t *testing.T) {
 func TestOnlyTheReturnLinkReportsThePayersReturn(t *testing.T) {
 	t.Parallel()
 	h, r, address := newPayerPage(t, payment.Action{Page: "https://acs.example/"})
-	back, _ := h.ownPath(strings.Replace(address, "?", "/return?", 1))
-	if a := h.anyone().do("HEAD", back, ""); a.status != 303 || r.returnedCount() != 0 {
+	returnPath, _ := h.ownPath(strings.Replace(address, "?", "/return?", 1))
+	if a := h.anyone().do("HEAD", returnPath, ""); a.status != 303 || r.returnedCount() != 0 {
 		t.Errorf("HEAD: %d, reported %d times", a.status, r.returnedCount())
 	}
-	h.anyone().get(back)
+	h.anyone().get(returnPath)
 	if r.returnedCount() != 1 {
 		t.Errorf("GET: reported %d times", r.returnedCount())
 	}

@@ -34,25 +34,25 @@ func TestPayloadIsShownAndSigned(t *testing.T) {
 		{func(p string) string { return "  " + signatureOf(p) + "\n" }, "charged", "", "Paid"},
 		{func(p string) string { return strings.ToUpper(signatureOf(p)) }, "rejected", "authentication_failed", "Not paid"},
 	} {
-		made := f.paymentToSign()
-		payload := made.at(toSign)
-		page := f.browse(made.at("simple_auth_redirect_url")).
+		transaction := f.paymentToSign()
+		payload := transaction.at(toSign)
+		page := f.browse(transaction.at("simple_auth_redirect_url")).
 			wantPage(200, "Sign the transfer", "<bdi>"+payload+"</bdi>", "<dt>Sequence number</dt><dd><bdi>1</bdi></dd>", "<dd>1 min 00 s</dd>", `content="61; url=/pay/`)
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"signature": {" "}}, {"signature": {strings.Repeat("x", 8<<10+1)}}} {
 			f.send(action, wrong).wantPage(422, "Sign the transfer", "Paste the signature.", payload)
 		}
-		f.transaction(made.at("id")).wantStatus("action_required", "")
+		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 		f.send(action, url.Values{"signature": {c.typed(payload)}}).wantPage(200, c.end)
-		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
 func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.paymentToSign()
-	address, old := made.at("simple_auth_redirect_url"), made.at(toSign)
+	transaction := f.paymentToSign()
+	address, old := transaction.at("simple_auth_redirect_url"), transaction.at(toSign)
 	action, _ := f.browse(address).form()
 	f.advanceBy(59 * time.Second)
 	f.browse(address).wantPage(200, "Sign the transfer", old, "<dd>0 min 01 s</dd>", `content="2; url=/pay/`)
@@ -62,21 +62,21 @@ func TestExpiredPayloadIsRenewedOnThePage(t *testing.T) {
 	if strings.Contains(page.body, old) {
 		t.Errorf("the page still shows %s: %s", old, page.body)
 	}
-	stands := f.transaction(made.at("id")).wantStatus("action_required", "")
+	stands := f.transaction(transaction.at("id")).wantStatus("action_required", "")
 	if stands.at("additional_params_for_auth.sequence") != "2" || !strings.Contains(page.body, stands.at(toSign)) {
 		t.Errorf("%s", stands.body)
 	}
 	f.send(action, url.Values{"signature": {signatureOf(stands.at(toSign))}}).wantPage(200, "Paid")
-	f.transaction(made.at("id")).wantStatus("charged", "")
+	f.transaction(transaction.at("id")).wantStatus("charged", "")
 }
 
 // The last payload is not valid longer than the payer's time.
 func TestPayloadExpiresWithThePayersTime(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.paymentToSign()
+	transaction := f.paymentToSign()
 	f.advanceBy(actionTTL - 30*time.Second)
-	address := f.transaction(made.at("id")).at("simple_auth_redirect_url")
+	address := f.transaction(transaction.at("id")).at("simple_auth_redirect_url")
 	f.browse(address).wantPage(200, "Sign the transfer", "<dd>0 min 30 s</dd>", `content="31; url=/pay/`)
 	f.advanceBy(30 * time.Second)
 	f.browse(address).wantPage(200, "Not paid", "Time ran out before you confirmed.")

@@ -161,10 +161,10 @@ func (r *response) form() (action string, fields url.Values) {
 }
 
 // answerChallenge presses a button of the simulator's page.
-func (f *fixture) answerChallenge(shown *response, button string) *response {
+func (f *fixture) answerChallenge(page *response, button string) *response {
 	f.t.Helper()
-	shown.wantPage(200, "Simulated bank")
-	action, fields := shown.form()
+	page.wantPage(200, "Simulated bank")
+	action, fields := page.form()
 	fields.Set("decision", button)
 	return f.visit("POST", action, fields)
 }
@@ -183,20 +183,20 @@ func TestPasswordIsAcceptedOnThePage(t *testing.T) {
 		{"123456", "charged", "", "Paid", returnURL},
 		{"654321", "rejected", "authentication_failed", "Not paid", failURL},
 	} {
-		made := f.charge("4000002500003155").wantStatus("action_required", "")
-		address := made.at("simple_auth_redirect_url")
+		transaction := f.charge("4000002500003155").wantStatus("action_required", "")
+		address := transaction.at("simple_auth_redirect_url")
 		action, _ := f.browse(address).wantPage(200, "Confirm with a password", "12.50 USD").form()
 		f.send(action, url.Values{"otp": {""}}).wantPage(422, "Confirm with a password", "Enter the password")
 		f.send(action, url.Values{"otp": {strings.Repeat("1", 65)}}).wantPage(422, "Confirm with a password")
 		f.send(action, nil).wantPage(422, "Confirm with a password")
-		f.transaction(made.at("id")).wantStatus("action_required", "")
+		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 
 		link := `<a href="` + strings.ReplaceAll(c.back, "&", "&amp;") + `">`
 		f.send(action, url.Values{"otp": {c.typed}}).wantPage(200, c.title, link)
-		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 		// Anything typed afterwards is too late.
 		f.send(action, url.Values{"otp": {"123456"}}).wantPage(200, c.title, link)
-		f.transaction(made.at("id")).wantStatus(c.status, c.reason)
+		f.transaction(transaction.at("id")).wantStatus(c.status, c.reason)
 	}
 }
 
@@ -204,8 +204,8 @@ func TestLinkOfAnIdlePayerExpires(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, card := range []string{"4000002500003155", "4000000000003220"} {
-		made := f.charge(card).wantStatus("action_required", "")
-		address := made.at("simple_auth_redirect_url")
+		transaction := f.charge(card).wantStatus("action_required", "")
+		address := transaction.at("simple_auth_redirect_url")
 		f.advanceBy(15*time.Minute - time.Second)
 		if r := f.visit("GET", address, nil); r.status == 410 {
 			t.Errorf("%s: the link is over too early", card)
@@ -213,10 +213,10 @@ func TestLinkOfAnIdlePayerExpires(t *testing.T) {
 		f.advanceBy(time.Second)
 		f.browse(address).wantPage(410, "This link is no longer valid")
 		f.advanceBy(15 * time.Minute)
-		f.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
+		f.transaction(transaction.at("id")).wantStatus("rejected", "payer action expired")
 		f.browse(address).wantPage(410, "This link is no longer valid")
 		f.send(address, url.Values{"otp": {"123456"}}).wantPage(410, "This link is no longer valid")
-		f.transaction(made.at("id")).wantStatus("rejected", "payer action expired")
+		f.transaction(transaction.at("id")).wantStatus("rejected", "payer action expired")
 	}
 }
 
@@ -224,25 +224,25 @@ func TestReceivingBankIsChosenOnThePage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for _, method := range []string{"open_banking", "sepa"} {
-		made := f.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
-		address, bank := made.at("simple_auth_redirect_url"), made.at("availble_destinations.1.target_bank_id")
-		page := f.browse(address).wantPage(200, "Choose your bank", "12.50 EUR", `<input type="radio" name="target_bank_id" value="`+bank+`" required> `+made.at("availble_destinations.1.name"))
+		transaction := f.create(`"type":"payout","amount":"1250","currency":"EUR","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
+		address, bank := transaction.at("simple_auth_redirect_url"), transaction.at("availble_destinations.1.target_bank_id")
+		page := f.browse(address).wantPage(200, "Choose your bank", "12.50 EUR", `<input type="radio" name="target_bank_id" value="`+bank+`" required> `+transaction.at("availble_destinations.1.name"))
 		action, _ := page.form()
 		for _, wrong := range []url.Values{nil, {"target_bank_id": {""}}, {"target_bank_id": {"nobody"}}} {
 			f.send(action, wrong).wantPage(422, "Choose your bank", "Choose one of the banks.")
 		}
-		f.transaction(made.at("id")).wantStatus("action_required", "")
+		f.transaction(transaction.at("id")).wantStatus("action_required", "")
 		f.send(action, url.Values{"target_bank_id": {bank}}).wantPage(200, "The money is on its way to you")
-		f.transaction(made.at("id")).wantStatus("charged", "")
+		f.transaction(transaction.at("id")).wantStatus("charged", "")
 	}
 }
 
 func TestPageNeedsItsToken(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made, other := f.createHosted(""), f.createHosted("")
-	address, _ := f.ownPath(made.at("widget_url"))
-	otherDoor, _ := f.ownPath(other.at("widget_url"))
+	transaction, otherTransaction := f.createHosted(""), f.createHosted("")
+	address, _ := f.ownPath(transaction.at("widget_url"))
+	otherDoor, _ := f.ownPath(otherTransaction.at("widget_url"))
 	path, query, _ := strings.Cut(address, "?token=")
 	_, otherQuery, _ := strings.Cut(otherDoor, "?token=")
 	org, tag, _ := strings.Cut(query, ".")
@@ -267,7 +267,7 @@ func TestPageNeedsItsToken(t *testing.T) {
 			}
 		}
 	}
-	for _, unknown := range []string{"x", strings.ToUpper(made.at("id")) + "x", uuid.Nil.String()} {
+	for _, unknown := range []string{"x", strings.ToUpper(transaction.at("id")) + "x", uuid.Nil.String()} {
 		f.visit("GET", "/pay/"+unknown+"?token="+query, nil).wantPage(404, "Page not found")
 	}
 	f.visit("GET", path, nil).wantPage(404, "Page not found")
@@ -277,12 +277,12 @@ func TestPageNeedsItsToken(t *testing.T) {
 func TestTokensAreInNoLog(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge("4000000000003220")
-	address := made.at("simple_auth_redirect_url")
+	transaction := f.charge("4000000000003220")
+	address := transaction.at("simple_auth_redirect_url")
 	_, token, _ := strings.Cut(address, "?token=")
-	back := f.answerChallenge(f.browse(address), "approve").header.Get("location")
-	_, second, _ := strings.Cut(back, "?token=")
-	f.browse(back)
+	location := f.answerChallenge(f.browse(address), "approve").header.Get("location")
+	_, second, _ := strings.Cut(location, "?token=")
+	f.browse(location)
 	f.browse(address)
 	if log := f.log.String(); strings.Contains(log, token) || strings.Contains(log, second) || token == "" || second == "" {
 		t.Errorf("%s", log)
@@ -297,8 +297,8 @@ func TestTokensAreInNoLog(t *testing.T) {
 func TestMerchantTextsAreEscaped(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.createHosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
-	page := f.browse(made.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
+	transaction := f.createHosted(`,"description":"<script>alert(1)</script>\"'><img src=x>"`)
+	page := f.browse(transaction.at("widget_url")).wantPage(200, "Pay by card", "&lt;script&gt;alert(1)&lt;/script&gt;")
 	if strings.Contains(page.body, "<script") || strings.Contains(page.body, "<img") {
 		t.Errorf("%s", page.body)
 	}
@@ -311,9 +311,9 @@ func TestOnlyWebReturnURLsAreUsed(t *testing.T) {
 		"javascript:alert(1)", "data:text/html,x", "//shop.example", "/ok", "shop.example", `https:\\shop.example`, "file:///etc/passwd",
 		`https://a\r\nSet-Cookie: b=c`, `https://shop.example/\u0000`,
 	} {
-		made := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","returnUrl":"`+strings.ReplaceAll(address, `\\`, `\\\\`)+
+		transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","returnUrl":"`+strings.ReplaceAll(address, `\\`, `\\\\`)+
 			`","failUrl":"https://shop.example/","money_storage":{"type":"bank_card","cardnumber":"4000000000003220",`+cardRest+`}}}`).want(201, "")
-		outcome := f.follow(f.answerChallenge(f.browse(made.at("simple_auth_redirect_url")), "approve")).wantPage(200, "Paid")
+		outcome := f.follow(f.answerChallenge(f.browse(transaction.at("simple_auth_redirect_url")), "approve")).wantPage(200, "Paid")
 		if strings.Contains(outcome.body, "<a ") {
 			t.Errorf("%q is linked: %s", address, outcome.body)
 		}
@@ -371,13 +371,13 @@ func TestPagesLeadToHTTPSOnly(t *testing.T) {
 		t.Run(c.env+" "+c.address, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, func(cfg *api.Config) { cfg.Env = c.env })
-			made := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
-			action, _ := f.browse(made.at("widget_url")).form()
+			transaction := f.partner().post(transactions, `{"params":{"env":"test","type":"payment","amount":"1250","currency":"USD","hosted":true,"returnUrl":"`+c.address+`","failUrl":"`+c.address+`"}}`).want(201, "")
+			action, _ := f.browse(transaction.at("widget_url")).form()
 			page := f.send(action, card("4000000000000002")).wantPage(200, "Not paid")
 			if linked := strings.Contains(page.body, `href="`+c.address); linked != (c.leads != "") {
 				t.Errorf("the page links: %v\n%s", linked, page.body)
 			}
-			address, _ := f.ownPath(made.at("widget_url"))
+			address, _ := f.ownPath(transaction.at("widget_url"))
 			path, query, _ := strings.Cut(address, "?")
 			back := f.visit("GET", f.base()+path+"/return?"+query, nil)
 			if got := back.header.Get("location"); strings.HasPrefix(got, "/pay/") != (c.leads == "") || c.leads != "" && got != c.leads {

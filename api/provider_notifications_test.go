@@ -172,9 +172,9 @@ func TestEveryBadSignatureHasTheSame401(t *testing.T) {
 func TestNotificationTimestampMayDifferByFiveMinutes(t *testing.T) {
 	t.Parallel()
 	h, reported, terminal := newUpdatesFixture(t)
-	for _, off := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
+	for _, skew := range []time.Duration{-4*time.Minute - 59*time.Second, 4*time.Minute + 59*time.Second} {
 		n := h.notice(terminal)
-		n.at = n.at.Add(off)
+		n.at = n.at.Add(skew)
 		h.deliver(n).want(200, "")
 	}
 	if got := reported.takeReported(); len(got) != 2 {

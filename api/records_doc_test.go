@@ -106,18 +106,18 @@ func documentedColumn(c *schema.Column) string {
 	if c.Secret || c.InputOnly {
 		value += ", secret"
 	}
-	by := ""
+	cursorField := ""
 	switch {
 	case c.Settable && c.Fixed:
-		by = "create"
+		cursorField = "create"
 	case c.Settable:
-		by = "create, change"
+		cursorField = "create, change"
 	}
 	switch {
 	case c.Settable && c.Default != nil:
-		by += fmt.Sprintf("; default `%v`", c.Default)
+		cursorField += fmt.Sprintf("; default `%v`", c.Default)
 	case c.Settable && c.Required:
-		by += "; required"
+		cursorField += "; required"
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, by, c.Help)
+	return fmt.Sprintf("| %s | %s | %s | %s |\n", c.Name, value, cursorField, c.Help)
 }

@@ -25,7 +25,7 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First
-	org, other := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
+	org, otherHeader := "X-Organization-Id: "+first.Org.String(), "x-organization-id: "+uuid.NewString()
 	key, token := "X-Api-Key: "+string(first.APIKey), "Authorization: Bearer "+string(first.SessionToken)
 	admin := "Authorization: Bearer " + string(f.seed.AdminToken)
 	const (
@@ -44,8 +44,8 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 		lines        []string
 	}{
 		{"GET", partnerPath, []string{org, org, key}},
-		{"GET", partnerPath, []string{org, other, key}},
-		{"GET", partnerPath, []string{other, org, key}},
+		{"GET", partnerPath, []string{org, otherHeader, key}},
+		{"GET", partnerPath, []string{otherHeader, org, key}},
 		{"GET", partnerPath, []string{org, "x-organization-id:", key}},
 		{"GET", partnerPath, []string{org, key, key}},
 		{"GET", partnerPath, []string{org, key, "x-api-key: mzk_other"}},
@@ -66,7 +66,7 @@ func TestRepeatedCredentialsAreUnauthorized(t *testing.T) {
 		{"DELETE", sessionPath, []string{org, token, token}},
 		{"GET", "/api/v1/partners", []string{org, admin, admin}},
 		{"GET", "/api/v1/organizations", []string{admin, "authorization: Bearer x"}},
-		{"GET", "/api/v1/partners", []string{org, other, "Authorization: Bearer x"}},
+		{"GET", "/api/v1/partners", []string{org, otherHeader, "Authorization: Bearer x"}},
 	} {
 		r := f.sendLines(c.method, c.path, c.lines...)
 		if r.status != 401 || r.body != unauthorized || sameHeaders(r) != sameHeaders(reference) {

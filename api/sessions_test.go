@@ -47,20 +47,20 @@ func TestSessionIsCreatedAndEnded(t *testing.T) {
 	}
 	anna := f.bearer(token, first)
 	anna.get(ledgerPath+"/head").want(200, "")
-	other := f.logInAs("anna")
+	otherSession := f.logInAs("anna")
 	if out := anna.do("DELETE", sessions+"/current", "").want(204, ""); out.body != "" {
 		t.Errorf("%q", out.body)
 	}
 	anna.get(ledgerPath+"/head").want(401, unauthorized)
 	anna.do("DELETE", sessions+"/current", "").want(401, unauthorized)
-	other.get(ledgerPath+"/head").want(200, "")
+	otherSession.get(ledgerPath+"/head").want(200, "")
 	events := f.auditor().get(ledgerPath+"/events?limit=1").want(200, "")
 	if events.at("data.0.event") != "revoke" || events.at("data.0.from") != "active" || events.at("data.0.to") != "revoked" {
 		t.Errorf("%s", events.body)
 	}
 	f.restart()
 	anna.get(ledgerPath+"/head").want(401, unauthorized)
-	other.get(ledgerPath+"/head").want(200, "")
+	otherSession.get(ledgerPath+"/head").want(200, "")
 }
 
 func TestSessionIsValidInItsOrganizationOnly(t *testing.T) {
@@ -120,11 +120,11 @@ func TestRightPasswordFromARefusedAddressLooksWrong(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	first := f.seed.First.Org.String()
-	far := func(login string) string {
+	logInFromAfar := func(login string) string {
 		return f.admin().post("/api/v1/partners", `{"name":"F","login":"`+login+`","pass":"`+goodPass+`","source_addresses":["192.0.2.0/24"]}`).want(201, "").at("data.id")
 	}
-	number := far("far")
-	far("away")
+	number := logInFromAfar("far")
+	logInFromAfar("away")
 	for _, login := range []string{"cashier", "scribe"} {
 		f.admin().post(users, `{"login":"`+login+`","pass":"`+goodPass+`","name":"C","roles":["partner"],"partner_id":`+number+`}`).want(201, "")
 	}
@@ -213,11 +213,11 @@ func TestChangesThatEndAUsersSessions(t *testing.T) {
 		anna.get(ledgerPath+"/head").want(401, unauthorized)
 	}
 	path := users + "/" + f.createUser("gone", `"auditor"`, "").at("data.id")
-	gone := f.logInAs("gone")
+	loggedOut := f.logInAs("gone")
 	f.admin().do("DELETE", path, "").want(200, "")
-	gone.get(ledgerPath+"/head").want(401, unauthorized)
+	loggedOut.get(ledgerPath+"/head").want(401, unauthorized)
 	f.admin().patch(path, `{"active":true}`).want(200, "")
-	gone.get(ledgerPath+"/head").want(401, unauthorized)
+	loggedOut.get(ledgerPath+"/head").want(401, unauthorized)
 }
 
 const deactivated = `{"error":"forbidden","message":"the partner is deactivated"}`
@@ -229,7 +229,7 @@ func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 	first := f.seed.First.Org
 	paid := f.partner().post(transactions, paymentBody(`"amount":"100"`)).want(201, "").at("id")
 	neighbour := f.otherPartner()
-	foreign := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
+	foreignTransaction := neighbour.post(transactions, paymentBody(`"amount":"100"`)).at("id")
 	f.createUser("cashier", `"partner"`, `,"partner_id":1`)
 	for who, c := range map[string]caller{
 		"the partner itself": f.bearer(f.logIn(first.String(), loginBody("demo", string(f.seed.First.Pass))).want(201, "").at("data.token"), first),
@@ -245,7 +245,7 @@ func TestPartnerSessionReadsLikeItsKeyAndCannotWrite(t *testing.T) {
 			}
 		}
 		c.get(transactions+"/aggregate?env=test").want(200, "")
-		if r := c.get(transactions + "/" + foreign); r.status != 404 || r.body != c.get(transactions+"/"+uuid.NewString()).body {
+		if r := c.get(transactions + "/" + foreignTransaction); r.status != 404 || r.body != c.get(transactions+"/"+uuid.NewString()).body {
 			t.Errorf("%s: a neighbour's transaction: %d %s", who, r.status, r.body)
 		}
 		before := f.events()
@@ -353,16 +353,16 @@ func TestConcurrentLoginsGetAtMostFiveGuesses(t *testing.T) {
 	for login, want := range map[string][2]int{"anna": {401, 429}, "nobody": {401, 429}} {
 		counts := map[int]int{}
 		var mu sync.Mutex
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for range 64 {
-			all.Go(func() {
+			wg.Go(func() {
 				r := f.logIn(first, loginBody(login, "wrong"))
 				mu.Lock()
 				defer mu.Unlock()
 				counts[r.status]++
 			})
 		}
-		all.Wait()
+		wg.Wait()
 		if counts[want[0]] != 5 || counts[want[1]] != 59 {
 			t.Errorf("%s: %v, want 5 guesses", login, counts)
 		}

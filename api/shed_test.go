@@ -13,19 +13,19 @@ import (
 func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge("4242424242424242").want(201, "")
+	transaction := f.charge("4242424242424242").want(201, "")
 	hosted := f.createHosted("")
 	leave := f.server.TakePlaces()
 	create := paymentBody(`"amount":"1000","currency":"USD"`)
 	f.wantNothingStored(t, func() {
 		began := time.Now()
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for _, ask := range []func() *response{
 			func() *response { return f.partner().post(transactions, create) },
-			func() *response { return f.changeTransaction(made.at("id"), `"type":"refund"`) },
+			func() *response { return f.changeTransaction(transaction.at("id"), `"type":"refund"`) },
 			func() *response { return f.admin().post("/api/v1/organizations", `{"name":"O"}`) },
 		} {
-			all.Go(func() {
+			wg.Go(func() {
 				r := ask().want(503, `{"error":"unavailable","message":"too many commands are waiting: nothing was done"}`)
 				if r.header.Get("Retry-After") == "" {
 					t.Errorf("no Retry-After: %v", r.header)
@@ -34,10 +34,10 @@ func TestCommandsAreShedByTheAgeOfTheOldest(t *testing.T) {
 		}
 		page := f.browse(hosted.at("widget_url")).wantPage(200, "Pay by card")
 		action, _ := page.form()
-		all.Go(func() { f.send(action, card("4242424242424242")).wantPage(503, "Try again in a moment") })
-		f.partner().get(transactions+"/"+made.at("id")).want(200, "")
+		wg.Go(func() { f.send(action, card("4242424242424242")).wantPage(503, "Try again in a moment") })
+		f.partner().get(transactions+"/"+transaction.at("id")).want(200, "")
 		f.anyone().get("/api/v1/health").want(200, "")
-		all.Wait()
+		wg.Wait()
 		if took := time.Since(began); took < shed.MaxAge {
 			t.Errorf("refused after %s", took)
 		}

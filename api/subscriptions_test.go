@@ -99,35 +99,35 @@ func TestInvalidSubscriptionIsRefusedByField(t *testing.T) {
 	f := newFixture(t)
 	initial := f.chargedPayment()
 	declined := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"1"`), "4242424242424242", "4000000000000002", 1)).want(201, "").at("id")
-	foreign := f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
+	foreignPayment := f.second().post(transactions, paymentBody(`"amount":"1"`)).want(201, "").at("id")
 	wallet := f.partner().post(transactions, `{"params":{"type":"payment","env":"test","amount":"1",`+urls+`,"money_storage":{"type":"e_wallet"}}}`).want(201, "").at("id")
 	before := f.eventCount()
 	const id, amount, days = `"initial_payment_id":`, `"amount":"990"`, `"period_days":30`
-	own := id + `"` + initial + `"`
+	ownPayment := id + `"` + initial + `"`
 	for name, c := range map[string]struct{ params, want string }{
 		"nothing": {``, `initial_payment_id is required: the id of a charged payment; amount is required: a string of minor units; period_days is required`},
 		"no id":   {amount + `,` + days, `initial_payment_id is required: the id of a charged payment`},
 		"a null":  {id + `null,` + amount + `,` + days, `initial_payment_id is required: the id of a charged payment`},
 		"no uuid": {id + `"x",` + amount + `,` + days, `initial_payment_id must be a UUID`},
 		"unknown": {id + `"` + uuid.NewString() + `",` + amount + `,` + days, `there is no such payment`},
-		"foreign": {id + `"` + foreign + `",` + amount + `,` + days, `there is no such payment`},
+		"foreign": {id + `"` + foreignPayment + `",` + amount + `,` + days, `there is no such payment`},
 		"declined": {id + `"` + declined + `",` + amount + `,` + days,
 			`it is not a charged payment`},
 		"a wallet": {id + `"` + wallet + `",` + amount + `,` + days,
 			`the payment left no stored credential that could be charged again`},
-		"a number":          {own + `,"amount":990,` + days, `amount is required: a string of minor units`},
-		"no digits":         {own + `,"amount":"9.90",` + days, `amount must be a string of minor units`},
-		"negative":          {own + `,"amount":"-1",` + days, `amount must be a string of minor units`},
-		"zero":              {own + `,"amount":"0",` + days, `amount must be above zero and at most 10^72`},
-		"too much":          {own + `,"amount":"1` + strings.Repeat("0", 72) + `1",` + days, `amount must be above zero and at most 10^72`},
-		"beyond 256 bits":   {own + `,"amount":"1` + strings.Repeat("0", 90) + `",` + days, `amount must be a string of minor units`},
-		"no days":           {own + `,` + amount + `,"period_days":0`, `period_days must be from 1 to 3660`},
-		"too many days":     {own + `,` + amount + `,"period_days":3661`, `period_days must be from 1 to 3660`},
-		"days in a string":  {own + `,` + amount + `,"period_days":"30"`, `period_days must be an integer from 1 to 3660`},
-		"half a day":        {own + `,` + amount + `,"period_days":0.5`, `period_days must be an integer from 1 to 3660`},
-		"very many days":    {own + `,` + amount + `,"period_days":99999999999999999999`, `period_days must be an integer from 1 to 3660`},
-		"metadata, a list":  {own + `,` + amount + `,` + days + `,"metadata":[]`, `metadata must be an object`},
-		"too much metadata": {own + `,` + amount + `,` + days + `,"metadata":{"a":"` + strings.Repeat("b", 8192) + `"}`, `metadata must be at most 8192 bytes`},
+		"a number":          {ownPayment + `,"amount":990,` + days, `amount is required: a string of minor units`},
+		"no digits":         {ownPayment + `,"amount":"9.90",` + days, `amount must be a string of minor units`},
+		"negative":          {ownPayment + `,"amount":"-1",` + days, `amount must be a string of minor units`},
+		"zero":              {ownPayment + `,"amount":"0",` + days, `amount must be above zero and at most 10^72`},
+		"too much":          {ownPayment + `,"amount":"1` + strings.Repeat("0", 72) + `1",` + days, `amount must be above zero and at most 10^72`},
+		"beyond 256 bits":   {ownPayment + `,"amount":"1` + strings.Repeat("0", 90) + `",` + days, `amount must be a string of minor units`},
+		"no days":           {ownPayment + `,` + amount + `,"period_days":0`, `period_days must be from 1 to 3660`},
+		"too many days":     {ownPayment + `,` + amount + `,"period_days":3661`, `period_days must be from 1 to 3660`},
+		"days in a string":  {ownPayment + `,` + amount + `,"period_days":"30"`, `period_days must be an integer from 1 to 3660`},
+		"half a day":        {ownPayment + `,` + amount + `,"period_days":0.5`, `period_days must be an integer from 1 to 3660`},
+		"very many days":    {ownPayment + `,` + amount + `,"period_days":99999999999999999999`, `period_days must be an integer from 1 to 3660`},
+		"metadata, a list":  {ownPayment + `,` + amount + `,` + days + `,"metadata":[]`, `metadata must be an object`},
+		"too much metadata": {ownPayment + `,` + amount + `,` + days + `,"metadata":{"a":"` + strings.Repeat("b", 8192) + `"}`, `metadata must be at most 8192 bytes`},
 		"several":           {id + `"x","amount":"0","period_days":0,"metadata":1`, `initial_payment_id must be a UUID; amount must be above zero and at most 10^72; period_days must be from 1 to 3660; metadata must be an object`},
 	} {
 		r := f.partner().post(subscriptions, `{"params":{`+c.params+`}}`)
@@ -199,16 +199,16 @@ func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	f := newFixture(t)
 	id := f.subscribe()
 	for name, c := range map[string]caller{"another organization's": f.second(), "another partner's": f.otherPartner()} {
-		for _, what := range []string{"", "/pause", "/resume", "/cancel"} {
+		for _, action := range []string{"", "/pause", "/resume", "/cancel"} {
 			ask := func(id string) *response {
-				if what == "" {
+				if action == "" {
 					return c.get(subscriptions + "/" + id)
 				}
-				return c.post(subscriptions+"/"+id+what, "")
+				return c.post(subscriptions+"/"+id+action, "")
 			}
 			foreign, random := ask(id), ask(uuid.NewString())
 			if foreign.status != 404 || foreign.body != random.body || foreign.status != random.status {
-				t.Errorf("%s%s: %d %s, a random one %d %s", name, what, foreign.status, foreign.body, random.status, random.body)
+				t.Errorf("%s%s: %d %s, a random one %d %s", name, action, foreign.status, foreign.body, random.status, random.body)
 			}
 		}
 		if r := c.get(subscriptions + "?env=test"); r.rows() != 0 {
@@ -218,8 +218,8 @@ func TestForeignSubscriptionEqualsAnUnknownOne(t *testing.T) {
 	f.partner().get(subscriptions+"/nonsense").want(404, "")
 }
 
-// Every write accepts an Idempotency-Key. A repeated request gets the same response; with
-// another body it gets 409.
+// Every write accepts an Idempotency-Key. A repeated request gets the same response. A request
+// with the same key and another body gets 409.
 func TestSubscriptionWritesTakeAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -269,21 +269,21 @@ func TestSubscriptionListHasPagesAndFilters(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	initial := f.chargedPayment()
-	var made []string
+	var subscriptionIDs []string
 	for range 3 {
-		made = append(made, f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
+		subscriptionIDs = append(subscriptionIDs, f.partner().post(subscriptions, subscription(initial, "")).want(201, "").at("data.id"))
 	}
-	f.partner().post(subscriptions+"/"+made[0]+"/cancel", "").want(200, "")
+	f.partner().post(subscriptions+"/"+subscriptionIDs[0]+"/cancel", "").want(200, "")
 	page := f.partner().get(subscriptions+"?env=test&limit=2").want(200, "")
-	if page.rows() != 2 || page.at("data.0.id") != made[2] || page.at("data.1.id") != made[1] || page.at("cursor.cursor_field") != "created_at" {
+	if page.rows() != 2 || page.at("data.0.id") != subscriptionIDs[2] || page.at("data.1.id") != subscriptionIDs[1] || page.at("cursor.cursor_field") != "created_at" {
 		t.Fatalf("%s", page.body)
 	}
 	cursor := strings.ReplaceAll(page.at("cursor.cursor_value"), "+", "%2B")
 	last := f.partner().get(subscriptions+"?env=test&limit=2&cursor="+cursor).want(200, "")
-	if last.rows() != 1 || last.at("data.0.id") != made[0] || last.at("cursor.cursor_value") != "null" {
+	if last.rows() != 1 || last.at("data.0.id") != subscriptionIDs[0] || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("%s", last.body)
 	}
-	if r := f.partner().get(subscriptions + "?env=test&status=cancelled"); r.rows() != 1 || r.at("data.0.id") != made[0] {
+	if r := f.partner().get(subscriptions + "?env=test&status=cancelled"); r.rows() != 1 || r.at("data.0.id") != subscriptionIDs[0] {
 		t.Errorf("%s", r.body)
 	}
 	if r := f.partner().get(subscriptions); r.rows() != 0 { // env defaults to prod

@@ -34,9 +34,9 @@ func FuzzCreate(f *testing.F) {
 	} {
 		f.Add([]byte(body))
 	}
-	whole := newFixture(f)
+	parent := newFixture(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		h := whole.forTest(t)
+		h := parent.forTest(t)
 		r := h.partner().with("content-type", "application/json").post(transactions, string(body))
 		wantSaneResponse(t, string(body), r)
 		switch r.status {
@@ -60,19 +60,19 @@ func FuzzAmount(f *testing.F) {
 	} {
 		f.Add(literal)
 	}
-	whole := newFixture(f)
+	parent := newFixture(f)
 	// Neither a refund nor a capture can move this amount, so one transaction serves all runs.
-	id := whole.create(`"type":"payment","amount":"1"`).at("id")
+	id := parent.create(`"type":"payment","amount":"1"`).at("id")
 	f.Fuzz(func(t *testing.T, literal string) {
-		h := whole.forTest(t)
-		made := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
-		wantSaneResponse(t, literal, made)
-		if made.status == 201 {
+		h := parent.forTest(t)
+		transaction := h.partner().post(transactions, paymentBody(`"currency":"USD","amount":`+literal))
+		wantSaneResponse(t, literal, transaction)
+		if transaction.status == 201 {
 			// The literal may close the amount and contain further members, which then cause
 			// their own refusals.
 			var text string
-			if json.Unmarshal([]byte(literal), &text) == nil && made.at("amount") != text {
-				t.Fatalf("%s was taken as %s", literal, made.at("amount"))
+			if json.Unmarshal([]byte(literal), &text) == nil && transaction.at("amount") != text {
+				t.Fatalf("%s was taken as %s", literal, transaction.at("amount"))
 			}
 		}
 		refund := h.changeTransaction(id, `"type":"refund","amount":`+literal)

@@ -70,7 +70,7 @@ func TestPartialRefundReturnsItsAmount(t *testing.T) {
 func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge(good)
+	transaction := f.charge(good)
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
 		`null`: notText, `100`: notText, `1.5`: notText, `true`: notText, `{}`: notText, `["1"]`: notText, `1e2`: notText, `-1`: notText,
@@ -78,9 +78,9 @@ func TestRefundAmountMustBeAPositiveIntegerOfMinorUnits(t *testing.T) {
 		`" 1"`: notPositive, `"١"`: notPositive, `"` + strings.Repeat("9", 79) + `"`: notPositive,
 		`"1251"`: "1250 is left to refund", `"115792089237316195423570985008687907853269984665640564039457584007913129639935"`: "1250 is left to refund",
 	} {
-		f.changeTransaction(made.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
+		f.changeTransaction(transaction.at("id"), `"type":"refund","amount":`+literal).want(422, `{"error":"invalid_refund_amount","message":"`+message+`"}`)
 	}
-	f.transaction(made.at("id")).want(200, made.body)
+	f.transaction(transaction.at("id")).want(200, transaction.body)
 }
 
 func TestRefundRefusedByTheProviderReturnsNothing(t *testing.T) {
@@ -116,7 +116,7 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 	waiting := f.createHosted("")
 	paidOut := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("charged", "")
 	f.setTerminalParams("payment", `{"two_phase":true}`)
-	held := f.charge(good).wantStatus("payment_suspended", "")
+	heldPayment := f.charge(good).wantStatus("payment_suspended", "")
 	for what, c := range map[string]struct {
 		made  *response
 		types []string
@@ -126,7 +126,7 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 		"never at a provider":    {neverRouted, []string{"refund", "cancel"}},
 		"waiting for its payer":  {waiting, []string{"refund", "cancel"}},
 		"a payout":               {paidOut, []string{"refund", "cancel"}},
-		"held: it is to be void": {held, []string{"refund"}},
+		"held: it is to be void": {heldPayment, []string{"refund"}},
 	} {
 		for _, kind := range c.types {
 			if r := f.changeTransaction(c.made.at("id"), `"type":"`+kind+`"`); r.status != 422 || r.at("error") != "not_reversible" || r.at("message") == "" {
@@ -142,7 +142,7 @@ func TestNonReversibleTransactionsAreRefused(t *testing.T) {
 func TestChangeNeedsItsType(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge(good)
+	transaction := f.charge(good)
 	const params = `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`
 	const kind = `{"errors":[{"code":"invalid","detail":"type must be refund or cancel","field":"type"}]}`
 	for body, want := range map[string]string{
@@ -150,29 +150,29 @@ func TestChangeNeedsItsType(t *testing.T) {
 		`{"params":{}}`: kind, `{"params":{"type":null}}`: kind, `{"params":{"type":"void"}}`: kind, `{"params":{"type":"Refund"}}`: kind,
 		`{"params":{"type":["refund"]}}`: kind, `{"params":{"Type":"refund"}}`: kind, `{"params":{"amount":"1"}}`: kind,
 	} {
-		f.partner().put(transactions+"/"+made.at("id"), body).want(422, want)
+		f.partner().put(transactions+"/"+transaction.at("id"), body).want(422, want)
 	}
-	f.partner().put(transactions+"/"+made.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
-	f.partner().with("content-type", "text/plain").put(transactions+"/"+made.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
-	f.transaction(made.at("id")).want(200, made.body)
+	f.partner().put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund","type":"cancel"}}`).want(400, "")
+	f.partner().with("content-type", "text/plain").put(transactions+"/"+transaction.at("id"), `{"params":{"type":"refund"}}`).want(415, "")
+	f.transaction(transaction.at("id")).want(200, transaction.body)
 }
 
 func TestCancelBeforeSettlement(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	moving := f.charge("4000000000000077").wantStatus("charging", "")
+	unfinished := f.charge("4000000000000077").wantStatus("charging", "")
 	waiting := f.charge("4000000000003220").wantStatus("action_required", "")
 	f.setTerminalParams("payment", `{"two_phase":true}`)
 	held := f.charge(good).wantStatus("payment_suspended", "")
-	for _, made := range []*response{moving, waiting, held} {
-		gone := f.changeTransaction(made.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
-		if gone.at("finished") == "null" || gone.at("auth_params") != "null" || gone.at("simple_auth_redirect_url") != "(absent)" || gone.at("hold_expires_at") != "(absent)" {
-			t.Errorf("%s", gone.body)
+	for _, created := range []*response{unfinished, waiting, held} {
+		cancelled := f.changeTransaction(created.at("id"), `"type":"cancel","amount":"1"`).want(200, "").wantStatus("failed", "cancelled")
+		if cancelled.at("finished") == "null" || cancelled.at("auth_params") != "null" || cancelled.at("simple_auth_redirect_url") != "(absent)" || cancelled.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s", cancelled.body)
 		}
-		f.changeTransaction(made.at("id"), `"type":"cancel"`).want(422, "")
+		f.changeTransaction(created.at("id"), `"type":"cancel"`).want(422, "")
 	}
 	f.advanceBy(10 * time.Second)
-	f.transaction(moving.at("id")).wantStatus("failed", "cancelled")
+	f.transaction(unfinished.at("id")).wantStatus("failed", "cancelled")
 	account := f.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=USD&env=test")
 	if account.at("data.0.balance") != "100000000" {
 		t.Errorf("something was kept: %s", account.body)
@@ -185,15 +185,15 @@ func TestCommitCapturesTheHold(t *testing.T) {
 	f.setTerminalParams("payment", `{"two_phase":true}`)
 	f.setTerminalParams("payout", `{"two_phase":true}`)
 	for _, body := range []string{"", "{}", `{"params":null}`, `{"params":{}}`, `{"params":{"money_storage_meta":{}}}`, `{"params":{"money_storage_meta":7}}`, `{"money_storage_meta":{}}`} {
-		held := f.charge(good).wantStatus("payment_suspended", "")
-		if held.at("finished") != "null" || held.at("captured_amount") != "(absent)" || !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-10T10:15:30.") {
-			t.Errorf("held: %s", held.body)
+		heldPayment := f.charge(good).wantStatus("payment_suspended", "")
+		if heldPayment.at("finished") != "null" || heldPayment.at("captured_amount") != "(absent)" || !strings.HasPrefix(heldPayment.at("hold_expires_at"), "2026-09-10T10:15:30.") {
+			t.Errorf("held: %s", heldPayment.body)
 		}
-		taken := f.partner().post(operation("commit", held.at("id")), body).want(200, "").wantStatus("charged", "")
-		if taken.at("captured_amount") != "1250" || taken.at("finished") == "null" || taken.at("hold_expires_at") != "(absent)" {
-			t.Errorf("%s: %s", body, taken.body)
+		captured := f.partner().post(operation("commit", heldPayment.at("id")), body).want(200, "").wantStatus("charged", "")
+		if captured.at("captured_amount") != "1250" || captured.at("finished") == "null" || captured.at("hold_expires_at") != "(absent)" {
+			t.Errorf("%s: %s", body, captured.body)
 		}
-		f.partner().post(operation("commit", held.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
+		f.partner().post(operation("commit", heldPayment.at("id")), body).want(409, `{"error":"conflict","message":"nothing is held"}`)
 	}
 	held := f.payout1250(`{"type":"bank_card","cardnumber":"`+good+`"}`).wantStatus("payout_suspended", "")
 	f.partner().post(operation("commit", held.at("id")), "").want(200, "").wantStatus("charged", "")
@@ -203,51 +203,51 @@ func TestPartialCommitReleasesTheRemainder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.setTerminalParams("payment", `{"two_phase":true,"fee_bps":"1000"}`)
-	held := f.charge(good).wantStatus("payment_suspended", "")
+	heldPayment := f.charge(good).wantStatus("payment_suspended", "")
 	const notText, notPositive = "amount must be a string of minor units", "amount must be a positive integer of minor units"
 	for literal, message := range map[string]string{
 		`400`: notText, `true`: notText, `"0"`: notPositive, `"-4"`: notPositive, `"1251"`: "1250 is held", `"x"`: notPositive,
 	} {
-		f.partner().post(operation("commit", held.at("id")), `{"params":{"amount":`+literal+`}}`).want(422, `{"error":"invalid_capture_amount","message":"`+message+`"}`)
+		f.partner().post(operation("commit", heldPayment.at("id")), `{"params":{"amount":`+literal+`}}`).want(422, `{"error":"invalid_capture_amount","message":"`+message+`"}`)
 	}
-	f.partner().post(operation("commit", held.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
-	f.partner().post(operation("commit", held.at("id")), `[]`).want(422, "")
-	f.partner().with("content-type", "text/plain").post(operation("commit", held.at("id")), `{}`).want(415, "")
-	f.transaction(held.at("id")).want(200, held.body)
-	taken := f.partner().post(operation("commit", held.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
+	f.partner().post(operation("commit", heldPayment.at("id")), `{"params":5}`).want(422, `{"errors":[{"code":"invalid","detail":"the body must have a params object","field":"params"}]}`)
+	f.partner().post(operation("commit", heldPayment.at("id")), `[]`).want(422, "")
+	f.partner().with("content-type", "text/plain").post(operation("commit", heldPayment.at("id")), `{}`).want(415, "")
+	f.transaction(heldPayment.at("id")).want(200, heldPayment.body)
+	captured := f.partner().post(operation("commit", heldPayment.at("id")), `{"params":{"amount":"400"}}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{"amount": "1250", "captured_amount": "400", "merchant_amount": "360"} {
-		if got := taken.at(path); got != want {
+		if got := captured.at(path); got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	f.changeTransaction(held.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
+	f.changeTransaction(heldPayment.at("id"), `"type":"refund","amount":"401"`).want(422, `{"error":"invalid_refund_amount","message":"400 is left to refund"}`)
 }
 
 func TestExpiredHoldIsReleased(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.setTerminalParams("payment", `{"two_phase":true,"hold_ttl_seconds":60}`)
-	held := f.charge(good).wantStatus("payment_suspended", "")
-	if !strings.HasPrefix(held.at("hold_expires_at"), "2026-09-03T10:16:30.") {
-		t.Errorf("%s", held.body)
+	heldPayment := f.charge(good).wantStatus("payment_suspended", "")
+	if !strings.HasPrefix(heldPayment.at("hold_expires_at"), "2026-09-03T10:16:30.") {
+		t.Errorf("%s", heldPayment.body)
 	}
 	f.advanceBy(61 * time.Second)
-	if gone := f.transaction(held.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
+	if gone := f.transaction(heldPayment.at("id")).wantStatus("failed", "hold expired"); gone.at("hold_expires_at") != "(absent)" {
 		t.Errorf("%s", gone.body)
 	}
-	f.partner().post(operation("commit", held.at("id")), "").want(409, "")
+	f.partner().post(operation("commit", heldPayment.at("id")), "").want(409, "")
 }
 
 func TestHostedTransactionContinues(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	browser := `"browser_data":{"language":"en","timezone":-180,"user_agent":"test","screen":{"w":1}}`
-	made := f.createHosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
-	waits := f.transaction(made.at("id")).wantStatus("created", "")
-	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != made.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
+	transaction := f.createHosted(`,"description":"Shoes","txid":"h-1","merchant_meta":{"a":1}`)
+	waits := f.transaction(transaction.at("id")).wantStatus("created", "")
+	if waits.at("description") != "null" || waits.at("route") != "" || waits.at("widget_url") != transaction.at("widget_url") || waits.at("auth_params") != "null" || waits.at("finished") != "null" {
 		t.Errorf("before routing: %s", waits.body)
 	}
-	paid := f.partner().post(operation("continue", made.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
+	paid := f.partner().post(operation("continue", transaction.at("id")), `{`+goodCard+`,"route":"simulator",`+browser+`}`).want(200, "").wantStatus("charged", "")
 	for path, want := range map[string]string{
 		"description": "Shoes", "route": "simulator", "widget_url": "null", "simple_auth_redirect_url": "(absent)", "txid": "h-1", "merchant_meta.a": "1", "amount_dest": "1250",
 	} {
@@ -255,7 +255,7 @@ func TestHostedTransactionContinues(t *testing.T) {
 			t.Errorf("%s is %s, want %s", path, got, want)
 		}
 	}
-	f.transaction(made.at("id")).want(200, paid.body)
+	f.transaction(transaction.at("id")).want(200, paid.body)
 
 	challenged := f.partner().post(operation("continue", f.createHosted("").at("id")), `{`+strings.Replace(goodCard, good, "4000000000003220", 1)+`}`).want(200, "").wantStatus("action_required", "")
 	if challenged.at("auth_params.type") != "redirect" || challenged.at("widget_url") != "null" || challenged.at("simple_auth_redirect_url") == "(absent)" {
@@ -301,12 +301,12 @@ func TestContinueChecksTheSameFieldsAsCreate(t *testing.T) {
 func TestContinueIsRefusedInOtherStates(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	over := f.createHosted("").at("id")
-	f.partner().post(operation("continue", over), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
-	late := f.createHosted("").at("id")
+	continuedID := f.createHosted("").at("id")
+	f.partner().post(operation("continue", continuedID), `{`+goodCard+`}`).want(200, "").wantStatus("charged", "")
+	lateID := f.createHosted("").at("id")
 	f.advanceBy(actionTTL + time.Second)
-	f.transaction(late).wantStatus("rejected", "payer action expired")
-	for what, id := range map[string]string{"continued already": over, "not hosted": f.charge(good).at("id"), "too late": late} {
+	f.transaction(lateID).wantStatus("rejected", "payer action expired")
+	for what, id := range map[string]string{"continued already": continuedID, "not hosted": f.charge(good).at("id"), "too late": lateID} {
 		r := f.partner().post(operation("continue", id), `{`+goodCard+`}`)
 		if r.status != 422 || r.at("errors.0.code") != "flow_not_continuable" || r.at("errors.0.detail") == "" {
 			t.Errorf("%s: %d %s", what, r.status, r.body)
@@ -327,15 +327,15 @@ func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 		{`{"additional_params_for_auth":{"otp":"123456","status":"failed"}}`, "charged", ""},
 		{`{"additional_params_for_auth":{"otp":"000000","status":"charged"}}`, "rejected", "authentication_failed"},
 	} {
-		made := f.charge("4000002500003155").wantStatus("action_required", "")
-		if made.at("additional_params_for_auth.type") != "otp" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params.type") != "none" {
-			t.Errorf("%s", made.body)
+		transaction := f.charge("4000002500003155").wantStatus("action_required", "")
+		if transaction.at("additional_params_for_auth.type") != "otp" || transaction.at("simple_auth_redirect_url") == "(absent)" || transaction.at("auth_params.type") != "none" {
+			t.Errorf("%s", transaction.body)
 		}
-		done := f.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(200, "").wantStatus(c.status, c.reason)
+		done := f.partner().post(operation("additional_params_for_auth", transaction.at("id")), c.body).want(200, "").wantStatus(c.status, c.reason)
 		if done.at("additional_params_for_auth") != "{}" {
 			t.Errorf("%s: %s", c.body, done.body)
 		}
-		f.partner().post(operation("additional_params_for_auth", made.at("id")), c.body).want(409, "")
+		f.partner().post(operation("additional_params_for_auth", transaction.at("id")), c.body).want(409, "")
 	}
 }
 
@@ -371,12 +371,12 @@ func TestDestinationIsChosen(t *testing.T) {
 	f := newFixture(t)
 	const missing = `{"error":"id and target_bank_id are required"}`
 	for _, method := range []string{"sepa", "open_banking"} {
-		made := f.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
-		bank := made.at("availble_destinations.0.target_bank_id")
-		if bank == "(absent)" || made.at("availble_destinations.0.name") == "" || made.at("simple_auth_redirect_url") == "(absent)" || made.at("auth_params") != "(absent)" || made.at("widget_url") != "null" {
-			t.Errorf("%s", made.body)
+		created := f.payout1250(`{"type":"`+method+`"}`).wantStatus("action_required", "")
+		bank := created.at("availble_destinations.0.target_bank_id")
+		if bank == "(absent)" || created.at("availble_destinations.0.name") == "" || created.at("simple_auth_redirect_url") == "(absent)" || created.at("auth_params") != "(absent)" || created.at("widget_url") != "null" {
+			t.Errorf("%s", created.body)
 		}
-		path := operation("choose_target_destination", made.at("id"))
+		path := operation("choose_target_destination", created.at("id"))
 		for _, body := range []string{"", `{}`, `{"target_bank_id":null}`, `{"target_bank_id":""}`, `{"target_bank_id":7}`, `{"params":{"target_bank_id":"` + bank + `"}}`, `[]`, `"x"`} {
 			f.partner().post(path, body).want(400, missing)
 		}
@@ -396,34 +396,34 @@ func TestPayerActionsAreShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for card, want := range map[string][2]string{"4000000000003220": {"redirect", "get"}, "4000000000003063": {"auth_3ds_form", "post"}} {
-		made := f.charge(card).wantStatus("action_required", "")
-		if made.at("auth_params.type") != want[0] || made.at("auth_params.method") != want[1] || made.at("auth_params.version") != "1.0" ||
-			!strings.HasPrefix(made.at("auth_params.url"), f.base()) || !strings.HasPrefix(made.at("auth_params.params"), "{") || made.at("widget_url") != "null" {
-			t.Errorf("%s: %s", card, made.body)
+		transaction := f.charge(card).wantStatus("action_required", "")
+		if transaction.at("auth_params.type") != want[0] || transaction.at("auth_params.method") != want[1] || transaction.at("auth_params.version") != "1.0" ||
+			!strings.HasPrefix(transaction.at("auth_params.url"), f.base()) || !strings.HasPrefix(transaction.at("auth_params.params"), "{") || transaction.at("widget_url") != "null" {
+			t.Errorf("%s: %s", card, transaction.body)
 		}
-		page := f.base() + "/pay/" + made.at("id") + "?token="
-		if !strings.HasPrefix(made.at("simple_auth_redirect_url"), page) {
-			t.Errorf("%s: %s", card, made.body)
+		page := f.base() + "/pay/" + transaction.at("id") + "?token="
+		if !strings.HasPrefix(transaction.at("simple_auth_redirect_url"), page) {
+			t.Errorf("%s: %s", card, transaction.body)
 		}
 		f.advanceBy(time.Minute)
-		later := f.transaction(made.at("id"))
-		fresh := later.at("simple_auth_redirect_url")
-		if fresh == made.at("simple_auth_redirect_url") || !strings.HasPrefix(fresh, page) {
-			t.Errorf("%s: a minute later the address is %s", card, fresh)
+		later := f.transaction(transaction.at("id"))
+		renewedAddress := later.at("simple_auth_redirect_url")
+		if renewedAddress == transaction.at("simple_auth_redirect_url") || !strings.HasPrefix(renewedAddress, page) {
+			t.Errorf("%s: a minute later the address is %s", card, renewedAddress)
 		}
-		later.want(200, strings.Replace(made.body, made.at("simple_auth_redirect_url"), fresh, 1)) // nothing else has changed
+		later.want(200, strings.Replace(transaction.body, transaction.at("simple_auth_redirect_url"), renewedAddress, 1)) // nothing else has changed
 	}
 	// Some providers publish no action: the page is the only way to pay.
 	for _, method := range []string{"sbp", "qr_code", "crypto"} {
-		made := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
-		if made.at("auth_params") != "null" || made.at("widget_url") != "null" || made.at("additional_params_for_auth") != "{}" || made.at("simple_auth_redirect_url") == "(absent)" {
-			t.Errorf("%s: %s", method, made.body)
+		response := f.create(`"type":"payment","amount":"1250","currency":"USD","money_storage":{"type":"`+method+`"}`).wantStatus("action_required", "")
+		if response.at("auth_params") != "null" || response.at("widget_url") != "null" || response.at("additional_params_for_auth") != "{}" || response.at("simple_auth_redirect_url") == "(absent)" {
+			t.Errorf("%s: %s", method, response.body)
 		}
 	}
 	f.advanceBy(actionTTL)
-	made := f.charge("4000000000003220")
+	expiring := f.charge("4000000000003220")
 	f.advanceBy(actionTTL + time.Second)
-	if over := f.transaction(made.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
+	if over := f.transaction(expiring.at("id")).wantStatus("rejected", "payer action expired"); over.at("auth_params") != "null" || over.at("simple_auth_redirect_url") != "(absent)" {
 		t.Errorf("%s", over.body)
 	}
 }

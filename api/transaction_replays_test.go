@@ -9,11 +9,11 @@ func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	body := paymentBody(`"amount":"1250","currency":"USD","txid":"r-1"`)
 	keyed := f.partner().with("idempotency-key", "create")
 	first := keyed.post(transactions, body).want(201, "")
-	again := f.partner().with("idempotency-key", "refund")
+	withKey := f.partner().with("idempotency-key", "refund")
 	change := func(c caller) *response {
 		return c.do("PUT", transactions+"/"+first.at("id"), `{"params":{"type":"refund","amount":"100"}}`)
 	}
-	part := change(again).want(200, "").wantStatus("refunded", "")
+	part := change(withKey).want(200, "").wantStatus("refunded", "")
 	change(f.partner()).want(200, "")
 	if now := f.partner().get(transactions + "/" + first.at("id")); now.at("refunded_amount") != "200" {
 		t.Fatalf("%s", now.body)
@@ -21,7 +21,7 @@ func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
 	if r := keyed.post(transactions, body).want(201, first.body); !r.isReplay() {
 		t.Errorf("%v", r.header)
 	}
-	if r := change(again).want(200, part.body); !r.isReplay() {
+	if r := change(withKey).want(200, part.body); !r.isReplay() {
 		t.Errorf("%v", r.header)
 	}
 	// A repetition with the txid gets the transaction's current state.

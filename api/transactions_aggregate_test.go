@@ -118,23 +118,23 @@ func TestAggregateSumsByAssetTypeAndStatus(t *testing.T) {
 func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var made []*payment.Record
+	var records []*payment.Record
 	for i := range 300 {
 		r := newSale("USD", "", "1", "0", "1", "0", payment.Charging)
 		if i >= 294 {
 			r.Partner = 77
 		}
-		made = append(made, r)
+		records = append(records, r)
 	}
 	f.setTimeOfDay("11:00:00")
-	f.storeVersion(0, 5, made...)
+	f.storeVersion(0, 5, records...)
 	f.setTimeOfDay("12:00:00")
-	moved := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
-	moved.ID = made[0].ID
-	f.storeVersion(5, 1, moved)
+	refunding := newSale("USD", "", "50", "0", "50", "0", payment.Refunding)
+	refunding.ID = records[0].ID
+	f.storeVersion(5, 1, refunding)
 	f.setTimeOfDay("13:00:00")
-	moved.Status = payment.Refunded
-	f.storeVersion(6, 1, moved)
+	refunding.Status = payment.Refunded
+	f.storeVersion(6, 1, refunding)
 	young := newSale("USD", "", "600", "0", "600", "0", payment.Charged)
 	f.storeRecords(young)
 	f.setTimeOfDay("13:30:00")
@@ -158,10 +158,10 @@ func TestAggregateIsEqualByEachReadPath(t *testing.T) {
 	}
 	// A partner with only a few of all records.
 	neighbour := f.otherPartner()
-	own := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
-	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &own.Partner)
+	ownSale := newSale("USD", "", "4", "0", "4", "0", payment.Charged)
+	_, err := fmt.Sscan(f.admin().get("/api/v1/partners").at("data.0.id"), &ownSale.Partner)
 	must(t, err)
-	f.storeRecords(own)
+	f.storeRecords(ownSale)
 	if got := neighbour.get(aggregate).data(); got != aggregateRow("USD", "", `"type":"payment","status":"charged",`, 1, "4", "4", "0", "0") {
 		t.Errorf("a small partner: %s", got)
 	}
@@ -240,13 +240,13 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const bound = 10_000
-	var many []*payment.Record
+	var records []*payment.Record
 	for i := range bound {
 		r := newPayment("1", payment.Charged)
 		r.Asset.Network = money.Network(fmt.Sprintf("n%d", i))
-		many = append(many, r)
+		records = append(records, r)
 	}
-	for part := range slices.Chunk(many, 1_000) {
+	for part := range slices.Chunk(records, 1_000) {
 		f.storeRecords(part...)
 	}
 	if a := f.partner().get(aggregate).want(200, ""); a.rows() != bound {
@@ -263,7 +263,7 @@ func TestAggregateHasABoundedNumberOfRows(t *testing.T) {
 type lateView struct {
 	web.Journal
 	api.Directory
-	asked, arrived, release chan struct{}
+	requested, arrived, release chan struct{}
 }
 
 // View implements web.Journal.
@@ -275,7 +275,7 @@ func (l *lateView) View() *posting.View {
 
 // Authenticate implements api.Directory.
 func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
-	l.asked <- struct{}{}
+	l.requested <- struct{}{}
 	return l.Directory.Authenticate(org, key)
 }
 
@@ -283,7 +283,7 @@ func (l *lateView) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *
 // maxWait for its turn.
 func newLateViewFixture(t *testing.T, maxWait time.Duration) (*fixture, *lateView) {
 	t.Helper()
-	l := &lateView{asked: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
+	l := &lateView{requested: make(chan struct{}, 64), arrived: make(chan struct{}), release: make(chan struct{})}
 	return newFixture(t, func(c *api.Config) {
 		l.Journal, l.Directory = c.Journal, c.Directory
 		c.Journal, c.Directory, c.AggregateWait = l, l, maxWait
@@ -313,22 +313,22 @@ func TestAggregatesOfOrganizationsTakeTurns(t *testing.T) {
 	t.Parallel()
 	h, l := newLateViewFixture(t, patience)
 	const many = 40
-	responses, other := make(chan *response, many), make(chan *response, 1)
+	responses, otherResponse := make(chan *response, many), make(chan *response, 1)
 	for range many {
 		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.asked
+		<-l.requested
 	}
 	const allowed = 8
 	for range many - allowed {
 		(<-responses).want(503, `{"error":"unavailable","message":"too many aggregates are under way"}`)
 	}
-	go func() { other <- h.second().get(aggregate) }()
-	<-l.asked
+	go func() { otherResponse <- h.second().get(aggregate) }()
+	<-l.requested
 	for range allowed + 1 {
 		<-l.arrived
 		l.release <- struct{}{}
 	}
-	(<-other).want(200, "")
+	(<-otherResponse).want(200, "")
 	for range allowed {
 		(<-responses).want(200, "")
 	}
@@ -360,7 +360,7 @@ func TestAggregatesEndWhenTheServerStops(t *testing.T) {
 	responses := make(chan *response, 3)
 	ask := func() {
 		go func() { responses <- h.partner().get(aggregate) }()
-		<-l.asked
+		<-l.requested
 	}
 	ask()
 	ask()

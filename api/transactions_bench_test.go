@@ -19,19 +19,19 @@ import (
 func BenchmarkTransactions(b *testing.B) {
 	f := newFixture(b)
 	const n, part = 200_000, 5_000
-	all := make([]*payment.Record, n)
-	for i := range all {
-		all[i] = newSale("USD", "", "1250", "31", "1219", "0", payment.Charging)
-		all[i].TxID, all[i].Described, all[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
-		all[i].MerchantMeta, all[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
+	records := make([]*payment.Record, n)
+	for i := range records {
+		records[i] = newSale("USD", "", "1250", "31", "1219", "0", payment.Charging)
+		records[i].TxID, records[i].Described, records[i].Description = fmt.Sprintf("order-%012d", i), true, "Shoes"
+		records[i].MerchantMeta, records[i].Customer = []byte(`{"basket":[1,2,3]}`), []byte(`{"email":"somebody@shop.example"}`)
 	}
-	for made := range slices.Chunk(all, part) {
-		f.storeVersion(0, 4, made...)
-		rand.Shuffle(part, func(i, k int) { made[i], made[k] = made[k], made[i] })
-		for _, r := range made[:part/2] {
+	for created := range slices.Chunk(records, part) {
+		f.storeVersion(0, 4, created...)
+		rand.Shuffle(part, func(i, k int) { created[i], created[k] = created[k], created[i] })
+		for _, r := range created[:part/2] {
 			r.Status = payment.Charged
 		}
-		f.storeVersion(4, 1, made[:part/2]...)
+		f.storeVersion(4, 1, created[:part/2]...)
 	}
 	// Each transaction was created by four events and half of them changed, so booked times advance by
 	// 4.5 µs for each transaction on average.

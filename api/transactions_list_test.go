@@ -35,13 +35,13 @@ func (f *fixture) storeRecords(records ...*payment.Record) []posting.Stamp {
 func (f *fixture) storeVersion(version uint64, events int, records ...*payment.Record) []posting.Stamp {
 	f.t.Helper()
 	stamps := make([]posting.Stamp, len(records))
-	var left sync.WaitGroup
-	left.Add(len(records))
+	var wg sync.WaitGroup
+	wg.Add(len(records))
 	for i, r := range records {
-		list, also := payment.Lists.Of(r)
+		list, otherLists := payment.Lists.Of(r)
 		f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 			Org: f.seed.First.Org, Source: ledger.Source{Kind: ledger.Transaction, ID: r.ID}, Expect: version, Record: paymentcodec.Encode(r),
-			List: list, Also: also, Finish: r.Status.Final(),
+			List: list, Also: otherLists, Finish: r.Status.Final(),
 			Events: slices.Repeat([]ledger.Event{{Name: "move", To: string(r.Status)}}, events),
 		}}}, func(receipt posting.Receipt) {
 			if receipt.Err != nil {
@@ -49,10 +49,10 @@ func (f *fixture) storeVersion(version uint64, events int, records ...*payment.R
 			} else {
 				stamps[i] = receipt.Stamps[0]
 			}
-			left.Done()
+			wg.Done()
 		})
 	}
-	left.Wait()
+	wg.Wait()
 	return stamps
 }
 
@@ -88,8 +88,8 @@ func TestListIsNewestFirstAndItsRowsEqualSingleReads(t *testing.T) {
 	f.partner().get(transactions).want(200, `{"data":[],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 	var bodies []string
 	for _, amount := range []string{"1", "2", "3"} {
-		made := f.partner().post(transactions, paymentBody(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
-		bodies = append([]string{made.body}, bodies...)
+		transaction := f.partner().post(transactions, paymentBody(`"amount":"`+amount+`","description":"Shoes","merchant_meta":{"a":[1]}`)).want(201, "")
+		bodies = append([]string{transaction.body}, bodies...)
 	}
 	f.partner().get(transactions+"?env=test").want(200, `{"data":[`+strings.Join(bodies, ",")+`],"cursor":{"cursor_field":"started","cursor_value":null}}`)
 }
@@ -97,18 +97,18 @@ func TestListIsNewestFirstAndItsRowsEqualSingleReads(t *testing.T) {
 func TestPageHas20RowsAndANullCursorIfItIsTheLast(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var made []*payment.Record
+	var records []*payment.Record
 	for range 21 {
-		made = append(made, newPayment("1", payment.Charged))
+		records = append(records, newPayment("1", payment.Charged))
 	}
-	stamps := f.storeRecords(made...)
+	stamps := f.storeRecords(records...)
 	first := f.partner().get(transactions).want(200, "")
 	second := stamps[1].Started.Time().Format("2006-01-02T15:04:05.000000-07:00")
-	if first.rows() != 20 || first.at("data.0.id") != made[20].ID.String() || first.at("cursor.cursor_value") != second {
+	if first.rows() != 20 || first.at("data.0.id") != records[20].ID.String() || first.at("cursor.cursor_value") != second {
 		t.Errorf("%d rows, cursor %s, want 20 and %s", first.rows(), first.at("cursor.cursor_value"), second)
 	}
 	last := f.partner().get(transactions+"?cursor="+url.QueryEscape(second)).want(200, "")
-	if last.rows() != 1 || last.at("data.0.id") != made[0].ID.String() || last.at("cursor.cursor_value") != "null" {
+	if last.rows() != 1 || last.at("data.0.id") != records[0].ID.String() || last.at("cursor.cursor_value") != "null" {
 		t.Errorf("the second page: %s", last.body)
 	}
 	// A page that has all rows is the last one, even if it is exactly full.
@@ -133,7 +133,7 @@ func TestListRefusesOtherParameters(t *testing.T) {
 func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	bad := map[string][]string{
+	badQueries := map[string][]string{
 		"limit":         {"0", "101", "-1", "+5", "05", "x", "1e1", "", "99999999999999999999"},
 		"type":          {"refund", "Payment", ""},
 		"env":           {"sandbox", ""},
@@ -151,7 +151,7 @@ func TestListRefusesBadValuesByTheirNames(t *testing.T) {
 		"finished_to":   {"%00"},
 		"cursor":        {"", "20", "2026-09-03"},
 	}
-	for name, values := range bad {
+	for name, values := range badQueries {
 		for _, value := range values {
 			r := f.partner().get(transactions+"?"+name+"="+url.QueryEscape(value)).want(422, "")
 			if r.at("errors.0.field") != name || r.at("errors.1") != "(absent)" {
@@ -306,14 +306,14 @@ func TestListAcceptsEveryFormOfATime(t *testing.T) {
 func TestListUpToTheClocksInstantShowsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
+	transaction := f.partner().post(transactions, paymentBody(`"amount":"1"`)).want(201, "")
 	now := f.Clock.Now()
 	for query, want := range map[string]int{
 		"started_to=" + now.Format(time.RFC3339Nano): 1, "finished_to=" + now.Format(time.RFC3339Nano): 1,
 		"started_to=" + now.Add(-time.Microsecond).Format(time.RFC3339Nano): 0,
 	} {
 		if r := f.partner().get(transactions+"?env=test&"+query).want(200, ""); r.rows() != want {
-			t.Errorf("%s: %s; made %s", query, r.body, made.at("started"))
+			t.Errorf("%s: %s; made %s", query, r.body, transaction.at("started"))
 		}
 	}
 }
@@ -396,11 +396,11 @@ func TestFilteredPageReadsABoundedNumber(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	oldest := newPayment("1", payment.Failed)
-	made := []*payment.Record{oldest}
+	records := []*payment.Record{oldest}
 	for range 1_100 {
-		made = append(made, newPayment("1", payment.Charged))
+		records = append(records, newPayment("1", payment.Charged))
 	}
-	f.storeRecords(made...)
+	f.storeRecords(records...)
 	for order, want := range map[string]int{"started": 3, "updated": 3} {
 		query, pages, found := transactions+"?limit=100&status=failed&order_by="+order, 0, 0
 		for cursor := "start"; cursor != "null"; pages++ {

@@ -23,32 +23,32 @@ const transactions = "/api/v1/transactions"
 func TestPaymentIsCreatedAndRead(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
-	id := made.at("id")
-	if made.header.Get("location") != transactions+"/"+id || made.header.Get("x-idempotent-replay") != "" {
-		t.Errorf("headers %v", made.header)
+	transaction := f.partner().post(transactions, paymentBody(`"amount":"1250","currency":"USD","txid":"order-1","description":"Shoes","merchant_meta":{"basket":[1,2]}`)).want(201, "")
+	id := transaction.at("id")
+	if transaction.header.Get("location") != transactions+"/"+id || transaction.header.Get("x-idempotent-replay") != "" {
+		t.Errorf("headers %v", transaction.header)
 	}
 	for path, want := range map[string]string{
 		"status": "charged", "type": "payment", "txid": "order-1", "amount": "1250", "amount_with_fee": "1250", "merchant_amount": "1250", "amount_dest": "1250",
 		"currency": "USD", "currency_dest": "USD", "env": "test", "scale": "2", "description": "Shoes", "merchant_meta.basket": "[1,2]", "error_description": "",
 		"route": "simulator", "started": "2026-09-03T10:15:30.123", "widget_url": "null", "auth_params": "null", "network": "(absent)",
 	} {
-		if got := made.at(path); got != want && !(path == "started" && strings.HasPrefix(got, want) && strings.HasSuffix(got, "+00:00")) {
+		if got := transaction.at(path); got != want && !(path == "started" && strings.HasPrefix(got, want) && strings.HasSuffix(got, "+00:00")) {
 			t.Errorf("%s = %s, want %s", path, got, want)
 		}
 	}
-	if rrn := made.at("rrn"); len(rrn) != 12 {
+	if rrn := transaction.at("rrn"); len(rrn) != 12 {
 		t.Errorf("rrn %q", rrn)
 	}
-	f.partner().get(transactions+"/"+id).want(200, made.body)
+	f.partner().get(transactions+"/"+id).want(200, transaction.body)
 }
 
 func TestPayoutIsPaid(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"EUR","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
-	if made.at("status") != "charged" || made.at("auth_params") != "(absent)" || made.at("txid") != "null" {
-		t.Errorf("%s", made.body)
+	transaction := f.partner().post(transactions, `{"params":{"type":"payout","amount":"100","currency":"EUR","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`).want(201, "")
+	if transaction.at("status") != "charged" || transaction.at("auth_params") != "(absent)" || transaction.at("txid") != "null" {
+		t.Errorf("%s", transaction.body)
 	}
 }
 
@@ -63,19 +63,19 @@ func TestCreateWithoutCredentialsIsRejected(t *testing.T) {
 		{paymentBody(`"amount":"1` + strings.Repeat("0", 73) + `"`), "amount out of range"},
 		{`{"params":{"type":"payout","amount":"99999999999999","env":"test","money_storage":{"type":"bank_card","cardnumber":"4242424242424242"}}}`, "insufficient balance"},
 	} {
-		made := f.partner().post(transactions, c.body).want(201, "")
-		if made.at("status") != "rejected" || made.at("error_description") != c.reason {
-			t.Errorf("%s: %s", c.body, made.body)
+		transaction := f.partner().post(transactions, c.body).want(201, "")
+		if transaction.at("status") != "rejected" || transaction.at("error_description") != c.reason {
+			t.Errorf("%s: %s", c.body, transaction.body)
 		}
 	}
-	made := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
-	if made.at("status") != "rejected" || made.at("error_code") != "card_declined" {
-		t.Errorf("declined: %s", made.body)
+	created := f.partner().post(transactions, strings.Replace(paymentBody(`"amount":"7","currency":"USD"`), "4242424242424242", "4000000000000002", 1)).want(201, "")
+	if created.at("status") != "rejected" || created.at("error_code") != "card_declined" {
+		t.Errorf("declined: %s", created.body)
 	}
 	// A query parameter does not set the environment.
-	made = f.partner().post(transactions+"?env=test", strings.Replace(paymentBody(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
-	if made.at("env") != "prod" || made.at("currency") != "RUB" {
-		t.Errorf("env and currency: %s", made.body)
+	created = f.partner().post(transactions+"?env=test", strings.Replace(paymentBody(`"amount":"7"`), `"env":"test",`, "", 1)).want(201, "")
+	if created.at("env") != "prod" || created.at("currency") != "RUB" {
+		t.Errorf("env and currency: %s", created.body)
 	}
 }
 
@@ -104,18 +104,18 @@ func TestHostedCreateReturnsTheShortForm(t *testing.T) {
 		{`"type":"payout","env":"test","hosted":false,"show_widget":true`, "payout", "null", "test"},
 		{`"type":"payment","env":"test","hosted":true,` + goodCard, "payment", "null", "test"},
 	} {
-		made := f.partner().post(transactions, `{"params":{"amount":"1250","currency":"USD",`+c.fields+`}}`).want(201, "")
-		id := made.at("id")
+		transaction := f.partner().post(transactions, `{"params":{"amount":"1250","currency":"USD",`+c.fields+`}}`).want(201, "")
+		id := transaction.at("id")
 		for field, want := range map[string]string{"status": "created", "type": c.kind, "env": c.env, "txid": c.txid, "amount": "1250", "currency": "USD"} {
-			if got := made.at(field); got != want {
+			if got := transaction.at(field); got != want {
 				t.Errorf("%s: %s is %s, want %s", c.fields, field, got, want)
 			}
 		}
-		if names := slices.Sorted(maps.Keys(made.object())); strings.Join(names, " ") != "amount currency env id started status txid type widget_url" {
+		if names := slices.Sorted(maps.Keys(transaction.object())); strings.Join(names, " ") != "amount currency env id started status txid type widget_url" {
 			t.Errorf("%s: fields %v", c.fields, names)
 		}
-		if !strings.HasPrefix(made.at("widget_url"), f.base()+"/pay/"+id+"?token=") || made.header.Get("location") != transactions+"/"+id {
-			t.Errorf("%s: %v %s", c.fields, made.header, made.body)
+		if !strings.HasPrefix(transaction.at("widget_url"), f.base()+"/pay/"+id+"?token=") || transaction.header.Get("location") != transactions+"/"+id {
+			t.Errorf("%s: %v %s", c.fields, transaction.header, transaction.body)
 		}
 	}
 }
@@ -189,8 +189,8 @@ func TestEveryCurrencyIsAccepted(t *testing.T) {
 		t.Fatal("the specification names 20")
 	}
 	for _, code := range accepted {
-		if made := f.partner().post(transactions, paymentBody(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); made.at("currency") != code || made.at("amount") != "123456789012345678" {
-			t.Errorf("%s: %s", code, made.body)
+		if transaction := f.partner().post(transactions, paymentBody(`"amount":"123456789012345678","currency":"`+code+`"`)).want(201, ""); transaction.at("currency") != code || transaction.at("amount") != "123456789012345678" {
+			t.Errorf("%s: %s", code, transaction.body)
 		}
 	}
 	for _, code := range []string{"JPY", "PLN", "AED", "643", "840", "usd", "BTC"} {
@@ -205,8 +205,8 @@ func TestNetworkIsResolvedOrLeftEmpty(t *testing.T) {
 		{`"currency":"USDT","network":"bsc"`, "bsc", "18"}, {`"currency":"USDT","network":"tron"`, "tron", "6"}, {`"currency":"USDT"`, "(absent)", "null"},
 		{`"currency":"TRX"`, "tron", "6"}, {`"currency":"ETH"`, "ethereum", "18"}, {`"currency":"TON"`, "ton", "9"}, {`"currency":"ZOLT"`, "(absent)", "8"}, {`"currency":"IDR"`, "(absent)", "2"},
 	} {
-		if made := f.partner().post(transactions, paymentBody(`"amount":"1",`+c.fields)).want(201, ""); made.at("network") != c.network || made.at("scale") != c.scale {
-			t.Errorf("%s: %s", c.fields, made.body)
+		if transaction := f.partner().post(transactions, paymentBody(`"amount":"1",`+c.fields)).want(201, ""); transaction.at("network") != c.network || transaction.at("scale") != c.scale {
+			t.Errorf("%s: %s", c.fields, transaction.body)
 		}
 	}
 }
@@ -218,9 +218,9 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 	for _, name := range strings.Fields(`bank_account sbp qr_code crypto e_wallet phone_payment bnpl open_banking apple_pay google_pay voucher gift_card
 		totp provider_token square_nonce sepa upi netbanking boleto revolut_payout encrypted_qr native_gas username_subscription
 		pix oxxo klarna alipay wechat_pay paynow grabpay ideal bancontact paypal_account venmo emi interac_present mollie_redirect revolut_checkout open_banking_redirect`) {
-		made := f.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"` + name + `"}`)
-		if status := made.at("status"); status != "charged" && status != "action_required" {
-			t.Errorf("%s: %s", name, made.body)
+		transaction := f.create(`"type":"payment","amount":"1","currency":"USD","money_storage":{"type":"` + name + `"}`)
+		if status := transaction.at("status"); status != "charged" && status != "action_required" {
+			t.Errorf("%s: %s", name, transaction.body)
 		}
 	}
 	for _, name := range []string{"ach", "acss", "bacs", "card", "Bank_Card"} {
@@ -238,10 +238,10 @@ func TestEveryMoneyStorageTypeIsAccepted(t *testing.T) {
 func TestCreateIgnoresUnknownFields(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
+	transaction := f.partner().post(transactions+"?env=test&hosted=true", `{"env":"test","hosted":true,"notifyUrl":"https://x/","params":{"type":"payment","amount":"5","currency":"USD",`+urls+`,`+goodCard+
 		`,"notifyUrl":"https://x/","notify_url":7,"status":"failed","id":"mine","Env":"test"}}`).want(201, "").wantStatus("charged", "")
-	if made.at("env") != "prod" || made.at("id") == "mine" || strings.Contains(made.body, "https://x/") {
-		t.Errorf("%s", made.body)
+	if transaction.at("env") != "prod" || transaction.at("id") == "mine" || strings.Contains(transaction.body, "https://x/") {
+		t.Errorf("%s", transaction.body)
 	}
 }
 
@@ -249,15 +249,15 @@ func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	const described = `"type":"payment","amount":"1","currency":"USD","description":"Shoes"`
-	if made := f.create(described).wantStatus("rejected", "unexpected card"); made.at("description") != "null" || made.at("route") != "" {
-		t.Errorf("refused before routing: %s", made.body)
+	if transaction := f.create(described).wantStatus("rejected", "unexpected card"); transaction.at("description") != "null" || transaction.at("route") != "" {
+		t.Errorf("refused before routing: %s", transaction.body)
 	}
-	if made := f.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); made.at("description") != "Shoes" || made.at("route") != "simulator" {
-		t.Errorf("refused by the rail: %s", made.body)
+	if created := f.create(described+`,`+strings.Replace(goodCard, good, "4000000000000002", 1)).wantStatus("rejected", "card_declined"); created.at("description") != "Shoes" || created.at("route") != "simulator" {
+		t.Errorf("refused by the rail: %s", created.body)
 	}
 	f.setTerminalParams("payment", `{"description":"ACME"}`)
-	if made := f.create(described+`,`+goodCard).wantStatus("charged", ""); made.at("description") != "ACME" {
-		t.Errorf("the terminal's own text: %s", made.body)
+	if response := f.create(described+`,`+goodCard).wantStatus("charged", ""); response.at("description") != "ACME" {
+		t.Errorf("the terminal's own text: %s", response.body)
 	}
 }
 
@@ -265,18 +265,18 @@ func TestDescriptionsUseThePartnersLanguage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	declined := `"type":"payment","amount":"1","currency":"USD","merchant_meta":{"lang":"fr","a":{"lang":"fr"}},` + strings.Replace(goodCard, good, "4000000000000002", 1)
-	if made := f.create(declined).wantStatus("rejected", "card_declined"); made.at("merchant_meta.lang") != "en" || made.at("merchant_meta.a.lang") != "fr" {
-		t.Errorf("%s", made.body)
+	if created := f.create(declined).wantStatus("rejected", "card_declined"); created.at("merchant_meta.lang") != "en" || created.at("merchant_meta.a.lang") != "fr" {
+		t.Errorf("%s", created.body)
 	}
-	if made := f.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); made.at("merchant_meta") != "{}" {
-		t.Errorf("%s", made.body)
+	if response := f.create(`"type":"payment","amount":"1","currency":"USD","lang":"fr",` + goodCard); response.at("merchant_meta") != "{}" {
+		t.Errorf("%s", response.body)
 	}
 	f.admin().patch("/api/v1/partners/1", `{"lang":"ru"}`).want(200, "")
-	made := f.create(declined).wantStatus("rejected", "Карта отклонена.")
-	if made.at("merchant_meta.lang") != "ru" || made.at("merchant_meta.a.lang") != "fr" {
-		t.Errorf("%s", made.body)
+	rejected := f.create(declined).wantStatus("rejected", "Карта отклонена.")
+	if rejected.at("merchant_meta.lang") != "ru" || rejected.at("merchant_meta.a.lang") != "fr" {
+		t.Errorf("%s", rejected.body)
 	}
-	f.transaction(made.at("id")).want(200, made.body)
+	f.transaction(rejected.at("id")).want(200, rejected.body)
 	id := f.create(`"type":"payment","amount":"1250","currency":"USD",` + goodCard).at("id")
 	if refunded := f.changeTransaction(id, `"type":"refund"`).want(200, ""); refunded.at("merchant_meta.lang") != "ru" {
 		t.Errorf("%s", refunded.body)
@@ -288,12 +288,12 @@ func TestConversionIsShown(t *testing.T) {
 	f := newFixture(t)
 	f.admin().put("/api/v1/rates", `{"from":"USD","to":"EUR","rate":"0.9"}`).want(200, "")
 	f.setTerminalParams("payment", `{"settlement_currency":"EUR","fee_bps":"1000"}`)
-	made := f.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
+	transaction := f.create(`"type":"payment","amount":"1001","currency":"USD",`+goodCard).wantStatus("charged", "")
 	// fee 100; 901 × 0.9 = 810.9
 	for field, want := range map[string]string{
 		"amount": "1001", "amount_with_fee": "1001", "merchant_amount": "901", "amount_dest": "810", "currency": "USD", "currency_dest": "EUR", "currency_rate": "0.9", "scale_dest": "2",
 	} {
-		if got := made.at(field); got != want {
+		if got := transaction.at(field); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
@@ -305,16 +305,16 @@ func TestConversionIsShown(t *testing.T) {
 func TestReversalIsShown(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	made := f.charge("4000000000000259").wantStatus("charged", "")
-	f.changeTransaction(made.at("id"), `"type":"refund","amount":"250"`).want(200, "")
+	transaction := f.charge("4000000000000259").wantStatus("charged", "")
+	f.changeTransaction(transaction.at("id"), `"type":"refund","amount":"250"`).want(200, "")
 	f.advanceBy(time.Minute)
-	reversed := f.transaction(made.at("id"))
-	back := f.transaction(reversed.at("return_id"))
+	reversed := f.transaction(transaction.at("id"))
+	returned := f.transaction(reversed.at("return_id"))
 	if reversed.at("status") != "reversed" || reversed.at("refunded_amount") != "250" {
 		t.Errorf("%s", reversed.body)
 	}
-	for field, want := range map[string]string{"type": "payout", "status": "charged", "amount": "1000", "merchant_meta.reversal_of": made.at("id"), "txid": "null", "auth_params": "(absent)"} {
-		if got := back.at(field); got != want {
+	for field, want := range map[string]string{"type": "payout", "status": "charged", "amount": "1000", "merchant_meta.reversal_of": transaction.at("id"), "txid": "null", "auth_params": "(absent)"} {
+		if got := returned.at(field); got != want {
 			t.Errorf("%s is %s, want %s", field, got, want)
 		}
 	}
@@ -354,13 +354,13 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	f := newFixture(t)
 	const racers = 16
 	responses := make([]*response, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range racers {
-		all.Go(func() {
+		wg.Go(func() {
 			responses[i] = f.partner().post(transactions, paymentBody(`"amount":"5","currency":"USD","txid":"race"`))
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	replays := 0
 	for _, a := range responses {
 		if a.want(201, responses[0].body); a.header.Get("x-idempotent-replay") == "true" {
@@ -453,14 +453,14 @@ func TestResponsesAreObserved(t *testing.T) {
 func TestLedgerBalancesAfterManyPayments(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	const n = 40
 	for i := range n {
-		all.Go(func() {
+		wg.Go(func() {
 			f.partner().post(transactions, paymentBody(fmt.Sprintf(`"amount":"%d","currency":"CHF","txid":"t%d"`, i+1, i))).want(201, "")
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	account := f.auditor().get("/api/v1/ledger/accounts/L:partner:1:available?currency=CHF&env=test")
 	if got, want := account.at("data.0.balance"), fmt.Sprint(100_000_000+n*(n+1)/2); got != want {
 		t.Errorf("balance %s, want %s", got, want)

@@ -38,9 +38,9 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 		}
 		return h.partner().post(transactions, body).want(201, "").at("id")
 	}
-	var there []string
+	var found []string
 	for range 60 {
-		there = append(there, create(random.IntN(3) == 0))
+		found = append(found, create(random.IntN(3) == 0))
 	}
 	stop, writer := make(chan struct{}), sync.WaitGroup{}
 	writer.Go(func() {
@@ -60,7 +60,7 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 	})
 	close(stop)
 	writer.Wait()
-	for _, id := range there {
+	for _, id := range found {
 		if seen[id] != 1 {
 			t.Errorf("%s was met %d times", id, seen[id])
 		}
@@ -75,8 +75,8 @@ func TestPagingByStartShowsEachTransactionOnceDuringWrites(t *testing.T) {
 func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	t.Parallel()
 	h, random := newFixture(t), newRandom(t)
-	var all []*payment.Record
-	versions, moved := map[*payment.Record]uint64{}, map[string]bool{}
+	var records []*payment.Record
+	versions, updated := map[*payment.Record]uint64{}, map[string]bool{}
 	move := func(r *payment.Record) {
 		events := 1 + random.IntN(4)
 		h.storeVersion(versions[r], events, r)
@@ -85,27 +85,27 @@ func TestPagingByUpdateShowsEachUnchangedTransactionOnce(t *testing.T) {
 	for range 120 {
 		r := newPayment("1", payment.Charging)
 		move(r)
-		all = append(all, r)
+		records = append(records, r)
 	}
 	for range 80 {
-		move(all[random.IntN(len(all))])
+		move(records[random.IntN(len(records))])
 	}
 	seen := h.walkPages(random, "order_by=updated", func() {
 		for range random.IntN(3) {
-			r := all[random.IntN(len(all))]
+			r := records[random.IntN(len(records))]
 			move(r)
-			moved[r.ID.String()] = true
+			updated[r.ID.String()] = true
 		}
 		if random.IntN(2) == 0 {
 			h.storeRecords(newPayment("1", payment.Charging))
 		}
 	})
-	if len(moved) < 5 || len(moved) == len(all) {
-		t.Fatalf("%d of %d moved: the test says nothing", len(moved), len(all))
+	if len(updated) < 5 || len(updated) == len(records) {
+		t.Fatalf("%d of %d moved: the test says nothing", len(updated), len(records))
 	}
-	for _, r := range all {
-		if id := r.ID.String(); seen[id] > 1 || seen[id] == 0 && !moved[id] {
-			t.Errorf("%s was met %d times; moved: %v", id, seen[id], moved[id])
+	for _, r := range records {
+		if id := r.ID.String(); seen[id] > 1 || seen[id] == 0 && !updated[id] {
+			t.Errorf("%s was met %d times; moved: %v", id, seen[id], updated[id])
 		}
 	}
 }

@@ -37,10 +37,10 @@ func unauthorizedCases(f *fixture) map[string][2]string {
 	expired := issue(f.admin(), "1", `,"expires_at":"2026-09-03T10:16:00Z"`)
 	away := f.admin().post("/api/v1/partners", `{"name":"A","login":"away","pass":"nine-Lions-paint","source_addresses":["192.0.2.0/24"]}`).want(201, "")
 	outside := issue(f.admin(), away.at("id"), "")
-	resting := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
-	there := f.bearer(string(f.seed.AdminToken), uuid.MustParse(resting))
+	inactiveOrg := f.anyone().with("authorization", "Bearer "+string(f.seed.AdminToken)).post("/api/v1/organizations", `{"name":"Resting"}`).want(201, "").at("data.id")
+	there := f.bearer(string(f.seed.AdminToken), uuid.MustParse(inactiveOrg))
 	sleeping := issue(there, there.post("/api/v1/partners", `{"name":"S","login":"s","pass":"nine-Lions-paint"}`).want(201, "").at("id"), "")
-	f.admin().patch("/api/v1/organizations/"+resting, `{"status":"maintenance"}`).want(200, "")
+	f.admin().patch("/api/v1/organizations/"+inactiveOrg, `{"status":"maintenance"}`).want(200, "")
 	f.admin().do("PUT", "/api/v1/sandbox/clock", `{"advance_seconds":3600}`).want(200, "")
 	return map[string][2]string{
 		"unknown key":           {"mzk_" + strings.Repeat("A", len(key)-4), first},
@@ -48,7 +48,7 @@ func unauthorizedCases(f *fixture) map[string][2]string {
 		"unknown organization":  {key, uuid.NewString()},
 		"expired":               {expired.at("key"), first},
 		"revoked":               {revoked.at("key"), first},
-		"inactive organization": {sleeping.at("key"), resting},
+		"inactive organization": {sleeping.at("key"), inactiveOrg},
 		"wrong source address":  {outside.at("key"), first},
 	}
 }
@@ -68,7 +68,7 @@ func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 		must(t, c.SetDeadline(time.Now().Add(hangGuard)))
 		request := []byte(fmt.Sprintf("GET /api/v1/balances HTTP/1.1\r\nHost: x\r\nx-api-key: %s\r\nx-organization-id: %s\r\n\r\n", s[0], s[1]))
 		buffer := make([]byte, 4096)
-		once := func() {
+		measure := func() {
 			if _, err := c.Write(request); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 		}
 		cost[name] = math.Inf(1)
 		for range rounds {
-			cost[name] = min(cost[name], testing.AllocsPerRun(1, once))
+			cost[name] = min(cost[name], testing.AllocsPerRun(1, measure))
 		}
 	}
 	want := cost["unknown key"]
@@ -97,12 +97,12 @@ func TestEveryUnauthorizedCaseCostsTheSame(t *testing.T) {
 // views counts how often the store is opened for reading.
 type views struct {
 	web.Journal
-	opened atomic.Int64
+	openCount atomic.Int64
 }
 
 // View implements web.Journal.
 func (v *views) View() *posting.View {
-	v.opened.Add(1)
+	v.openCount.Add(1)
 	return v.Journal.View()
 }
 
@@ -116,10 +116,10 @@ func TestKeyLookupReadsNothingFromTheStore(t *testing.T) {
 		f.partner().post(transactions, `{"params":{}}`).want(422, "")                // authenticated, and refused for its body
 		f.partner().with("x-api-key", "mzk_unknown").get(transactions).want(401, "") // unauthorized
 	}
-	if n := counted.opened.Load(); n != 0 {
+	if n := counted.openCount.Load(); n != 0 {
 		t.Errorf("the store was opened %d times", n)
 	}
-	if f.partner().get(transactions).want(200, ""); counted.opened.Load() == 0 {
+	if f.partner().get(transactions).want(200, ""); counted.openCount.Load() == 0 {
 		t.Error("a list was read without the store: the count is worth nothing")
 	}
 }
@@ -138,29 +138,29 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 	}
 	org := f.seed.First.Org.String()
 	for round := range rounds {
-		made := f.admin().post("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
-		with := f.anyone().with("x-api-key", made.at("key"), "x-organization-id", org)
+		apiKey := f.admin().post("/api/v1/api_keys", `{"name":"r","partner_id":1}`).want(201, "")
+		caller := f.anyone().with("x-api-key", apiKey.at("key"), "x-organization-id", org)
 		var revoked atomic.Bool
-		var let atomic.Int64
+		var accepted atomic.Int64
 		first := make(chan struct{}, callers)
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for range callers {
-			all.Go(func() {
-				for hasAnswered, left := false, after; left > 0; {
-					late := revoked.Load()
-					status := with.status("/api/v1/balances")
+			wg.Go(func() {
+				for hasAnswered, remaining := false, after; remaining > 0; {
+					afterRevocation := revoked.Load()
+					status := caller.status("/api/v1/balances")
 					switch {
-					case status == http.StatusOK && late:
+					case status == http.StatusOK && afterRevocation:
 						t.Errorf("round %d: let in after the revocation was answered", round)
 						return
 					case status == http.StatusOK:
-						let.Add(1)
+						accepted.Add(1)
 					case status != http.StatusUnauthorized:
 						t.Errorf("round %d: HTTP %d", round, status)
 						return
 					}
-					if late {
-						left--
+					if afterRevocation {
+						remaining--
 					}
 					if !hasAnswered {
 						hasAnswered = true
@@ -176,11 +176,11 @@ func TestRevokedKeyIsRefusedOnceTheRevocationIsConfirmed(t *testing.T) {
 				t.Fatal("no response")
 			}
 		}
-		f.admin().do("DELETE", "/api/v1/api_keys/"+made.at("id"), "").want(200, "")
+		f.admin().do("DELETE", "/api/v1/api_keys/"+apiKey.at("id"), "").want(200, "")
 		revoked.Store(true)
-		all.Wait()
-		if let.Load() < callers {
-			t.Errorf("round %d: %d requests were let in before the revocation", round, let.Load())
+		wg.Wait()
+		if accepted.Load() < callers {
+			t.Errorf("round %d: %d requests were let in before the revocation", round, accepted.Load())
 		}
 		if t.Failed() {
 			return

@@ -143,15 +143,15 @@ func TestMaterialWithoutRequiredMembersIsNotSent(t *testing.T) {
 	for _, submitted := range []string{
 		``, `{}`, `{"status":"charged"}`, `{"otp":""}`, `{"otp":" \t"}`, `{"otp":123456}`, `{"otp":null}`, `{"otp":["123456"]}`, `{"OTP":"123456"}`, `{"a":{"otp":"123456"}}`,
 	} {
-		sent := materialCommand(id, submitted)
-		_, err := f.Complete(sent)
+		material := materialCommand(id, submitted)
+		_, err := f.Complete(material)
 		f.wantRefusal(err, ledger.Invalid)
 		var refusal *ledger.Refusal
 		if errors.As(err, &refusal); refusal.Field != "additional_params_for_auth.otp" {
 			t.Errorf("%s: field %q", submitted, refusal.Field)
 		}
-		if !isWiped(sent.Object) {
-			t.Errorf("what was submitted is still there: %s", sent.Object)
+		if !isWiped(material.Object) {
+			t.Errorf("what was submitted is still there: %s", material.Object)
 		}
 	}
 	if after := f.mustResult(f.Find(org, id)).Stamp; after != before {
@@ -169,10 +169,10 @@ func TestMaterialAfterTheDeadlineIsRefusedAndNotSent(t *testing.T) {
 	f := openWith(t, func(f *fixture) { f.useProvider(r) })
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	f.advance(time.Minute + time.Microsecond)
-	late := materialCommand(id, `{"signature":"x"}`)
-	_, err := f.Complete(late)
+	lateMaterial := materialCommand(id, `{"signature":"x"}`)
+	_, err := f.Complete(lateMaterial)
 	f.wantRefusal(err, ledger.Expired)
-	if !isWiped(late.Object) {
+	if !isWiped(lateMaterial.Object) {
 		t.Error("the material is still there")
 	}
 	f.wantStatus(id, payment.ActionRequired, "")
@@ -319,11 +319,11 @@ func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 		return r.Provider.Submit(ctx, call)
 	}
 	f := openWith(t, func(f *fixture) { f.useProvider(r) })
-	plain := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
+	plainID := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	id := f.create(payment.Payment, redirect, 70, "").Record.ID
-	given := f.create(payment.Payment, redirect, 70, "").Record.ID
-	if f.hasSealedCard(plain) || !f.hasSealedCard(id) || !f.readRecord(id).KeepCard {
-		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(plain), f.hasSealedCard(id))
+	actionID := f.create(payment.Payment, redirect, 70, "").Record.ID
+	if f.hasSealedCard(plainID) || !f.hasSealedCard(id) || !f.readRecord(id).KeepCard {
+		t.Fatalf("sealed: %v of a card that is charged, %v of one whose payer acts", f.hasSealedCard(plainID), f.hasSealedCard(id))
 	}
 	f.restart()
 	f.answerChallenge(id, true)
@@ -332,8 +332,8 @@ func TestCardIsSealedDuringThePayersActionAndRemovedAfterwards(t *testing.T) {
 	if number != redirect {
 		t.Errorf("the provider had card %q", number)
 	}
-	f.mustRecord(f.Cancel(partnerCommand(given)))
-	if f.hasSealedCard(id) || f.hasSealedCard(given) {
+	f.mustRecord(f.Cancel(partnerCommand(actionID)))
+	if f.hasSealedCard(id) || f.hasSealedCard(actionID) {
 		t.Error("a card is kept after the end")
 	}
 	f.stop()

@@ -223,9 +223,9 @@ func (t *transaction) reject(c *actors.Context, cause any) {
 	attempts := a.LookedAt(s.directory.Terminals(a.Org, a.Partner.Number), rails{s}, c.Now())
 	if m, ok := cause.(*operation); ok {
 		m.continuation.Credentials.Attempted = a.At
-		with := m.continuation.Credentials
-		with.Network = a.Terms.Asset.Network
-		t.commit(c, t.decisionContext(c).RefuseContinue(t.record, with, a.Reason, attempts...), m)
+		credentials := m.continuation.Credentials
+		credentials.Network = a.Terms.Asset.Network
+		t.commit(c, t.decisionContext(c).RefuseContinue(t.record, credentials, a.Reason, attempts...), m)
 		return
 	}
 	m := t.create

@@ -96,7 +96,7 @@ func TestUnknownCancelIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 	}{
 		{"granted", []actors.Outcome{done}, done, payment.Failed, "cancelled"},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused}}, done, payment.Charged, ""},
-		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, done, payment.Failed, "cancelled"},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, done, payment.Failed, "cancelled"},
 		{"refused, and the charge too", []actors.Outcome{{Verdict: payment.VerdictRefused}},
 			actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Code: payment.CardDeclined}}, payment.Rejected, "card_declined"},
 	} {
@@ -214,7 +214,7 @@ func TestWaitingOperationsAreAnsweredAfterAPanic(t *testing.T) {
 // merchant cancels meanwhile, because the call may still be on its way.
 func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.T) {
 	busy := actors.Outcome{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "busy"}}
-	for name, meddle := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
+	for name, operate := range map[string]func(*fixture, ledger.ID) (paymentactor.Result, error){
 		"the payer comes back": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Returned(org, id) },
 		"the merchant cancels": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { return f.Cancel(partnerCommand(id)) },
 		"the process restarts": func(f *fixture, id ledger.ID) (paymentactor.Result, error) { f.restart(); return f.Find(org, id) },
@@ -233,7 +233,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 				}
 				return lostAnswer
 			}}
-			r.answerInquiries(actors.Pay, notKnown)
+			r.answerInquiries(actors.Pay, notFound)
 			f := openWith(t, func(f *fixture) { f.useProvider(r) })
 			id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 			f.advance(10 * time.Second)
@@ -241,7 +241,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 				t.Fatalf("unheard %d", r.NotFoundAnswers)
 			}
 			f.advance(time.Second)
-			if got := f.mustRecord(meddle(f, id)); got.Status != payment.Charging {
+			if got := f.mustRecord(operate(f, id)); got.Status != payment.Charging {
 				t.Errorf("%s %q before the provider time-out has passed", got.Status, failureText(got.Failure))
 			}
 			f.advance(time.Minute)
@@ -254,7 +254,7 @@ func TestReturnsAndCancelsDoNotHastenTheInquiryAfterUnknownReference(t *testing.
 func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 	for name, c := range map[string]struct {
 		operation actors.Operation
-		set       func(*fixture)
+		configure func(*fixture)
 		card      string
 		do        func(f *fixture, id ledger.ID) (paymentactor.Result, error)
 		want      payment.Status
@@ -270,8 +270,8 @@ func TestOperationThatNeverArrivesEndsTheTransaction(t *testing.T) {
 		}, payment.Charged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notKnown)
-			f := openWith(t, func(f *fixture) { c.set(f); f.useProvider(r) })
+			r := scriptedProvider(c.operation, lostAnswer).answerInquiries(c.operation, notFound)
+			f := openWith(t, func(f *fixture) { c.configure(f); f.useProvider(r) })
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
 			f.mustRecord(c.do(f, id))
 			f.advance(10 * time.Minute)

@@ -17,19 +17,19 @@ import (
 )
 
 // withOutcome sets the outcome and the priority of a simulator terminal.
-func withOutcome(how string, priority int) func(terminalSettings) {
-	return func(s terminalSettings) { s.Fail, s.Priority = how, priority }
+func withOutcome(outcome string, priority int) func(terminalSettings) {
+	return func(s terminalSettings) { s.Fail, s.Priority = outcome, priority }
 }
 
 // openThreeTerminals returns a fixture with three terminals like the fixture's terminal i: two that refuse
 // every call, then one that does not.
-func openThreeTerminals(t *testing.T, i int, set func(*fixture)) (f *fixture, ids [3]ledger.ID) {
+func openThreeTerminals(t *testing.T, i int, configure func(*fixture)) (f *fixture, ids [3]ledger.ID) {
 	f = openWith(t, func(f *fixture) {
 		f.changeTerminal(i, withOutcome(simulator.FailRejected, 1))
 		ids[0] = f.terminals[i].ID
 		ids[1] = f.addTerminal(i, withOutcome(simulator.FailRejected, 2))
 		ids[2] = f.addTerminal(i, withOutcome("", 3))
-		set(f)
+		configure(f)
 	})
 	return f, ids
 }
@@ -95,11 +95,11 @@ func TestPayoutMoneyIsHeldOnceDuringFailover(t *testing.T) {
 	if want := slices.Repeat([]string{"100000 / 100000"}, 3); !slices.Equal(during, want) {
 		t.Errorf("balance during the calls: %v", during)
 	}
-	held := func(event, phase string, i int) string {
+	heldEntry := func(event, phase string, i int) string {
 		return event + " " + phase + ": Dr L:partner:1:available 100000, Cr A:provider:" + ids[i].String() + " 100000"
 	}
-	f.wantEntries(r.ID, held("authorise", "pending", 0), held("reroute", "void", 0), held("authorise", "pending", 1),
-		held("reroute", "void", 1), held("authorise", "pending", 2), held("settle", "capture", 2))
+	f.wantEntries(r.ID, heldEntry("authorise", "pending", 0), heldEntry("reroute", "void", 0), heldEntry("authorise", "pending", 1),
+		heldEntry("reroute", "void", 1), heldEntry("authorise", "pending", 2), heldEntry("settle", "capture", 2))
 	f.wantBalance("0 / 0")
 }
 

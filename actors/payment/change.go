@@ -29,24 +29,24 @@ func (t *transaction) commit(c *actors.Context, d payment.Decision, cause any) {
 }
 
 // claims appends the claims of a command; the caller's idempotency key is the first.
-func (t *transaction) claims(to []ledger.Claim, cause any) []ledger.Claim {
+func (t *transaction) claims(list []ledger.Claim, cause any) []ledger.Claim {
 	source := ledger.Source{Kind: ledger.Transaction, ID: t.key.ID}
 	switch m := cause.(type) {
 	case *create:
 		if m.claimsKey() {
-			to = append(to, m.Key.Claim(t.key.Org, source, nil))
+			list = append(list, m.Key.Claim(t.key.Org, source, nil))
 		}
 		if m.Request.TxID != "" {
-			to = append(to, ledger.Claim{
+			list = append(list, ledger.Claim{
 				Org: t.key.Org, Kind: ledger.ClaimTxID, Key: TxIDKey(m.Partner.Number, m.Request.TxID), Owner: m.id[:],
 			})
 		}
 	case *operation:
 		if !m.Key.IsZero() {
-			to = append(to, m.Key.Claim(t.key.Org, source, nil))
+			list = append(list, m.Key.Claim(t.key.Org, source, nil))
 		}
 	}
-	return to
+	return list
 }
 
 func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
@@ -75,11 +75,11 @@ func (t *transaction) step(d *payment.Decision, version uint64) posting.Step {
 // keepCard adds the encrypted card to the step if the record needs the card later, and removes the
 // stored card when the record no longer needs it.
 func (t *transaction) keepCard(d *payment.Decision, step *posting.Step) {
-	kept := t.record != nil && t.record.KeepCard
+	hasStoredCard := t.record != nil && t.record.KeepCard
 	switch {
-	case kept && !d.Record.KeepCard:
+	case hasStoredCard && !d.Record.KeepCard:
 		step.Unseal = true
-	case !kept && d.Record.KeepCard:
+	case !hasStoredCard && d.Record.KeepCard:
 		sealed, err := t.service.sealer.SealCard(t.submission.card, t.cardContext())
 		if err != nil {
 			panic(err) // a record must not say that its card is stored if it is not

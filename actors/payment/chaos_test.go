@@ -42,24 +42,24 @@ func (c *chaos) mayPanic(n int) {
 }
 
 func (c *chaos) newFakeProvider() *fakeProvider {
-	lost := actors.Outcome{Verdict: payment.VerdictUnknown}
+	unknown := actors.Outcome{Verdict: payment.VerdictUnknown}
 	r := &fakeProvider{}
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		c.mayPanic(10)
 		if c.happens(10) {
-			return lost // never arrived
+			return unknown // never arrived
 		}
 		o := r.Provider.Submit(ctx, call)
 		c.mayPanic(10)
 		if c.happens(10) {
-			return lost // the answer was lost
+			return unknown // the answer was lost
 		}
 		return o
 	}
 	r.inquire = func(ctx context.Context, _ *actors.Question) actors.Outcome {
 		c.mayPanic(5)
 		if c.happens(5) {
-			return lost
+			return unknown
 		}
 		return actors.Outcome{} // the wrapper chaotic answers inquiries
 	}
@@ -94,14 +94,14 @@ func TestRandomFailuresLoseAndRepeatNoCall(t *testing.T) {
 		_, _ = f.Create(request)
 	}
 	for round := range 3 {
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range transactionCount {
 			for range 2 { // the request and a repetition
-				all.Add(1)
-				go func() { defer all.Done(); create(i) }()
+				wg.Add(1)
+				go func() { defer wg.Done(); create(i) }()
 			}
 		}
-		all.Wait()
+		wg.Wait()
 		if round < 2 {
 			f.advance(3 * time.Second)
 			f.restart()
@@ -209,7 +209,7 @@ func (f *fixture) compareWithRail(transactionCount int) {
 // requestRandomOperation requests a random operation on one of the existing transactions.
 func (c *chaos) requestRandomOperation(f *fixture, n int) {
 	c.mu.Lock()
-	i, what, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
+	i, kind, amount := c.random.IntN(n), c.random.IntN(7), 1+c.random.Uint64N(40)
 	key := newKey(fmt.Sprint("op", c.random.IntN(3*n)), "")
 	c.mu.Unlock()
 	v := f.Journal.View()
@@ -220,8 +220,8 @@ func (c *chaos) requestRandomOperation(f *fixture, n int) {
 	}
 	command := partnerCommand(ledger.ID(owner))
 	command.Key = key
-	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(what)
-	switch what {
+	command.Key.Hash[0], command.Key.Hash[1] = byte(i), byte(kind)
+	switch kind {
 	case 0, 1:
 		_, err = f.Refund(paymentactor.AmountCommand{Command: command, Amount: amountCommand(command.ID, amount).Amount})
 	case 2:
@@ -238,7 +238,7 @@ func (c *chaos) requestRandomOperation(f *fixture, n int) {
 	}
 	var refusal *ledger.Refusal
 	if err != nil && !errors.As(err, &refusal) {
-		f.t.Errorf("operation %d: %v", what, err)
+		f.t.Errorf("operation %d: %v", kind, err)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 		lose := r.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(timed)}
+			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
 		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 30).Amount })
@@ -264,11 +264,11 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 	const transactionCount = 60
 	cards := []string{"4242424242424242", password, redirect, "4000000000000077", "4000000000000341", delaysRefunds, refusesRefunds, "4000000000000259"}
 	for range 4 {
-		var all sync.WaitGroup
+		var wg sync.WaitGroup
 		for i := range transactionCount {
-			all.Add(1)
+			wg.Add(1)
 			go func() {
-				defer all.Done()
+				defer wg.Done()
 				_, _ = f.createWith(payment.Payment, cards[i%len(cards)], uint64(10+i), func(create *paymentactor.Create) {
 					create.Request.TxID = fmt.Sprint("tx", i)
 					if i%5 == 0 {
@@ -279,7 +279,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 				c.requestRandomOperation(f, transactionCount)
 			}()
 		}
-		all.Wait()
+		wg.Wait()
 		f.advance(3 * time.Second)
 		f.restart()
 	}
@@ -304,7 +304,7 @@ func TestRandomFailuresLoseAndRepeatNoOperation(t *testing.T) {
 // polledProvider is a provider that decides when it is polled.
 type polledProvider struct {
 	chaotic
-	at timed
+	at reportScheduler
 }
 
 func (r polledProvider) NextReport(since time.Time) (time.Time, bool) { return r.at.NextReport(since) }

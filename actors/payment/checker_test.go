@@ -13,11 +13,11 @@ import (
 // runChecker runs the checker. Its rules must hold at the end of every test.
 func (f *fixture) runChecker() {
 	f.t.Helper()
-	in := check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)}
+	inputs := check.Inputs{Data: f.Dir, Log: slog.New(slog.DiscardHandler)}
 	if f.skipRailComparison {
-		in.Data = ""
+		inputs.Data = ""
 	}
-	report, err := check.Check(context.Background(), f.Journal, in)
+	report, err := check.Check(context.Background(), f.Journal, inputs)
 	if err != nil {
 		f.t.Error(err)
 		return

@@ -18,7 +18,7 @@ func (f *fixture) entries(id ledger.ID) string {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
-	var all []string
+	var descriptions []string
 	err := v.SourceEvents(org, ledger.Source{Kind: ledger.Transaction, ID: id}, func(e ledger.Event) (bool, error) {
 		if e.Entry == nil {
 			return true, nil
@@ -31,13 +31,13 @@ func (f *fixture) entries(id ledger.ID) string {
 			lines = append(lines, fmt.Sprintf("%s %s %v", map[ledger.Side]string{ledger.Debit: "Dr", ledger.Credit: "Cr"}[p.Side],
 				strings.TrimSuffix(string(p.Account), ":"+f.terminals[0].ID.String()), p.Amount))
 		}
-		all = append([]string{e.Name + " " + e.Entry.Phase.String() + ": " + strings.Join(lines, ", ")}, all...)
+		descriptions = append([]string{e.Name + " " + e.Entry.Phase.String() + ": " + strings.Join(lines, ", ")}, descriptions...)
 		return true, nil
 	})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(descriptions, "; ")
 }
 
 // setFee replaces the payment terminal's fee.
@@ -85,13 +85,13 @@ func TestCreditRepaysDebtFirstAndReturnRestoresIt(t *testing.T) {
 	f.setFee(100) // more than the amount, for a partner whose balance covers a part of it
 	want(pay(payment.Payment, normal, 60), "settle posted: Dr A:provider 60, Dr L:partner:2:available 30, Dr A:partner:2:receivable 10, Cr I:fees 100")
 	f.setFee(0)
-	taken := pay(payment.Payment, takenBack, 40)
-	want(taken, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
+	chargedBack := pay(payment.Payment, takenBack, 40)
+	want(chargedBack, "settle posted: Dr A:provider 40, Cr L:partner:2:available 30, Cr A:partner:2:receivable 10")
 	want(pay(payment.Payout, normal, 25), "authorise pending: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25; "+
 		"settle capture: Dr L:partner:2:available 25, Cr A:provider:"+f.terminals[1].ID.String()+" 25")
 
 	f.advance(time.Minute) // both payments are charged back, in the order of their ids
-	first, second := returnOf(owing), returnOf(taken)
+	first, second := returnOf(owing), returnOf(chargedBack)
 	a, b := f.entries(first), f.entries(second)
 	for _, ok := range []bool{
 		a == "return posted: Cr A:provider 70, Cr L:partner:2:available 30, Dr I:fees 100" &&

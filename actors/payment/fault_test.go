@@ -130,10 +130,10 @@ func (f *fixture) changeVersion(id ledger.ID) {
 	f.t.Helper()
 	r := f.mustResult(f.Find(org, id))
 	answer := make(chan error, 1)
-	list, also := payment.Lists.Of(r.Record)
+	list, otherLists := payment.Lists.Of(r.Record)
 	f.Journal.Submit(&posting.Change{MustRecord: true, Steps: []posting.Step{{
 		Org: org, Source: ledger.Source{Kind: ledger.Transaction, ID: id}, Expect: r.Stamp.Version, Record: paymentcodec.Encode(r.Record), Due: r.Stamp.Due,
-		List: list, Also: also,
+		List: list, Also: otherLists,
 		Events: []ledger.Event{{Name: "await", From: string(r.Record.Status), To: string(r.Record.Status)}},
 	}}}, func(r posting.Receipt) { answer <- r.Err })
 	if err := receiveAnswer(f.t, answer); err != nil {
@@ -192,12 +192,12 @@ func TestOperationIsAnsweredIfItsSecondDecisionPanics(t *testing.T) {
 func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	r := new(fakeProvider)
 	submitted, resume := make(chan ledger.ID), make(chan struct{})
-	var given string
+	var received string
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 		if call.Operation == actors.Complete {
 			submitted <- call.Reference
 			<-resume
-			given = string(call.Material) + string(call.Card.Number)
+			received = string(call.Material) + string(call.Card.Number)
 		}
 		return r.Provider.Submit(ctx, call)
 	}
@@ -214,7 +214,7 @@ func TestPanicDoesNotWipeTheCardOfACallInProgress(t *testing.T) {
 	close(resume)
 	mustReturnSoon(t, "at rest", f.Runtime.Quiesce)
 	f.wantStatus(id, payment.Charged, "")
-	if given != `{"otp":"123456"}`+password {
-		t.Errorf("the provider had %q", given)
+	if received != `{"otp":"123456"}`+password {
+		t.Errorf("the provider had %q", received)
 	}
 }

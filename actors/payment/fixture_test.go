@@ -117,7 +117,7 @@ func (f *fixture) Terminal(_, id ledger.ID) (*directory.Terminal, bool) {
 
 func open(t testing.TB) *fixture { return openWith(t, func(*fixture) {}) }
 
-func openWith(t testing.TB, set func(*fixture)) *fixture {
+func openWith(t testing.TB, configure func(*fixture)) *fixture {
 	f := &fixture{World: testkit.NewWorld(t, start), t: t, partner: &directory.Partner{Number: 1, Org: org, Active: true}}
 	f.history = callHistory{calls: make(map[callID]int), active: make(map[*posting.Journal]map[ledger.ID]bool), notFoundInARow: make(map[ledger.ID]int)}
 	for i, kind := range []directory.TerminalType{directory.PaymentTerminal, directory.PayoutTerminal} {
@@ -125,7 +125,7 @@ func openWith(t testing.TB, set func(*fixture)) *fixture {
 			ID: uuid.UUID{0xaa, byte(i)}, Org: org, Partner: 1, Provider: "simulator", Type: kind, Active: true, Env: money.Prod,
 		})
 	}
-	set(f)
+	configure(f)
 	f.start()
 	t.Cleanup(func() {
 		if _, timed := t.(*testing.B); !f.journalClosed && !timed {
@@ -201,10 +201,10 @@ func (f *fixture) stop() {
 
 func (f *fixture) restart() { f.restartAs(func(*fixture) {}) }
 
-// restartAs restarts after set has changed the fixture.
-func (f *fixture) restartAs(set func(*fixture)) {
+// restartAs restarts the service after configure has changed the fixture.
+func (f *fixture) restartAs(configure func(*fixture)) {
 	f.stop()
-	set(f)
+	configure(f)
 	f.start()
 	f.Runtime.Quiesce()
 }

@@ -13,11 +13,11 @@ import (
 )
 
 // openTwoPhase returns a fixture whose terminals hold money until commit or cancel.
-func openTwoPhase(t *testing.T, set func(*fixture)) *fixture {
+func openTwoPhase(t *testing.T, configure func(*fixture)) *fixture {
 	return openWith(t, func(f *fixture) {
 		f.changeTerminal(0, twoPhase)
 		f.changeTerminal(1, twoPhase)
-		set(f)
+		configure(f)
 	})
 }
 
@@ -72,9 +72,9 @@ func TestCommitOfZeroOrMoreThanIsHeldIsRefused(t *testing.T) {
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
 	_, err := f.Commit(amountCommand(id, 71))
 	f.wantRefusal(err, ledger.InvalidCaptureAmount)
-	nothing := amountCommand(id, 0)
-	nothing.Amount = new(money.Amount)
-	_, err = f.Commit(nothing)
+	zeroAmount := amountCommand(id, 0)
+	zeroAmount.Amount = new(money.Amount)
+	_, err = f.Commit(zeroAmount)
 	f.wantRefusal(err, ledger.InvalidCaptureAmount)
 	f.wantStatus(id, payment.PaymentHeld, "")
 	f.wantSubmissions(id, actors.Capture, 0)
@@ -206,7 +206,7 @@ func (r *fakeProvider) answerInquiries(operation actors.Operation, outcomes ...a
 
 var (
 	lostAnswer = actors.Outcome{Verdict: payment.VerdictUnknown}
-	notKnown   = actors.Outcome{Verdict: payment.VerdictNotFound}
+	notFound   = actors.Outcome{Verdict: payment.VerdictNotFound}
 	done       = actors.Outcome{Verdict: payment.VerdictCharged}
 )
 
@@ -234,7 +234,7 @@ func TestUnknownCommitIsOnlyInquiredAndTheInquiryDecides(t *testing.T) {
 		{"done", []actors.Outcome{done}, payment.Charged, "", "100070 / 0", 1},
 		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending, Again: time.Second}, done}, payment.Charged, "", "100070 / 0", 1},
 		{"refused", []actors.Outcome{{Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.PaymentHeld, "no", "100000 / 0", 1},
-		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, payment.Charged, "", "100070 / 0", 2},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Charged, "", "100070 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scriptedProvider(actors.Capture, lostAnswer, done).answerInquiries(actors.Capture, c.inquiries...)
@@ -301,7 +301,7 @@ func TestHoldCapturedByALostCommitIsChargedForItsAmount(t *testing.T) {
 	}
 	r.inquire = func(_ context.Context, q *actors.Question) actors.Outcome {
 		if q.Operation == actors.Capture {
-			return notKnown
+			return notFound
 		}
 		return done
 	}

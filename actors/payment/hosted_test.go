@@ -96,9 +96,9 @@ func TestUnusedHostedPaymentIsRejectedWithoutAProvider(t *testing.T) {
 	if n := f.callCount(id); n != 0 {
 		t.Errorf("%d provider calls", n)
 	}
-	late := cardContinue(id, "4242424242424242")
-	number := late.Card.Number
-	_, err := f.Continue(late)
+	lateContinue := cardContinue(id, "4242424242424242")
+	number := lateContinue.Card.Number
+	_, err := f.Continue(lateContinue)
 	f.wantRefusal(err, ledger.NotContinuable)
 	if !strings.Contains(err.Error(), "the payer's time is over") {
 		t.Error(err)
@@ -179,22 +179,22 @@ func withHighMinimum(from *directory.Terminal) []*directory.Terminal {
 func TestOneOfManyContinuesSucceeds(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	errs, cards := make([]error, 64), make([][]byte, 64)
 	for i := range errs {
 		c := cardContinue(id, "4242424242424242")
 		cards[i] = c.Card.Number
-		all.Add(1)
+		wg.Add(1)
 		go func() {
-			defer all.Done()
+			defer wg.Done()
 			_, errs[i] = f.Continue(c)
 		}()
 	}
-	all.Wait()
-	won := 0
+	wg.Wait()
+	successes := 0
 	for i, err := range errs {
 		if err == nil {
-			won++
+			successes++
 		} else {
 			f.wantRefusal(err, ledger.NotContinuable)
 		}
@@ -202,8 +202,8 @@ func TestOneOfManyContinuesSucceeds(t *testing.T) {
 			t.Errorf("card %d is still there", i)
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d went on", won)
+	if successes != 1 {
+		t.Errorf("%d went on", successes)
 	}
 	f.wantStatus(id, payment.Charged, "")
 	f.wantSubmissions(id, actors.Pay, 1)

@@ -226,7 +226,7 @@ func TestNoInquiryRunsDuringASubmissionEvenAfterAPanic(t *testing.T) {
 // Whichever component panics while an actor calls it, the create is answered, the card is wiped, the
 // transaction ends and no money is lost.
 func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
-	once := func() func() {
+	newGate := func() func() {
 		var done atomic.Bool
 		return func() {
 			if !done.Swap(true) {
@@ -235,15 +235,15 @@ func TestPanicAtAnyPointIsAnsweredAndTheTransactionEnds(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		kind payment.Type
-		set  func(*fixture)
-		want payment.Status
+		kind      payment.Type
+		configure func(*fixture)
+		want      payment.Status
 	}{
-		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = once() }, payment.Failed},
-		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(once()) }, ""},
+		"a look-up of the terminal panics": {payment.Payment, func(f *fixture) { f.onTerminalLookup = newGate() }, payment.Failed},
+		"the admission panics":             {payment.Payout, func(f *fixture) { f.admission = callOnCount(newGate()) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWith(t, func(f *fixture) { c.set(f); f.handling = time.Millisecond })
+			f := openWith(t, func(f *fixture) { c.configure(f); f.handling = time.Millisecond })
 			create := request(c.kind, "4242424242424242", 70, "once")
 			create.Partner = f.partner
 			number := create.Card.Number
@@ -342,20 +342,20 @@ func TestHangingProviderGivesAnUnknownOutcome(t *testing.T) {
 func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 	const racers = 400 // more than an actor's queue has room for
 	r := &fakeProvider{}
-	var asked sync.WaitGroup
-	asked.Add(racers)
+	var wg sync.WaitGroup
+	wg.Add(racers)
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		asked.Wait() // all creates use the txid before an outcome exists
+		wg.Wait() // all creates use the txid before an outcome exists
 		return r.Provider.Submit(ctx, call)
 	}
 	f := openWith(t, func(f *fixture) { f.useProvider(r) })
-	var all sync.WaitGroup
+	var clients sync.WaitGroup
 	ids := make([]ledger.ID, racers)
 	for i := range racers {
-		all.Add(1)
+		clients.Add(1)
 		go func() {
-			defer all.Done()
-			asked.Done()
+			defer clients.Done()
+			wg.Done()
 			result, err := f.tryCreate(payment.Payment, "same")
 			if err != nil {
 				t.Error(err)
@@ -367,7 +367,7 @@ func TestConcurrentCreatesOfOneTxIDGetTheSameResult(t *testing.T) {
 			ids[i] = result.Record.ID
 		}()
 	}
-	all.Wait()
+	clients.Wait()
 	if len(slices.Compact(ids)) != 1 || r.submitted.Load() != 1 {
 		t.Errorf("%d submissions, ids %v", r.submitted.Load(), slices.Compact(ids))
 	}
@@ -395,32 +395,32 @@ func TestCardIsWipedOnEveryPath(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		kind   payment.Type
-		set    func(*fixture)
-		change func(*paymentactor.Create)
-		before func(*fixture)
+		kind      payment.Type
+		configure func(*fixture)
+		change    func(*paymentactor.Create)
+		before    func(*fixture)
 	}{
 		"charged":              {kind: payment.Payment},
 		"paid":                 {kind: payment.Payout},
 		"refused at once":      {kind: payment.Payment, change: func(c *paymentactor.Create) { c.Request.ReturnURL = "" }},
 		"no terminal":          {kind: payment.Payment, before: func(f *fixture) { f.terminals = nil }},
 		"insufficient balance": {kind: payment.Payout, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
-		"the writer refuses":   {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
+		"the writer refuses":   {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, change: func(c *paymentactor.Create) { c.Request.Amount = money.FromUint64(1 << 40) }},
 		"the txid is taken":    {kind: payment.Payment, before: func(f *fixture) { f.create(payment.Payment, "4242424242424242", 70, "taken") }},
-		"the pool is full":     {kind: payment.Payment, set: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
-		"an adapter panics": {kind: payment.Payment, set: func(f *fixture) {
+		"the pool is full":     {kind: payment.Payment, configure: func(f *fixture) { f.createWait = 50 * time.Millisecond }, before: fillPool},
+		"an adapter panics": {kind: payment.Payment, configure: func(f *fixture) {
 			f.useProvider(&fakeProvider{submit: func(context.Context, *actors.Call) actors.Outcome { panic("a bug") }})
 		}},
-		"the provider has disappeared": {kind: payment.Payment, set: func(f *fixture) {
+		"the provider has disappeared": {kind: payment.Payment, configure: func(f *fixture) {
 			f.createWait = 50 * time.Millisecond
 			f.onTerminalLookup = func() { f.terminals = nil }
 		}},
-		"the journal is closed": {kind: payment.Payout, set: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
+		"the journal is closed": {kind: payment.Payout, configure: func(f *fixture) { f.admission = callOnCount(func() {}) }, before: func(f *fixture) { f.closeJournal() }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, func(f *fixture) {
-				if c.set != nil {
-					c.set(f)
+				if c.configure != nil {
+					c.configure(f)
 				}
 			})
 			if c.before != nil {

@@ -34,9 +34,9 @@ func (provider *flaky) Submit(ctx context.Context, call *actors.Call) actors.Out
 	return o
 }
 
-// killAndReopen abandons the runtime, applies set to the fixture and opens the store again, as after a
+// killAndReopen abandons the runtime, applies configure to the fixture and opens the store again, as after a
 // kill.
-func (f *fixture) killAndReopen(set func(*fixture)) {
+func (f *fixture) killAndReopen(configure func(*fixture)) {
 	f.t.Helper()
 	f.witness.dead.Store(true)
 	if err := f.Journal.Close(); err != nil {
@@ -46,7 +46,7 @@ func (f *fixture) killAndReopen(set func(*fixture)) {
 		f.t.Fatal(err)
 	}
 	f.abandonedRuntimes = append(f.abandonedRuntimes, f.Runtime)
-	set(f)
+	configure(f)
 	f.start()
 }
 
@@ -54,10 +54,10 @@ func openWithLostCall(t *testing.T, kind payment.Type, provider *flaky) (*fixtur
 	return openFixtureWithLostCall(t, kind, provider, unchanged, func(f *fixture) { f.wrapProvider = nil })
 }
 
-// openFixtureWithLostCall opens a fixture, which the function set prepares, and loses a call in it. Then the
-// function next changes the fixture, which starts again as after a kill.
-func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, set, next func(*fixture)) (*fixture, ledger.ID) {
-	f := openWith(t, set)
+// openFixtureWithLostCall opens a fixture, which the function configure prepares, and loses a call in it. Then
+// the function reconfigure changes the fixture, which starts again as after a kill.
+func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, configure, reconfigure func(*fixture)) (*fixture, ledger.ID) {
+	f := openWith(t, configure)
 	provider.reached, provider.forever = make(chan ledger.ID, 1), make(chan struct{})
 	t.Cleanup(func() { close(provider.forever) })
 	f.stop()
@@ -72,7 +72,7 @@ func openFixtureWithLostCall(t *testing.T, kind payment.Type, provider *flaky, s
 		_, _ = f.Create(c) // its process dies before the reply
 	}()
 	id := <-provider.reached
-	f.killAndReopen(next)
+	f.killAndReopen(reconfigure)
 	f.Runtime.Quiesce()
 	return f, id
 }

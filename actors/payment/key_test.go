@@ -81,7 +81,7 @@ func TestConcurrentCreatesWithOneKeyMakeOneCall(t *testing.T) {
 }
 
 func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
-	with := func(c paymentactor.Command, key actors.Key) paymentactor.Command {
+	withKey := func(c paymentactor.Command, key actors.Key) paymentactor.Command {
 		c.Key = key
 		return c
 	}
@@ -111,7 +111,7 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := openWith(t, c.settings)
 			id := f.create(payment.Payment, c.card, 70, "").Record.ID
-			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(f, with(partnerCommand(id), newKey("k", "a"))) })
+			results, errs := race(func(int) (paymentactor.Result, error) { return c.do(f, withKey(partnerCommand(id), newKey("k", "a"))) })
 			firsts := 0
 			for i, r := range results {
 				if errs[i] != nil || r.Record.Status != c.status {
@@ -126,11 +126,11 @@ func TestOperationRepeatedWithItsKeyHasOneEffect(t *testing.T) {
 			}
 			f.wantSubmissions(id, c.operation, 1)
 			f.restart()
-			again, err := c.do(f, with(partnerCommand(id), newKey("k", "a")))
+			again, err := c.do(f, withKey(partnerCommand(id), newKey("k", "a")))
 			if f.mustRecord(again, err); !again.Replay {
 				t.Error("after a restart it is no replay")
 			}
-			_, err = c.do(f, with(partnerCommand(id), newKey("k", "b")))
+			_, err = c.do(f, withKey(partnerCommand(id), newKey("k", "b")))
 			f.wantRefusal(err, ledger.Conflict)
 			f.wantSubmissions(id, c.operation, 1)
 		})

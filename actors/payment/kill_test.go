@@ -51,7 +51,7 @@ func (k *killer) pointsPassed() int {
 // killingProvider wraps the simulator with the killer's points.
 type killingProvider struct {
 	actors.Provider
-	timed
+	reportScheduler
 	*killer
 }
 
@@ -195,11 +195,11 @@ func refundRequest(amount uint64) func(*paymentactor.Service, paymentactor.Comma
 
 // scripts are sequences of requests about one transaction, with its final state if there is no kill.
 var scripts = []struct {
-	name    string
-	set     func(*fixture)
-	run     func(*script)
-	final   payment.Status
-	balance string
+	name      string
+	configure func(*fixture)
+	run       func(*script)
+	final     payment.Status
+	balance   string
 }{
 	{"a password, a hold, a commit of part, two refunds", func(f *fixture) { f.changeTerminal(0, twoPhase) }, func(s *script) {
 		s.create(payment.Payment, password, nil)
@@ -240,9 +240,9 @@ var scripts = []struct {
 	{"a hosted page, a refund that takes its time and a chargeback", unchanged, func(s *script) {
 		s.create(payment.Payment, "", func(c *paymentactor.Create) { c.Hosted, c.Card, c.Request.Method = true, nil, "" })
 		s.operate("continue", func(service *paymentactor.Service, c paymentactor.Command) (paymentactor.Result, error) {
-			with := cardContinue(c.ID, "4000000000000259")
-			with.Key = c.Key
-			return service.Continue(with)
+			continuation := cardContinue(c.ID, "4000000000000259")
+			continuation.Key = c.Key
+			return service.Continue(continuation)
 		})
 		if s.status() == payment.Charged {
 			s.operate("refund", refundRequest(20))
@@ -267,21 +267,21 @@ var scripts = []struct {
 // the simulator's log.
 func killedAt(t *testing.T, i int, at ...int) (points int) {
 	c := &scripts[i]
-	k := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
+	killing := &killer{at: make(map[int]bool), reached: make(chan struct{}), forever: make(chan struct{})}
 	for _, n := range at {
-		k.at[n] = true
+		killing.at[n] = true
 	}
 	f := openWith(t, func(f *fixture) {
 		if len(at) > 0 {
 			f.createWait = 50 * time.Millisecond // a request whose reply is lost by a kill waits only briefly
 		}
-		f.observe = func(ledger.ID, payment.Status, *payment.Record) { k.point() }
-		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(timed), k} }
+		f.observe = func(ledger.ID, payment.Status, *payment.Record) { killing.point() }
+		f.wrapProvider = func(p actors.Provider) actors.Provider { return killingProvider{p, p.(reportScheduler), killing} }
 		f.limits = limitsFilledBy(70)
-		c.set(f)
+		c.configure(f)
 	})
-	t.Cleanup(func() { close(k.forever) })
-	s := &script{fixture: f, killer: k}
+	t.Cleanup(func() { close(killing.forever) })
+	s := &script{fixture: f, killer: killing}
 	c.run(s)
 	s.advance(8 * 24 * time.Hour) // longer than any hold
 	v := f.Journal.View()
@@ -307,7 +307,7 @@ func killedAt(t *testing.T, i int, at ...int) (points int) {
 			t.Errorf("it ends as %s, want %s", got, c.final)
 		}
 	}
-	return k.pointsPassed()
+	return killing.pointsPassed()
 }
 
 func TestKillAtAnyPointCausesNoSecondCall(t *testing.T) {

@@ -14,10 +14,10 @@ import (
 
 // reportAndWait makes the rail report something about a transaction, and waits for the immediate
 // consequences.
-func (f *fixture) reportAndWait(id ledger.ID, what actors.Reported, reason string) {
+func (f *fixture) reportAndWait(id ledger.ID, kind actors.Reported, reason string) {
 	f.t.Helper()
 	f.Send(actors.RecordKey{Org: org, ID: id}, paymentactor.Reported(actors.Report{
-		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, What: what, Failure: payment.Failure{Detail: reason},
+		Org: org, Reference: id, Terminal: f.readRecord(id).Terminal, What: kind, Failure: payment.Failure{Detail: reason},
 	}))
 	f.Runtime.Quiesce()
 }

@@ -29,18 +29,18 @@ func limitsFilledBy(amount uint64) []*directory.Limit {
 	}
 }
 
-// concurrently runs do n times concurrently.
-func concurrently(n int, do func(int)) {
-	var all sync.WaitGroup
+// concurrently calls the function n times at once.
+func concurrently(n int, run func(int)) {
+	var wg sync.WaitGroup
 	for i := range n {
-		all.Go(func() { do(i) })
+		wg.Go(func() { run(i) })
 	}
-	all.Wait()
+	wg.Wait()
 }
 
 // countAdmitted counts the transactions that passed the limits, and those that a limit has refused. It
 // does not count hosted transactions that still wait for their payers.
-func (f *fixture) countAdmitted() (passed, breached int) {
+func (f *fixture) countAdmitted() (admitted, breached int) {
 	f.t.Helper()
 	v := f.Journal.View()
 	defer v.Close()
@@ -50,16 +50,16 @@ func (f *fixture) countAdmitted() (passed, breached int) {
 		case strings.HasPrefix(failureText(r.Failure), "limit exceeded: "):
 			breached++
 		default:
-			passed++
+			admitted++
 		}
 	})
-	return passed, breached
+	return admitted, breached
 }
 
-func (f *fixture) wantAdmitted(passed, breached int) {
+func (f *fixture) wantAdmitted(admitted, breached int) {
 	f.t.Helper()
-	if p, b := f.countAdmitted(); p != passed || b != breached {
-		f.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, passed, breached)
+	if p, b := f.countAdmitted(); p != admitted || b != breached {
+		f.t.Errorf("%d were admitted and %d refused, want %d and %d", p, b, admitted, breached)
 	}
 }
 
@@ -153,19 +153,19 @@ func TestVolumesEqualMovedMoneyAfterRandomFailures(t *testing.T) {
 	c := &chaos{random: newRandom(t)}
 	const maxVolume = 300
 	day := limit(directory.DailyVolume, maxVolume, nil)
-	elsewhere := limit(directory.MonthlyVolume, 200, nil)
+	otherLimit := limit(directory.MonthlyVolume, 200, nil)
 	f := openWith(t, func(f *fixture) {
 		f.mayGiveUpCharges = true
 		r := c.newFakeProvider()
 		lose := r.inquire
 		f.wrapProvider = func(p actors.Provider) actors.Provider {
 			r.Provider, r.inquire = p, nil
-			return polledProvider{chaotic{r, lose}, p.(timed)}
+			return polledProvider{chaotic{r, lose}, p.(reportScheduler)}
 		}
 		f.changeTerminal(0, func(s terminalSettings) { s.Priority, s.Fail = 1, simulator.FailRejected })
-		elsewhere.Terminal = f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 20).Amount })
+		otherLimit.Terminal = f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; s.MaxAmount = amountCommand(ledger.ID{}, 20).Amount })
 		f.addTerminal(0, func(s terminalSettings) { s.Fail = ""; twoPhase(s); s.Priority = 3 })
-		f.limits = []*directory.Limit{day, elsewhere}
+		f.limits = []*directory.Limit{day, otherLimit}
 		f.onTerminalLookup = func() { c.mayPanic(20) }
 		f.handling = 5 * time.Millisecond
 		f.createWait = 50 * time.Millisecond
@@ -339,12 +339,12 @@ func TestContinueWithAClaimedKeyIsNoAttempt(t *testing.T) {
 	first.Key, second.Key = newKey("same", "same"), newKey("same", "same")
 	hold := make(chan struct{})
 	c.set(hold, nil)
-	late := f.SendContinue(second)
+	lateReply := f.SendContinue(second)
 	f.waitUntil("it is being counted", c.counting)
 	c.set(nil, nil)
 	f.mustRecord(f.Continue(first))
 	close(hold)
-	mustReturnSoon(t, "the second", func() { <-late })
+	mustReturnSoon(t, "the second", func() { <-lateReply })
 	f.Runtime.Quiesce()
 	if r := f.readRecord(second.ID); !r.AwaitsPayer() {
 		t.Errorf("the second is %s", r.Status)
@@ -389,8 +389,8 @@ func TestHundredLimitsApplyToOneTransaction(t *testing.T) {
 		f.changeTerminal(0, twoPhase)
 	})
 	limits[directory.MaxLimits-1].MaxAmount = money.FromUint64(80)
-	held := f.create(payment.Payment, good, 80, "").Record
-	f.mustRecord(f.Commit(amountCommand(held.ID, 50)))
+	heldPayment := f.create(payment.Payment, good, 80, "").Record
+	f.mustRecord(f.Commit(amountCommand(heldPayment.ID, 50)))
 	f.wantCreated(good, 31, payment.Rejected, "limit exceeded: monthly_volume") // the last limit refuses
 	f.restart()
 	for _, l := range limits[:directory.MaxLimits-1] {

@@ -71,12 +71,12 @@ func TestFailoverSkipsATerminalWithAReachedLimit(t *testing.T) {
 }
 
 func TestTerminalVelocityCountsFailovers(t *testing.T) {
-	var first, second, all *directory.Limit
+	var first, second, allTerminals *directory.Limit
 	f, ids := openWithFailover(t, func(ids [3]ledger.ID) []*directory.Limit {
 		first = limit(directory.Velocity, 100, func(l *directory.Limit) { l.Terminal = ids[0] })
 		second = limit(directory.Velocity, 1, func(l *directory.Limit) { l.Terminal = ids[1] })
-		all = limit(directory.Velocity, 100, nil)
-		return []*directory.Limit{first, second, all}
+		allTerminals = limit(directory.Velocity, 100, nil)
+		return []*directory.Limit{first, second, allTerminals}
 	})
 	if r := f.wantCreated(good, 1, payment.Charged, ""); r.Terminal != ids[1] {
 		t.Errorf("by %v", r.Terminal)
@@ -90,7 +90,7 @@ func TestTerminalVelocityCountsFailovers(t *testing.T) {
 		t.Helper()
 		f.wantUsage(first, "", "2 98")
 		f.wantUsage(second, "", "2 0")
-		f.wantUsage(all, "", "2 98")
+		f.wantUsage(allTerminals, "", "2 98")
 	}
 	check()
 	f.restart()
@@ -150,9 +150,9 @@ func TestInactiveMerchantTakesNoHostedPayments(t *testing.T) {
 	f := open(t)
 	id := f.createHosted("").Record.ID
 	active := f.partner
-	off := *active
-	off.Active = false
-	f.partner = &off
+	inactive := *active
+	inactive.Active = false
+	f.partner = &inactive
 	_, err := f.Continue(cardContinue(id, good))
 	f.wantRefusal(err, ledger.NotContinuable)
 	f.wantStatus(id, payment.Created, "")

@@ -88,11 +88,11 @@ func TestDailyVolumeBoundsConcurrentCreates(t *testing.T) {
 	l := limit(directory.DailyVolume, 500, nil)
 	f := openWithLimits(t, l)
 	results := make([]*payment.Record, 100)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range results {
-		all.Go(func() { results[i] = f.create(payment.Payment, good, 10, "").Record })
+		wg.Go(func() { results[i] = f.create(payment.Payment, good, 10, "").Record })
 	}
-	all.Wait()
+	wg.Wait()
 	count := make(map[string]int)
 	for _, r := range results {
 		count[string(r.Status)+" "+failureText(r.Failure)]++
@@ -145,18 +145,18 @@ func TestVolumeIsReservedDuringACallAndReleasedIfNoMoneyMoves(t *testing.T) {
 		f.limits = []*directory.Limit{l}
 		f.changeTerminal(0, twoPhase)
 	})
-	held := f.create(payment.Payment, good, 100, "").Record
+	heldPayment := f.create(payment.Payment, good, 100, "").Record
 	f.wantUsage(l, "", "0 100 0")
 	f.wantCreated(good, 1, payment.Rejected, "limit exceeded: daily_volume")
-	f.mustRecord(f.Cancel(partnerCommand(held.ID)))
+	f.mustRecord(f.Cancel(partnerCommand(heldPayment.ID)))
 	f.wantUsage(l, "", "0 0 100")
 
-	held = f.create(payment.Payment, good, 90, "").Record
-	f.mustRecord(f.Commit(amountCommand(held.ID, 60)))
+	heldPayment = f.create(payment.Payment, good, 90, "").Record
+	f.mustRecord(f.Commit(amountCommand(heldPayment.ID, 60)))
 	f.wantUsage(l, "", "60 0 40")
 	f.wantCreated(declined, 40, payment.Rejected, "card_declined")
 	f.wantUsage(l, "", "60 0 40")
-	f.mustRecord(f.Refund(amountCommand(held.ID, 60)))
+	f.mustRecord(f.Refund(amountCommand(heldPayment.ID, 60)))
 	f.wantUsage(l, "", "60 0 40") // a refund does not reduce the volume
 }
 
@@ -166,11 +166,11 @@ func TestVolumeOfAHoldIsReleasedInItsOwnDay(t *testing.T) {
 		f.limits = []*directory.Limit{l}
 		f.changeTerminal(0, twoPhase)
 	})
-	held := f.create(payment.Payment, good, 100, "").Record
+	heldPayment := f.create(payment.Payment, good, 100, "").Record
 	f.advance(24 * time.Hour)
 	f.create(payment.Payment, good, 70, "")
 	f.wantUsage(l, "", "0 70 30")
-	f.mustRecord(f.Cancel(partnerCommand(held.ID)))
+	f.mustRecord(f.Cancel(partnerCommand(heldPayment.ID)))
 	f.wantUsage(l, "", "0 70 30")
 }
 
@@ -264,24 +264,24 @@ func TestRepeatedCreateIsNoAttempt(t *testing.T) {
 }
 
 func TestLimitScopeCountsTransactionsOfOneSubjectTogether(t *testing.T) {
-	for scope, set := range map[directory.Scope]func(*paymentactor.Create, string){
-		directory.ScopeCard: func(c *paymentactor.Create, of string) { c.Request.CardFingerprint = of },
-		directory.ScopeEmail: func(c *paymentactor.Create, of string) {
-			c.Request.Customer = []byte(`{"email":"` + of + `@Example.com"}`)
+	for scope, setPayer := range map[directory.Scope]func(*paymentactor.Create, string){
+		directory.ScopeCard: func(c *paymentactor.Create, name string) { c.Request.CardFingerprint = name },
+		directory.ScopeEmail: func(c *paymentactor.Create, name string) {
+			c.Request.Customer = []byte(`{"email":"` + name + `@Example.com"}`)
 		},
-		directory.ScopeIP: func(c *paymentactor.Create, of string) {
-			c.Request.PayerIP = netip.MustParseAddr(map[string]string{"a": "203.0.113.7", "b": "2001:db8::1"}[of])
+		directory.ScopeIP: func(c *paymentactor.Create, name string) {
+			c.Request.PayerIP = netip.MustParseAddr(map[string]string{"a": "203.0.113.7", "b": "2001:db8::1"}[name])
 		},
 	} {
 		t.Run(string(scope), func(t *testing.T) {
 			volume := limit(directory.DailyVolume, 100, func(l *directory.Limit) { l.Scope = scope })
 			velocity := limit(directory.Velocity, 3, func(l *directory.Limit) { l.Scope = scope })
 			f := openWithLimits(t, volume, velocity)
-			pay := func(of string, amount uint64, want string) {
+			pay := func(payer string, amount uint64, want string) {
 				t.Helper()
 				r := f.mustRecord(f.createWith(payment.Payment, good, amount, func(c *paymentactor.Create) {
-					if of != "" {
-						set(c, of)
+					if payer != "" {
+						setPayer(c, payer)
 					}
 				}))
 				if failureText(r.Failure) != want {
@@ -379,16 +379,16 @@ func TestRepetitionsNeverRejectAnotherPayment(t *testing.T) {
 	l := limit(directory.Velocity, 2, nil)
 	f := openWithLimits(t, l)
 	first := f.create(payment.Payment, good, 1, "first").Record
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range 100 {
-		all.Go(func() {
+		wg.Go(func() {
 			if r := f.create(payment.Payment, good, 1, "first"); r.Record.ID != first.ID {
 				t.Errorf("repeated as %v %q", r.Record.ID, failureText(r.Record.Failure))
 			}
 		})
 	}
 	second := f.create(payment.Payment, good, 1, "second").Record
-	all.Wait()
+	wg.Wait()
 	f.wantStatus(second.ID, payment.Charged, "")
 	f.wantUsage(l, "", "2 0")
 }

@@ -71,9 +71,9 @@ func (s *Service) notices(org ledger.ID, d *payment.Decision, a *recipient) (not
 			continue
 		}
 		if a.hasAddress && a.selects(e) {
-			about := s.notification(org, d.Record, e)
+			notice := s.notification(org, d.Record, e)
 			notices = append(notices, posting.Notice{
-				Event: i, Channel: posting.Webhook, To: a.destination, Body: about.fields.append(nil, d.Record), About: about,
+				Event: i, Channel: posting.Webhook, To: a.destination, Body: notice.fields.append(nil, d.Record), About: notice,
 			})
 		}
 		if body := s.operatorAlert(org, d.Record, e); body != nil {
@@ -113,15 +113,15 @@ const (
 func (f *changeableFields) append(dst []byte, r *payment.Record) []byte {
 	number, _ := payment.NotifiedNumber(f.status)
 	var flags byte
-	for _, has := range []struct {
+	for _, field := range []struct {
 		flag byte
 		set  bool
 	}{
 		{hasAmountWithFee, f.amountWithFee != r.Amount}, {hasDest, f.dest != r.Amount},
 		{hasFailure, !f.failure.IsZero()}, {hasLang, f.lang != ""}, {hasRailMeta, len(f.railMeta) > 0},
 	} {
-		if has.set {
-			flags |= has.flag
+		if field.set {
+			flags |= field.flag
 		}
 	}
 	dst = append(dst, noticeVersion, flags, number)

@@ -134,21 +134,21 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 		t.refuseOperation(m, ledger.Refuse(op, ledger.NotContinuable, "the merchant takes no payments at present"))
 		return
 	}
-	with := &m.continuation
+	continuation := &m.continuation
 	request := t.record.Request
-	request.Method, request.CardBIN, request.CardFingerprint = with.Credentials.Method, with.Credentials.CardBIN, with.Credentials.CardFingerprint
-	request.PayerIP = with.Credentials.PayerIP
+	request.Method, request.CardBIN, request.CardFingerprint = continuation.Credentials.Method, continuation.Credentials.CardBIN, continuation.Credentials.CardFingerprint
+	request.PayerIP = continuation.Credentials.PayerIP
 	if request.Asset.Network == "" {
-		request.Asset.Network = with.Credentials.Network
+		request.Asset.Network = continuation.Credentials.Network
 	}
-	search := admission.Search{Org: t.key.Org, Partner: partner, Request: &request, Route: with.Route, At: ledger.MicrosOf(c.Now())}
-	if with.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
+	search := admission.Search{Org: t.key.Org, Partner: partner, Request: &request, Route: continuation.Route, At: ledger.MicrosOf(c.Now())}
+	if continuation.Route != "" && !search.Offers(t.service.directory.Terminals(t.key.Org, partner.Number), rails{t.service}) {
 		refusal := ledger.Refuse(op, ledger.NotContinuable, "the route is not offered for this transaction")
 		refusal.Field = "route"
 		t.refuseOperation(m, refusal)
 		return
 	}
-	t.submission.card, t.submission.browser = with.Card, with.Browser
+	t.submission.card, t.submission.browser = continuation.Card, continuation.Browser
 	var task admission.Task
 	t.admission, task = admission.Start(search, "")
 	t.admit(c, m, task)
@@ -157,8 +157,8 @@ func (t *transaction) proceed(c *actors.Context, m *operation) {
 // payerReturned inquires the charge after its payer came back from the rail.
 func (t *transaction) payerReturned(c *actors.Context, decider payment.DecisionContext, request ledger.ID) (payment.Decision, bool, error) {
 	r := t.record
-	submits := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
-	if r.Status == payment.ActionRequired && r.Op == nil && !submits {
+	expectsMaterial := r.Action != nil && (r.Action.Material != nil || r.Action.Destinations != nil)
+	if r.Status == payment.ActionRequired && r.Op == nil && !expectsMaterial {
 		d, err := decider.Complete(r, request)
 		return d, err == nil, err
 	}

@@ -16,7 +16,7 @@ import (
 const threshold = 50
 
 // openWithAlerts returns a fixture whose terminals have operators and a threshold for large amounts.
-func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
+func openWithAlerts(t *testing.T, configure func(*fixture)) *fixture {
 	return openWith(t, func(f *fixture) {
 		large := money.FromUint64(threshold)
 		for _, terminal := range f.terminals {
@@ -24,7 +24,7 @@ func openWithAlerts(t *testing.T, set func(*fixture)) *fixture {
 			terminal.Notification = directory.Notification{Telegram: []string{"1"}, Large: &large}
 		}
 		f.canReachOperators = func(n *directory.Notification) bool { return len(n.Telegram) > 0 }
-		set(f)
+		configure(f)
 	})
 }
 
@@ -125,14 +125,14 @@ func TestOperatorsAreAlertedOfAFeeAboveTheAmount(t *testing.T) {
 }
 
 func TestUnreachableOperatorsGetNoAlert(t *testing.T) {
-	for name, set := range map[string]func(*fixture){
+	for name, configure := range map[string]func(*fixture){
 		"the terminal has no operators":             func(f *fixture) { f.terminals[0].Notification.Telegram = nil },
 		"no message can reach the operators":        func(f *fixture) { f.canReachOperators = func(*directory.Notification) bool { return false } },
 		"no check whether operators can be reached": func(f *fixture) { f.canReachOperators = nil },
 		"no threshold for large amounts":            func(f *fixture) { f.terminals[0].Notification.Large = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := openWithAlerts(t, set)
+			f := openWithAlerts(t, configure)
 			f.create(payment.Payment, "4242424242424242", 1000, "")
 			f.wantAlerts("")
 		})

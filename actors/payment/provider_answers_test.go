@@ -79,9 +79,9 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	if first := f.mustRecord(overdue()); first.Status != payment.Charged {
 		t.Errorf("%s", first.Status)
 	}
-	again := amountCommand(id, 20)
-	again.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
-	_, err := f.BeginRefund(again)()
+	repeated := amountCommand(id, 20)
+	repeated.Key = actors.Key{Scope: actors.PartnerKeyScope(1), Text: "k"}
+	_, err := f.BeginRefund(repeated)()
 	f.wantRefusal(err, ledger.Unavailable)
 	close(release)
 	f.Runtime.Quiesce()
@@ -89,7 +89,7 @@ func TestAbandonedOperationIsNotBegun(t *testing.T) {
 	if got := f.readRecord(id).Refunded.String(); got != "10" {
 		t.Errorf("refunded %s", got)
 	}
-	if r := f.mustRecord(f.Refund(again)); r.Refunded.String() != "30" {
+	if r := f.mustRecord(f.Refund(repeated)); r.Refunded.String() != "30" {
 		t.Errorf("with the key as good as new: %s", r.Refunded)
 	}
 }

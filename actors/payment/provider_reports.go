@@ -11,7 +11,7 @@ import (
 // poll polls a provider for its rail's reports since the last successful poll. After a restart it
 // requests all reports; one that is already stored changes nothing.
 func (s *Service) poll(p actors.Provider) {
-	timed, ok := p.(interface {
+	scheduled, ok := p.(interface {
 		NextReport(since time.Time) (time.Time, bool)
 	})
 	if !ok {
@@ -19,15 +19,15 @@ func (s *Service) poll(p actors.Provider) {
 	}
 	var mu sync.Mutex // guards since, which Run changes on the pool's goroutine and Next reads on the clock's
 	var since time.Time
-	from := func() time.Time {
+	lastPoll := func() time.Time {
 		mu.Lock()
 		defer mu.Unlock()
 		return since
 	}
 	s.rt.Poll(actors.Poll{
-		Next: func() (time.Time, bool) { return timed.NextReport(from()) },
+		Next: func() (time.Time, bool) { return scheduled.NextReport(lastPoll()) },
 		Run: func(now time.Time) error {
-			found, err := p.Reports(s.rt.Context(), from(), now)
+			found, err := p.Reports(s.rt.Context(), lastPoll(), now)
 			if err != nil {
 				return fmt.Errorf("reports of %s: %w", p.Name(), err)
 			}

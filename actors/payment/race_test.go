@@ -15,28 +15,28 @@ const racers = 64
 // race makes all calls concurrently and returns their results.
 func race(run func(i int) (paymentactor.Result, error)) (results []paymentactor.Result, errs []error) {
 	results, errs = make([]paymentactor.Result, racers), make([]error, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	begin := make(chan struct{})
 	for i := range racers {
-		all.Add(1)
+		wg.Add(1)
 		go func() {
-			defer all.Done()
+			defer wg.Done()
 			<-begin
 			results[i], errs[i] = run(i)
 		}()
 	}
 	close(begin)
-	all.Wait()
+	wg.Wait()
 	return results, errs
 }
 
 // countSuccesses counts the calls that succeeded, and checks that each other call was refused with one
 // of the codes.
-func (f *fixture) countSuccesses(errs []error, codes ...ledger.Code) (won int) {
+func (f *fixture) countSuccesses(errs []error, codes ...ledger.Code) (successes int) {
 	f.t.Helper()
 	for _, err := range errs {
 		if err == nil {
-			won++
+			successes++
 			continue
 		}
 		known := false
@@ -47,7 +47,7 @@ func (f *fixture) countSuccesses(errs []error, codes ...ledger.Code) (won int) {
 			f.t.Errorf("refused with %v, want one of %v", err, codes)
 		}
 	}
-	return won
+	return successes
 }
 
 func TestOneOfManyConcurrentFullRefundsSucceeds(t *testing.T) {
@@ -81,13 +81,13 @@ func TestEachOfManyRefundsGetsTheRailsRefusal(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, refusesRefunds, 70, "").Record.ID
 	results, errs := race(func(int) (paymentactor.Result, error) { return f.Refund(amountCommand(id, 0)) })
-	won := f.countSuccesses(errs, ledger.Conflict)
+	successes := f.countSuccesses(errs, ledger.Conflict)
 	for i, r := range results {
 		if errs[i] == nil && (r.Record.Status != payment.Charged || refundMsg(r.Record) != "refund_refused") {
 			t.Errorf("%s %q", r.Record.Status, refundMsg(r.Record))
 		}
 	}
-	f.wantSubmissions(id, actors.Refund, won)
+	f.wantSubmissions(id, actors.Refund, successes)
 	f.wantBalance("100070 / 0")
 }
 

@@ -61,9 +61,9 @@ func TestPartialRefundsContinueUntilNothingIsLeft(t *testing.T) {
 
 func TestRefundOfZeroIsRefused(t *testing.T) {
 	f := open(t)
-	nothing := amountCommand(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
-	nothing.Amount = new(money.Amount)
-	_, err := f.Refund(nothing)
+	zeroAmount := amountCommand(f.create(payment.Payment, "4242424242424242", 70, "").Record.ID, 0)
+	zeroAmount.Amount = new(money.Amount)
+	_, err := f.Refund(zeroAmount)
 	f.wantRefusal(err, ledger.InvalidRefundAmount)
 }
 
@@ -124,8 +124,8 @@ func TestRefundWhoseAnswerIsLostIsInquired(t *testing.T) {
 		{"pending, then done", []actors.Outcome{{Verdict: payment.VerdictPending}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
 		{"pending, then refused", []actors.Outcome{{Verdict: payment.VerdictPending}, {Verdict: payment.VerdictRefused, Failure: payment.Failure{Detail: "no"}}}, payment.Charged, "no", "100070 / 0", 1},
 		{"an inquiry that was not sent, then done", []actors.Outcome{{Verdict: payment.VerdictNotSent}, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"never arrived, by one answer, then done", []actors.Outcome{notKnown, done}, payment.Refunded, "refunded", "100000 / 0", 1},
-		{"never arrived, and is sent again under the same id", []actors.Outcome{notKnown}, payment.Refunded, "refunded", "100000 / 0", 2},
+		{"never arrived, by one answer, then done", []actors.Outcome{notFound, done}, payment.Refunded, "refunded", "100000 / 0", 1},
+		{"never arrived, and is sent again under the same id", []actors.Outcome{notFound}, payment.Refunded, "refunded", "100000 / 0", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := scriptedProvider(actors.Refund, lostAnswer, done).answerInquiries(actors.Refund, c.inquiries...)
@@ -241,26 +241,26 @@ func TestRefundIsRefusedUnlessThePaymentIsSettled(t *testing.T) {
 func TestForeignTransactionIsNotFoundForEveryOperation(t *testing.T) {
 	f := open(t)
 	id := f.create(payment.Payment, "4242424242424242", 70, "").Record.ID
-	for name, foreign := range map[string]paymentactor.Command{
+	for name, foreignCommand := range map[string]paymentactor.Command{
 		"another partner's": {Org: org, Partner: 2, ID: id}, "another organization's": {Org: ledger.ID{9}, Partner: 1, ID: id},
 		"an unknown id": {Org: org, Partner: 1, ID: ledger.ID{9}},
 	} {
-		_, err := f.Refund(paymentactor.AmountCommand{Command: foreign})
+		_, err := f.Refund(paymentactor.AmountCommand{Command: foreignCommand})
 		f.wantRefusal(err, ledger.NotFound)
-		_, err = f.Cancel(foreign)
+		_, err = f.Cancel(foreignCommand)
 		f.wantRefusal(err, ledger.NotFound)
-		_, err = f.Commit(paymentactor.AmountCommand{Command: foreign})
+		_, err = f.Commit(paymentactor.AmountCommand{Command: foreignCommand})
 		f.wantRefusal(err, ledger.NotFound)
-		sent := paymentactor.Material{Command: foreign, Object: []byte(`{"otp":"1"}`)}
-		_, err = f.Complete(sent)
+		material := paymentactor.Material{Command: foreignCommand, Object: []byte(`{"otp":"1"}`)}
+		_, err = f.Complete(material)
 		f.wantRefusal(err, ledger.NotFound)
-		_, err = f.Choose(paymentactor.Choice{Command: foreign, Bank: "sim-bank-1"})
+		_, err = f.Choose(paymentactor.Choice{Command: foreignCommand, Bank: "sim-bank-1"})
 		f.wantRefusal(err, ledger.NotFound)
 		card := request(payment.Payment, "4242424242424242", 1, "").Card
 		number := card.Number
-		_, err = f.Continue(paymentactor.Continue{Command: foreign, Card: card})
+		_, err = f.Continue(paymentactor.Continue{Command: foreignCommand, Card: card})
 		f.wantRefusal(err, ledger.NotFound)
-		if !isWiped(number) || !isWiped(sent.Object) {
+		if !isWiped(number) || !isWiped(material.Object) {
 			t.Errorf("%s: a secret is still there", name)
 		}
 	}

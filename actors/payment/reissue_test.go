@@ -62,21 +62,21 @@ func TestSignatureOfThePublishedMaterialIsCharged(t *testing.T) {
 func TestExpiredMaterialIsPublishedAgainForTheNextReader(t *testing.T) {
 	f := open(t)
 	r := f.createForSigning()
-	late := signedMaterial(t, r)
+	lateMaterial := signedMaterial(t, r)
 	f.advance(time.Minute)
 	if again := f.mustRecord(f.Current(payerCommand(r.ID), false)); string(again.Action.Material) != string(r.Action.Material) {
 		t.Errorf("at its deadline it is %s", again.Action.Material)
 	}
 	f.advance(time.Microsecond)
-	_, err := f.Complete(late)
+	_, err := f.Complete(lateMaterial)
 	f.wantRefusal(err, ledger.Expired)
-	fresh := f.mustRecord(f.Current(payerCommand(r.ID), false))
-	if string(fresh.Action.Material) == string(r.Action.Material) || fresh.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) || fresh.Action.Until != r.Action.Until {
-		t.Errorf("%s until %v, the payer until %v", fresh.Action.Material, fresh.Action.ExpiresAt.Time(), fresh.Action.Until.Time())
+	republished := f.mustRecord(f.Current(payerCommand(r.ID), false))
+	if string(republished.Action.Material) == string(r.Action.Material) || republished.Action.ExpiresAt != ledger.MicrosOf(f.Clock.Now().Add(time.Minute)) || republished.Action.Until != r.Action.Until {
+		t.Errorf("%s until %v, the payer until %v", republished.Action.Material, republished.Action.ExpiresAt.Time(), republished.Action.Until.Time())
 	}
 	f.restart()
 	for range 3 {
-		if again := f.mustRecord(f.Current(payerCommand(r.ID), true)); string(again.Action.Material) != string(fresh.Action.Material) {
+		if again := f.mustRecord(f.Current(payerCommand(r.ID), true)); string(again.Action.Material) != string(republished.Action.Material) {
 			t.Errorf("after a restart it is %s", again.Action.Material)
 		}
 	}

@@ -44,10 +44,10 @@ func (s *Service) Charge(org, id ledger.ID) (actors.Charge, error) {
 }
 
 func chargeProgress(r *payment.Record) actors.Charge {
-	switch paid, over := r.ChargeProgress(); {
+	switch paid, ended := r.ChargeProgress(); {
 	case paid:
 		return actors.ChargePaid
-	case over:
+	case ended:
 		return actors.ChargeUnpaid
 	}
 	return actors.ChargeUnderWay
@@ -71,7 +71,7 @@ func (t *transaction) notifySubscription() {
 	if r.Renewal == nil || t.service.onRenewal == nil {
 		return
 	}
-	if paid, over := r.ChargeProgress(); over {
+	if paid, ended := r.ChargeProgress(); ended {
 		t.service.onRenewal(t.key.Org, r.Renewal, r.ID, paid)
 	}
 }

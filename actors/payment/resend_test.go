@@ -32,12 +32,12 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := new(fakeProvider)
-			lost := 0
+			lostCalls := 0
 			var names []ledger.ID
 			r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
 				if call.Operation == c.operation {
 					names = append(names, call.Request)
-					if lost++; lost == 1 {
+					if lostCalls++; lostCalls == 1 {
 						return actors.Outcome{Verdict: payment.VerdictUnknown} // the call was never sent
 					}
 				}
@@ -65,10 +65,10 @@ func TestOperationThatNeverArrivedIsSentOnceMore(t *testing.T) {
 
 func TestChoiceOfABankSurvivesAKill(t *testing.T) {
 	r := new(fakeProvider)
-	lost := false
+	isLost := false
 	r.submit = func(ctx context.Context, call *actors.Call) actors.Outcome {
-		if call.Operation == actors.Complete && !lost {
-			lost = true
+		if call.Operation == actors.Complete && !isLost {
+			isLost = true
 			return actors.Outcome{} // as if the process had ended here: the outcome is unknown
 		}
 		return r.Provider.Submit(ctx, call)

@@ -87,12 +87,12 @@ func TestReturnIsATransactionThatMirrorsTheCharge(t *testing.T) {
 
 func TestConcurrentCreatesOfOneTxIDMakeOneCall(t *testing.T) {
 	f := open(t)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	results := make([]paymentactor.Result, 64)
 	for i := range results {
-		all.Add(1)
+		wg.Add(1)
 		go func() {
-			defer all.Done()
+			defer wg.Done()
 			c := request(payment.Payment, "4242424242424242", uint64(100+i), "same")
 			c.Partner = f.partner
 			var err error
@@ -101,7 +101,7 @@ func TestConcurrentCreatesOfOneTxIDMakeOneCall(t *testing.T) {
 			}
 		}()
 	}
-	all.Wait()
+	wg.Wait()
 	firsts := 0
 	for _, r := range results {
 		if r.Record == nil || r.Record.ID != results[0].Record.ID || r.Record.Status != payment.Charged {
@@ -132,13 +132,13 @@ func TestPayoutBeyondTheBalanceIsRejectedAndHoldsNothing(t *testing.T) {
 
 func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 	f := open(t)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	var mu sync.Mutex
 	charged := 0
 	for range 50 {
-		all.Add(1)
+		wg.Add(1)
 		go func() {
-			defer all.Done()
+			defer wg.Done()
 			c := request(payment.Payout, "4242424242424242", 7_000, "")
 			c.Partner = f.partner
 			result, err := f.Create(c)
@@ -153,7 +153,7 @@ func TestConcurrentPayoutsNeverOverdraw(t *testing.T) {
 			}
 		}()
 	}
-	all.Wait()
+	wg.Wait()
 	if charged != 14 { // floor(100000 / 7000)
 		t.Errorf("%d payouts were paid", charged)
 	}

@@ -159,21 +159,21 @@ func (t *transaction) onDue(c *actors.Context, m actors.Due) {
 	if !t.load() || t.stamp.Due != m.At || c.Expecting() > 0 {
 		return // the due instant has changed, or an answer is expected
 	}
-	early := m.At > ledger.MicrosOf(c.Now())
-	ask, d, decided := t.decisionContext(c).OnDue(t.record, early, uuid.New())
+	isEarly := m.At > ledger.MicrosOf(c.Now())
+	ask, d, decided := t.decisionContext(c).OnDue(t.record, isEarly, uuid.New())
 	if decided {
 		t.commit(c, d, m)
 		return
 	}
-	if ask == payment.AskNothing || early && t.record.NotKnown() {
+	if ask == payment.AskNothing || isEarly && t.record.NotKnown() {
 		return
 	}
-	err := t.ask(c, ask, early)
+	err := t.ask(c, ask, isEarly)
 	switch {
 	case err == nil:
 	case !errors.Is(err, actors.ErrBusy):
 		t.logNotAsked(err)
-	case !early: // due work that is handled early is handled again at its due instant
+	case !isEarly: // due work that is handled early is handled again at its due instant
 		c.Runtime.Postpone(ledger.Transaction, m)
 	}
 }
@@ -229,7 +229,7 @@ func (t *transaction) decisionContext(c *actors.Context) payment.DecisionContext
 // Committed implements actors.Behaviour: the actor takes the durable state as its own, then calls the
 // provider and replies to the callers.
 func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.Receipt) {
-	d, cause := t.decision, t.cause
+	decision, cause := t.decision, t.cause
 	if r.Err != nil {
 		t.refused(c, cause, r)
 		if !c.Committing() {
@@ -241,7 +241,7 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 		t.resume(c)
 		return
 	}
-	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: d.Counters}, nil, nil // the writer no longer uses the Counters
+	t.decision, t.cause, t.delayedDue = payment.Decision{Counters: decision.Counters}, nil, nil // the writer no longer uses the Counters
 	if t.admission.State() != "" {
 		t.admission = admission.Admission{}
 	}
@@ -252,10 +252,10 @@ func (t *transaction) Committed(c *actors.Context, _ *posting.Change, r posting.
 	if m, ok := cause.(*operation); ok {
 		t.waiters = append(t.waiters, m.caller)
 	}
-	t.observeStatus(&d)
-	t.record, t.stamp = d.Record, r.Stamps[0]
+	t.observeStatus(&decision)
+	t.record, t.stamp = decision.Record, r.Stamps[0]
 	t.record.Finished = t.stamp.Finished
-	t.askAfterCommit(c, d.Ask)
+	t.askAfterCommit(c, decision.Ask)
 	t.notifySubscription()
 	t.answerWaiters(c)
 	t.resume(c)

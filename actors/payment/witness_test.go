@@ -27,8 +27,8 @@ type witness struct {
 	dead    atomic.Bool // the process was killed: its remaining calls have no effect
 }
 
-// timed is a provider that decides when it is polled.
-type timed interface {
+// reportScheduler is a provider that decides when it is polled.
+type reportScheduler interface {
 	NextReport(since time.Time) (time.Time, bool)
 }
 
@@ -44,21 +44,21 @@ func (r reissuingWitness) Reissue(ctx context.Context, q *actors.Question) actor
 	return r.Reissuer.Reissue(ctx, q)
 }
 
-// withCapabilities makes the witness implement timed and Reissuer if the wrapped provider does.
+// withCapabilities makes the witness implement reportScheduler and Reissuer if the wrapped provider does.
 func withCapabilities(w *witness, wrapped actors.Provider) actors.Provider {
-	t, reports := wrapped.(timed)
+	t, reports := wrapped.(reportScheduler)
 	r, reissues := wrapped.(paymentactor.Reissuer)
 	switch {
 	case reports && reissues:
 		return struct {
 			*witness
-			timed
+			reportScheduler
 			reissuingWitness
 		}{w, t, reissuingWitness{r, w}}
 	case reports:
 		return struct {
 			*witness
-			timed
+			reportScheduler
 		}{w, t}
 	case reissues:
 		return struct {
@@ -113,18 +113,18 @@ func (s *callHistory) recordCall(t testing.TB, c callID) {
 
 // recordAnswer records the answers that allow a second submission: "never arrived" twice in a row, for
 // an operation on a charge; or that the charge still waits for Complete.
-func (s *callHistory) recordAnswer(about callID, o actors.Outcome) {
+func (s *callHistory) recordAnswer(id callID, o actors.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	charge := about.operation == actors.Pay || about.operation == actors.PayOut
+	charge := id.operation == actors.Pay || id.operation == actors.PayOut
 	switch {
 	case !charge && o.Verdict == payment.VerdictNotFound:
-		s.notFoundInARow[about.reference]++
+		s.notFoundInARow[id.reference]++
 	case o.Verdict == payment.VerdictUnknown || o.Verdict == payment.VerdictNotSent: // the provider did not answer
 	case charge && (o.Verdict == payment.VerdictReady || o.Verdict == payment.VerdictAction):
-		s.notFoundInARow[about.reference] = 2
+		s.notFoundInARow[id.reference] = 2
 	default:
-		delete(s.notFoundInARow, about.reference)
+		delete(s.notFoundInARow, id.reference)
 	}
 }
 

@@ -18,8 +18,8 @@ type BackupBase struct {
 	Depth     int    // the number of backups in its chain, including itself
 }
 
-// takeBackup is POST /backups: a sealed stream of unknown length, with an end mark in its
-// format.
+// takeBackup is POST /backups. It responds with a sealed backup as a stream. The length is unknown
+// in advance, so the format has a mark at its end.
 func (h *Handlers) takeBackup(req *web.Request) error {
 	if err := req.RequireChunks(); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (f *form) allowOnly(names ...string) {
 	}
 }
 
-// base returns the field since; nil: the request is for a full backup.
+// base reads the field since. It returns nil if the request is for a full backup.
 func (f *form) base() *BackupBase {
 	value := web.Member(f.object, "since")
 	if value == nil {

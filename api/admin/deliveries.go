@@ -18,9 +18,9 @@ import (
 type Deliveries interface {
 	Read(org ledger.ID, id notifier.ID) (*notifier.Delivery, error)
 	List(org ledger.ID, q notifier.Query) (rows []*notifier.Delivery, next notifier.Position, err error)
-	Replay(org ledger.ID, id notifier.ID, kept notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
-	ReplayParked(org, to ledger.ID, from, until ledger.Micros, kept notifier.Keep[int]) (replayed int, err error)
-	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, set bool)
+	Replay(org ledger.ID, id notifier.ID, onChange notifier.Keep[*notifier.Delivery]) (*notifier.Delivery, error)
+	ReplayParked(org, to ledger.ID, from, until ledger.Micros, onChange notifier.Keep[int]) (replayed int, err error)
+	Test(org, to ledger.ID) (event ledger.ID, a notifier.Attempt, hasAddress bool)
 }
 
 // listDeliveries is GET /deliveries?transaction_id&terminal_id&state&from&to, newest first
@@ -59,8 +59,9 @@ func (h *Handlers) listDeliveries(req *web.Request) error {
 // untriedPrefix begins a cursor among pending deliveries without an attempt.
 const untriedPrefix = "untried"
 
-// deliveryCursor returns the cursor of a position in the list: the event_id before it, with
-// "untried-" in front among deliveries without an attempt; empty for the zero value.
+// deliveryCursor returns the cursor of a position in the list: the event_id of the delivery before
+// the position. In the list's part for deliveries without an attempt, "untried-" precedes the id.
+// The cursor of the zero value is empty.
 func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	switch {
 	case at == notifier.Position{}:
@@ -73,7 +74,7 @@ func deliveryCursor(org ledger.ID, at notifier.Position) string {
 	return notifier.EventID(org, at.ID).String()
 }
 
-// deliveryCursorField is the name of the field by which the cursor orders the list.
+// deliveryCursorField is the name of the field from which the cursor is made.
 const deliveryCursorField = "event_id"
 
 // sentNilID tells whether the parameter is the nil UUID. No record has this id, but a search
@@ -83,7 +84,7 @@ func sentNilID(q *web.Query, name string, id ledger.ID) bool {
 	return sent && id == (ledger.ID{})
 }
 
-// deliveryState returns the requested state; 0: any.
+// deliveryState returns the requested state. 0 means any state.
 func deliveryState(q *web.Query) notifier.State {
 	const name = "state"
 	if _, sent := q.Sent(name); !sent {
@@ -191,7 +192,7 @@ func (h *Handlers) replayParked(req *web.Request) error {
 		if terminal == nil && !f.problems.HasField("terminal_id") {
 			f.problems.Add("terminal_id", "terminal_id is required")
 		}
-		from, until := max(0, f.instant("from")), f.until("to", h.cfg.Clock.Now())
+		from, until := max(0, f.instant("from")), f.upperBound("to", h.cfg.Clock.Now())
 		if err := f.problems.Err(); err != nil {
 			return 0, err
 		}
@@ -204,9 +205,9 @@ func (h *Handlers) replayParked(req *web.Request) error {
 	})
 }
 
-// until reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
+// upperBound reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
 // or has the clock's present time (web.ThroughNow).
-func (f *form) until(name string, now time.Time) ledger.Micros {
+func (f *form) upperBound(name string, now time.Time) ledger.Micros {
 	if f.text(name) == nil {
 		return 0
 	}
@@ -246,8 +247,8 @@ func (h *Handlers) sendTestDelivery(req *web.Request) error {
 	default:
 		return ledger.Refuse("admin.testDelivery", ledger.Unavailable, "%d test deliveries are under way", cap(t.places))
 	}
-	event, attempt, set := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
-	if !set {
+	event, attempt, hasAddress := h.cfg.Deliveries.Test(terminal.Org, terminal.ID)
+	if !hasAddress {
 		return ledger.RefuseField("admin.testDelivery", "notify_url", "no notify_url is set, neither with the terminal nor with its partner")
 	}
 	web.WriteData(req, fiber.StatusOK, testedDelivery{event, attempt.Failure == "", outcomeOf(&attempt)})

@@ -10,7 +10,8 @@ import (
 	"mizan/posting"
 )
 
-// deliveryJSON is a delivery in a response. Attempts are their number in a list, else each of them.
+// deliveryJSON is a delivery in a response. Attempts is the number of attempts if the response is a
+// list, and otherwise an array of all attempts.
 type deliveryJSON[A int | []attemptJSON] struct {
 	Event        ledger.ID    `json:"event_id"`
 	Transaction  *ledger.ID   `json:"transaction_id"`

@@ -42,8 +42,8 @@ func (f *form) text(name string) *string {
 		f.problems.Add(name, name+" must be a string")
 		return nil
 	}
-	kept := string(text)
-	return &kept
+	copied := string(text)
+	return &copied
 }
 
 // textOrEmpty reads a string field; empty if it is absent.

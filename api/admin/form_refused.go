@@ -19,8 +19,8 @@ func decide[T any](ctx context.Context, f *form, change func(context.Context) (T
 	}
 	result, err := change(ctx)
 	if err = f.refused(err); err != nil {
-		var none T
-		return none, err
+		var zero T
+		return zero, err
 	}
 	return result, nil
 }
@@ -37,20 +37,20 @@ func (f *form) refused(err error) error {
 	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.problems) == 0 {
 		return err
 	}
-	all := slices.Clone(f.problems)
+	refusals := slices.Clone(f.problems)
 	if aboutFields {
 		for _, r := range decided {
-			if !all.HasField(r.Field) {
-				all = append(all, r)
+			if !refusals.HasField(r.Field) {
+				refusals = append(refusals, r)
 			}
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *ledger.Refusal) int { return f.position(a.Field) - f.position(b.Field) })
-	return all
+	slices.SortStableFunc(refusals, func(a, b *ledger.Refusal) int { return f.position(a.Field) - f.position(b.Field) })
+	return refusals
 }
 
-// position returns the position in the form of a field, or of the field that contains it. Fields
-// that the form does not list are last.
+// position returns where the form lists a field, or the object that contains the field. Fields that
+// the form does not list come last.
 func (f *form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
 	if at := slices.Index(f.order, root); at >= 0 {

@@ -41,8 +41,8 @@ func (h *Handlers) readUsage(req *web.Request) error {
 		return err
 	}
 	if l.Kind.Measure() == directory.Attempts {
-		left, _ := u.Remaining(l).Uint64() // at most MaxCount
-		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: u.Count, Remaining: int64(left), Resets: web.Instant(u.Resets)})
+		remaining, _ := u.Remaining(l).Uint64() // at most MaxCount
+		web.WriteData(req, fiber.StatusOK, usageJSON[int64]{Used: u.Count, Remaining: int64(remaining), Resets: web.Instant(u.Resets)})
 	} else {
 		web.WriteData(req, fiber.StatusOK, usageJSON[money.Amount]{u.Used, u.Reserved, u.Remaining(l), web.Instant(u.Resets)})
 	}
@@ -62,7 +62,7 @@ const (
 func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error) {
 	var payer directory.Payer
 	var q *web.Query
-	named := string(l.Scope)
+	payerField := string(l.Scope)
 	switch l.Scope {
 	case directory.ScopeCard:
 		q = web.QueryOf(req.RequestCtx, ofCard, ofTransaction)
@@ -70,7 +70,7 @@ func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error)
 		if id, sent := q.ID(ofTransaction); sent {
 			payer.Card = h.cardOf(q, l, id)
 		}
-		named = ofCard + " or " + ofTransaction
+		payerField = ofCard + " or " + ofTransaction
 	case directory.ScopeEmail:
 		q = web.QueryOf(req.RequestCtx, ofEmail)
 		payer.Email = directory.NormalEmail(q.Text(ofEmail))
@@ -82,7 +82,7 @@ func (h *Handlers) subject(req *web.Request, l *directory.Limit) (string, error)
 	}
 	subject, known := payer.Subject(l.Scope)
 	if !known && len(q.Problems) == 0 {
-		q.Problems.Add(string(l.Scope), named+" is required: the limit is for each "+string(l.Scope))
+		q.Problems.Add(string(l.Scope), payerField+" is required: the limit is for each "+string(l.Scope))
 	}
 	return subject, q.Problems.Err()
 }

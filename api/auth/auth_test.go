@@ -24,14 +24,14 @@ var (
 
 // recordingDirectory is a Directory that records the calls.
 type recordingDirectory struct {
-	asked          []string
+	lookups        []string
 	partner        directory.Partner
 	status         directory.OrgStatus
 	role           directory.Role
 	partnerMissing bool // the partner does not exist
 }
 
-func (p *recordingDirectory) note(what string) { p.asked = append(p.asked, what) }
+func (p *recordingDirectory) note(lookup string) { p.lookups = append(p.lookups, lookup) }
 
 // Authenticate implements auth.Directory.
 func (p *recordingDirectory) Authenticate(org ledger.ID, key []byte) (*directory.APIKey, *directory.Partner, bool) {
@@ -86,8 +86,8 @@ func code(err error) ledger.Code {
 }
 
 func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
-	good := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}
-	nothing := func(*recordingDirectory) {}
+	valid := auth.Credentials{APIKey: []byte("mzk_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}
+	noChange := func(*recordingDirectory) {}
 	foreignRange := netip.MustParsePrefix("192.0.2.0/24")
 	steps := []string{"key", "organization"}
 	for name, c := range map[string]struct {
@@ -95,28 +95,28 @@ func TestEveryUnauthorizedCaseTakesTheSameSteps(t *testing.T) {
 		setUp  func(*recordingDirectory)
 		want   ledger.Code
 	}{
-		"good":                         {func(*auth.Credentials) {}, nothing, ""},
-		"no key":                       {func(c *auth.Credentials) { c.APIKey = nil }, nothing, ledger.Unauthorized},
-		"unknown key":                  {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, nothing, ledger.Unauthorized},
-		"no organization":              {func(c *auth.Credentials) { c.Organization = nil }, nothing, ledger.Unauthorized},
-		"malformed organization":       {func(c *auth.Credentials) { c.Organization = []byte("x") }, nothing, ledger.Unauthorized},
-		"other organization":           {func(c *auth.Credentials) { c.Organization = []byte(otherOrg.String()) }, nothing, ledger.Unauthorized},
-		"organization in braces":       {func(c *auth.Credentials) { c.Organization = []byte("{" + ourOrg.String() + "}") }, nothing, ledger.Unauthorized},
+		"good":                         {func(*auth.Credentials) {}, noChange, ""},
+		"no key":                       {func(c *auth.Credentials) { c.APIKey = nil }, noChange, ledger.Unauthorized},
+		"unknown key":                  {func(c *auth.Credentials) { c.APIKey = []byte("mzk_bad") }, noChange, ledger.Unauthorized},
+		"no organization":              {func(c *auth.Credentials) { c.Organization = nil }, noChange, ledger.Unauthorized},
+		"malformed organization":       {func(c *auth.Credentials) { c.Organization = []byte("x") }, noChange, ledger.Unauthorized},
+		"other organization":           {func(c *auth.Credentials) { c.Organization = []byte(otherOrg.String()) }, noChange, ledger.Unauthorized},
+		"organization in braces":       {func(c *auth.Credentials) { c.Organization = []byte("{" + ourOrg.String() + "}") }, noChange, ledger.Unauthorized},
 		"inactive organization":        {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.status = directory.Maintenance }, ledger.Unauthorized},
 		"foreign address":              {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{foreignRange} }, ledger.Unauthorized},
 		"deactivated, foreign address": {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active, p.partner.Sources = false, []netip.Prefix{foreignRange} }, ledger.Unauthorized},
 		"deactivated":                  {func(*auth.Credentials) {}, func(p *recordingDirectory) { p.partner.Active = false }, ledger.Forbidden},
 	} {
 		g, p := newAuthenticator()
-		credentials := good
+		credentials := valid
 		c.change(&credentials)
 		c.setUp(p)
 		who, err := g.PartnerKey(&credentials)
 		if code(err) != c.want || (err == nil) != (who.Partner != nil) || (err == nil) != (who.Org == ourOrg) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
-		if !slices.Equal(p.asked, steps) {
-			t.Errorf("%s: asked %v, want %v", name, p.asked, steps)
+		if !slices.Equal(p.lookups, steps) {
+			t.Errorf("%s: asked %v, want %v", name, p.lookups, steps)
 		}
 	}
 }

@@ -35,13 +35,13 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 		{"a key and an unknown token", "mzk_good", "mzs_bad", directory.PartnerRole, want{admitted, admitted, unauthorized, unauthorized}},
 	}
 	for _, c := range everybody {
-		ask := func(as string, enter func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
+		ask := func(caller string, enter func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error), want ledger.Code, acts bool) {
 			t.Helper()
 			g, p := newAuthenticator()
 			p.role = c.role
 			who, err := enter(g, &auth.Credentials{APIKey: []byte(c.key), Bearer: []byte(c.bearer), Organization: []byte(ourOrg.String()), Source: clientAddress})
 			if code(err) != want || (err == nil) != (who.Org == ourOrg) || err == nil && acts != (who.Partner != nil) {
-				t.Errorf("%s at %s: %+v %v, want %q", c.name, as, who, err, want)
+				t.Errorf("%s at %s: %+v %v, want %q", c.name, caller, who, err, want)
 			}
 		}
 		partners := c.key == "mzk_good" || c.role == directory.PartnerRole
@@ -58,7 +58,7 @@ func TestEachCallerIsAdmittedToItsRoutesOnly(t *testing.T) {
 
 // A session that acts as a partner is refused in the same cases as the partner's key.
 func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
-	every := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
+	allRoles := []directory.Role{directory.Admin, directory.Auditor, directory.Client, directory.PartnerRole}
 	for name, c := range map[string]struct {
 		change func(*recordingDirectory)
 		want   ledger.Code
@@ -71,20 +71,20 @@ func TestPartnerSessionIsRefusedInTheSameCasesAsItsKey(t *testing.T) {
 		"from a foreign address": {func(p *recordingDirectory) { p.partner.Sources = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")} }, ledger.Unauthorized},
 		"of no partner":          {func(p *recordingDirectory) { p.partner.Number = 0; p.partnerMissing = true }, ledger.Unauthorized},
 	} {
-		for as, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
+		for caller, enter := range map[string]func(*auth.Authenticator, *auth.Credentials) (auth.Principal, error){
 			"a partner's reading": (*auth.Authenticator).PartnerKeyOrSession,
 			"the ledger": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
 				return g.LedgerReader(c, directory.Auditor)
 			},
 			"anybody's route": func(g *auth.Authenticator, c *auth.Credentials) (auth.Principal, error) {
-				return g.Session(c, every...)
+				return g.Session(c, allRoles...)
 			},
 		} {
 			g, p := newAuthenticator()
 			p.role = directory.PartnerRole
 			c.change(p)
 			if _, err := enter(g, &auth.Credentials{Bearer: []byte("mzs_good"), Organization: []byte(ourOrg.String()), Source: clientAddress}); code(err) != c.want {
-				t.Errorf("%s at %s: %v, want %q", name, as, err, c.want)
+				t.Errorf("%s at %s: %v, want %q", name, caller, err, c.want)
 			}
 		}
 	}

@@ -48,57 +48,57 @@ func (h *Handlers) postChallenge(req *web.Request) error {
 	if !decided {
 		return h.challenge(req, fields)
 	}
-	named, ok := challengeOf(req, fields)
+	id, ok := challengeOf(req, fields)
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	back, org, err := h.cfg.Challenges.Decide(named.terminal, named.reference, named.token, approve)
+	returnURL, org, err := h.cfg.Challenges.Decide(id.terminal, id.reference, id.token, approve)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
-	if _, err := h.cfg.Payers.Returned(org, named.reference); err != nil && codeOf(err) == ledger.Internal {
+	if _, err := h.cfg.Payers.Returned(org, id.reference); err != nil && codeOf(err) == ledger.Internal {
 		return h.sendError(req, &visit{}, err)
 	}
-	if !h.mayLeadTo(back) {
+	if !h.mayLeadTo(returnURL) {
 		return h.challenge(req, fields)
 	}
-	return h.redirect(req, back)
+	return h.redirect(req, returnURL)
 }
 
 func (h *Handlers) challenge(req *web.Request, fields *formFields) error {
-	named, ok := challengeOf(req, fields)
+	id, ok := challengeOf(req, fields)
 	if !ok {
 		return h.noChallenge(req, simulator.ErrNoChallenge)
 	}
-	shown, err := h.cfg.Challenges.Challenge(named.terminal, named.reference, named.token)
+	challenge, err := h.cfg.Challenges.Challenge(id.terminal, id.reference, id.token)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
-	amount, err := money.Parse(shown.Amount)
+	amount, err := money.Parse(challenge.Amount)
 	if err != nil {
 		return h.noChallenge(req, err)
 	}
 	p := page.Challenge{
-		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: shown.Asset}},
+		Order: page.Order{Sum: page.Sum{Amount: amount, Asset: challenge.Asset}},
 		Post:  simulator.ChallengePath,
 		Fields: []page.Field{
-			{Name: simulator.TerminalParam, Value: named.terminal.String()},
-			{Name: simulator.ReferenceParam, Value: named.reference.String()},
-			{Name: simulator.TokenParam, Value: named.token},
+			{Name: simulator.TerminalParam, Value: id.terminal.String()},
+			{Name: simulator.ReferenceParam, Value: id.reference.String()},
+			{Name: simulator.TokenParam, Value: id.token},
 		},
-		Open: shown.State == simulator.ChallengeOpen,
+		Open: challenge.State == simulator.ChallengeOpen,
 	}
-	if h.mayLeadTo(shown.ReturnURL) {
-		p.Back = shown.ReturnURL
+	if h.mayLeadTo(challenge.ReturnURL) {
+		p.Back = challenge.ReturnURL
 	}
 	return h.sendPage(req, fiber.StatusOK, "", p)
 }
 
 // simulatedButtons returns the buttons of the simulator's challenge; nil for another provider.
 func (h *Handlers) simulatedButtons(a *payment.Action) *page.Simulated {
-	query, ours := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
+	query, isSimulated := strings.CutPrefix(a.Page, h.cfg.Pages.Base+simulator.ChallengePath+"?")
 	values, err := url.ParseQuery(query)
-	if h.cfg.Challenges == nil || !ours || err != nil {
+	if h.cfg.Challenges == nil || !isSimulated || err != nil {
 		return nil
 	}
 	b := &page.Simulated{Post: simulator.ChallengePath}
@@ -118,7 +118,7 @@ func (h *Handlers) noChallenge(req *web.Request, err error) error {
 
 // challengeOf reads the id of the challenge from the form, or from the query if the form has
 // none.
-func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bool) {
+func challengeOf(req *web.Request, fields *formFields) (id challengeID, ok bool) {
 	parameter := func(name string) string {
 		if value := fields.value(name); value != nil {
 			return string(value)
@@ -126,14 +126,14 @@ func challengeOf(req *web.Request, fields *formFields) (named challengeID, ok bo
 		return string(req.QueryArgs().Peek(name))
 	}
 	var err error
-	if named.terminal, err = web.ParseID(parameter(simulator.TerminalParam)); err != nil {
-		return named, false
+	if id.terminal, err = web.ParseID(parameter(simulator.TerminalParam)); err != nil {
+		return id, false
 	}
-	if named.reference, err = web.ParseID(parameter(simulator.ReferenceParam)); err != nil {
-		return named, false
+	if id.reference, err = web.ParseID(parameter(simulator.ReferenceParam)); err != nil {
+		return id, false
 	}
-	named.token = parameter(simulator.TokenParam)
-	return named, true
+	id.token = parameter(simulator.TokenParam)
+	return id, true
 }
 
 // decision reads which button of the form was pressed: a field whose name or value is approve

@@ -119,7 +119,7 @@ func (f *formFields) wipe() { clear(f.buf[:cap(f.buf)]) }
 
 // cardOf reads the card from a hosted page's form by the rules of money_storage. If fields are
 // wrong, it returns their names. The card does not alias the form.
-func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (with paymentactor.Continue, wrong page.Wrong) {
+func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (command paymentactor.Continue, wrongFields page.Wrong) {
 	var c credentials.MoneyStorage
 	c.Storage.Type, c.Storage.CardNumber = []byte(payment.BankCard), compact(f.value("cardnumber"))
 	if t == payment.Payment {
@@ -128,14 +128,14 @@ func cardOf(f *formFields, t payment.Type, fingerprint func([]byte) string) (wit
 		c.Storage.ExpYear = bytes.TrimSpace(f.value("exp_year"))
 		c.Storage.CVV = bytes.TrimSpace(f.value("cvv"))
 	}
-	wrong = page.Wrong{}
-	c.Storage.Check(t, func(key, _ string) { wrong[key] = true })
-	if len(wrong) > 0 {
-		return with, wrong
+	wrongFields = page.Wrong{}
+	c.Storage.Check(t, func(key, _ string) { wrongFields[key] = true })
+	if len(wrongFields) > 0 {
+		return command, wrongFields
 	}
 	c.Keep(t, fingerprint)
-	with.Credentials, with.Card = c.Kept, c.Card
-	return with, nil
+	command.Credentials, command.Card = c.Kept, c.Card
+	return command, nil
 }
 
 // compact removes spaces and dashes from a card number, in place, because people type it as it
@@ -144,14 +144,14 @@ func compact(number []byte) []byte {
 	if number == nil {
 		return nil
 	}
-	kept := number[:0]
+	digits := number[:0]
 	for _, c := range number {
 		if c != ' ' && c != '-' {
-			kept = append(kept, c)
+			digits = append(digits, c)
 		}
 	}
-	clear(number[len(kept):])
-	return kept
+	clear(number[len(digits):])
+	return digits
 }
 
 // browserOf returns what the service knows of the browser without a script, in the form of the

@@ -100,7 +100,7 @@ func FuzzForm(f *testing.F) {
 // The typed values are wiped; the copied card is not.
 func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	f, _ := readForm(urlencoded, []byte("cardnumber=4242+4242-4242%204242&cardholder=+JOHN+DOE+&exp_month=1&exp_year=30&cvv=987"))
-	with, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
+	command, wrong := cardOf(f, payment.Payment, func(number []byte) string { return "print of " + string(number) })
 	if len(wrong) != 0 {
 		t.Fatal(wrong)
 	}
@@ -108,13 +108,13 @@ func TestCopiedCardSurvivesTheWipeOfItsForm(t *testing.T) {
 	if !bytes.Equal(f.buf, make([]byte, len(f.buf))) {
 		t.Errorf("the form holds %q", f.buf)
 	}
-	card := with.Card
+	card := command.Card
 	if got := fmt.Sprintf("%s %s %s %s %s", card.Number, card.Holder, card.ExpMonth, card.ExpYear, card.CVV); got != "4242424242424242 JOHN DOE 1 30 987" {
 		t.Errorf("the card is %s", got)
 	}
 	want := payment.Credentials{Method: "bank_card", CardBIN: "424242", CardLast4: "4242", CardFingerprint: "print of 4242424242424242"}
-	if with.Credentials != want {
-		t.Errorf("credentials %+v", with.Credentials)
+	if command.Credentials != want {
+		t.Errorf("credentials %+v", command.Credentials)
 	}
 }
 

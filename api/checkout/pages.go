@@ -137,14 +137,14 @@ func (h *Handlers) postPage(req *web.Request) error {
 
 // postCard continues a hosted transaction.
 func (h *Handlers) postCard(req *web.Request, v *visit, r *record, fields *formFields) error {
-	with, wrong := cardOf(fields, r.Type, h.cfg.Fingerprint)
-	if len(wrong) > 0 {
-		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrong})
+	command, wrongFields := cardOf(fields, r.Type, h.cfg.Fingerprint)
+	if len(wrongFields) > 0 {
+		return h.sendPage(req, fiber.StatusUnprocessableEntity, v.lang, page.Card{Order: h.orderOf(v.org, r), Post: v.path(), Wrong: wrongFields})
 	}
-	with.Command = v.command()
-	with.Browser = browserOf(&req.Request.Header)
-	with.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
-	result, err := h.cfg.Payers.Continue(with)
+	command.Command = v.command()
+	command.Browser = browserOf(&req.Request.Header)
+	command.Credentials.PayerIP = h.cfg.Proxies.Source(req.RequestCtx)
+	result, err := h.cfg.Payers.Continue(command)
 	if err == nil && result.Record.Action != nil {
 		return h.redirect(req, h.actionPage(v, result.Record)+"&"+postedParam)
 	}
@@ -230,18 +230,18 @@ func (h *Handlers) returnPayer(req *web.Request) error {
 	if !ok {
 		return h.notice(req, fiber.StatusNotFound, "", page.NotFound)
 	}
-	ask := h.cfg.Payers.Returned
+	findOrReturn := h.cfg.Payers.Returned
 	if v.expired || req.Request.Header.IsHead() {
-		ask = h.cfg.Payers.Find
+		findOrReturn = h.cfg.Payers.Find
 	}
-	result, err := ask(v.org, v.id)
+	result, err := findOrReturn(v.org, v.id)
 	if err != nil {
 		return h.sendError(req, &v, err)
 	}
-	back := h.merchantAddress(result.Record)
+	address := h.merchantAddress(result.Record)
 	switch {
-	case back != "":
-		return h.redirect(req, back)
+	case address != "":
+		return h.redirect(req, address)
 	case v.expired:
 		return h.notice(req, fiber.StatusGone, h.langOf(v.org, result.Record), page.Gone)
 	}

@@ -108,7 +108,7 @@ func (h *Handlers) step(v *visit, result *paymentactor.Result) (next page.Page, 
 	case awaitsProvider:
 		return h.providerPage(r.Action, order)
 	}
-	if result, over := resultOf(r.Status); over {
+	if result, hasEnded := resultOf(r.Status); hasEnded {
 		return page.Outcome{Order: order, Result: result, Reason: string(r.Failure.Code), Back: h.merchantAddress(r)}, "", nil
 	}
 	return page.Processing{Order: order, Self: v.path()}, "", nil
@@ -212,9 +212,9 @@ func withParams(address string, fields []page.Field) string {
 	return address
 }
 
-// resultOf returns the outcome that the payer sees for a status; over is false while the
-// transaction is under way.
-func resultOf(status payment.Status) (result page.Result, over bool) {
+// resultOf returns the outcome that the payer sees for a status; hasEnded is false while
+// the transaction is under way.
+func resultOf(status payment.Status) (result page.Result, hasEnded bool) {
 	switch status {
 	case payment.Charged:
 		return page.Done, true

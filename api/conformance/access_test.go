@@ -80,18 +80,18 @@ func TestInactiveOrganizationIs401(t *testing.T) {
 }
 
 func TestDeactivatedPartnerIs403(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(good)).at("id")
-	admin(t).patch(v1+"/partners/"+m.number, `{"active":false}`).want(200)
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(payment(good)).at("id")
+	admin(t).patch(v1+"/partners/"+merchant.number, `{"active":false}`).want(200)
 	for _, a := range []*response{
-		m.get(transactions), m.get(transactions + "/" + id), m.send(payment(good)), m.refund(id, ""), m.commit(id, ""), m.get(v1 + "/balances"),
+		merchant.get(transactions), merchant.get(transactions + "/" + id), merchant.send(payment(good)), merchant.refund(id, ""), merchant.commit(id, ""), merchant.get(v1 + "/balances"),
 	} {
 		if a.status != 403 || a.at("error") != "forbidden" {
 			t.Errorf("%s responded %d %s", a.called, a.status, a.body)
 		}
 	}
-	admin(t).patch(v1+"/partners/"+m.number, `{"active":true}`).want(200)
-	m.read(id).has("status", "charged")
+	admin(t).patch(v1+"/partners/"+merchant.number, `{"active":true}`).want(200)
+	merchant.read(id).has("status", "charged")
 }
 
 func TestAdministrationTakesTheAdminTokenOnly(t *testing.T) {

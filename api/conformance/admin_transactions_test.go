@@ -16,14 +16,14 @@ func listed(t testing.TB, query string) []string {
 }
 
 func TestAdminTokenListsAPartnersTransactions(t *testing.T) {
-	m, other := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
-	first := m.create(payment(good)).at("id")
-	second := m.create(payment(declined)).at("id")
+	merchant, other := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
+	first := merchant.create(payment(good)).at("id")
+	second := merchant.create(payment(declined)).at("id")
 	other.create(payment(good))
 	advance(t, 1)
-	third := m.create(payment(good)).at("id")
-	of := "env=test&partner_id=" + m.number
-	own := m.get(transactions + "?env=test").want(200)
+	third := merchant.create(payment(good)).at("id")
+	of := "env=test&partner_id=" + merchant.number
+	own := merchant.get(transactions + "?env=test").want(200)
 	admin(t).get(transactions+"?"+of).wantBody(200, own.body)
 	from := url.QueryEscape(own.at("data.0.started"))
 	for query, want := range map[string][]string{
@@ -34,7 +34,7 @@ func TestAdminTokenListsAPartnersTransactions(t *testing.T) {
 		of + "&limit=1":            {third},
 		of + "&started_to=" + from: {third, second, first},
 		of + "&from=" + from + "&started_from=2020-01-01T00:00:00Z": {third},
-		"partner_id=" + m.number:                                    nil, // the default env is prod
+		"partner_id=" + merchant.number:                             nil, // the default env is prod
 	} {
 		if got := listed(t, query); strings.Join(got, " ") != strings.Join(want, " ") {
 			t.Errorf("%s: %v, want %v", query, got, want)
@@ -118,34 +118,34 @@ func (m *merchant) wantRouting(id, want string) {
 }
 
 func TestRoutingShowsTheOutcomeAtEachTerminal(t *testing.T) {
-	m := newMerchant(t)
-	m.addTerminal("payment", `{"priority":-3,"fail":"rejected"}`)
-	m.addTerminal("payment", `{"priority":2}`)
-	id := m.create(payment(good)).has("status", "charged").at("id")
-	m.wantRouting(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
+	merchant := newMerchant(t)
+	merchant.addTerminal("payment", `{"priority":-3,"fail":"rejected"}`)
+	merchant.addTerminal("payment", `{"priority":2}`)
+	id := merchant.create(payment(good)).has("status", "charged").at("id")
+	merchant.wantRouting(id, "T1 -3 refused The terminal's settings force this outcome., T2 2 accepted null")
 	r := auditor(t).get(transactions+"/"+id+"/routing").has("data.0.name", "T1", "data.1.name", "T2")
-	if first, last := r.time("data.0.at"), r.time("data.1.at"); last.Before(first) || !last.Equal(m.read(id).time("finished")) {
+	if first, last := r.time("data.0.at"), r.time("data.1.at"); last.Before(first) || !last.Equal(merchant.read(id).time("finished")) {
 		t.Errorf("%s", r.body)
 	}
-	m.wantRouting(m.create(payment(declined)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 refused The card was declined.")
-	m.wantRouting(m.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
+	merchant.wantRouting(merchant.create(payment(declined)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 refused The card was declined.")
+	merchant.wantRouting(merchant.create(payment(processing)).at("id"), "T1 -3 refused The terminal's settings force this outcome., T2 2 failed The provider could not process the transaction.")
 }
 
 func TestRoutingShowsAttemptsUnderWay(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"priority":7}`)
-	waits := m.create(payment(redirected)).has("status", "action_required").at("id")
-	m.wantRouting(waits, "T1 7 accepted null")
-	slow := m.create(payment(delayed)).has("status", "charging").at("id")
-	m.wantRouting(slow, "T1 7 accepted null")
-	unknown := m.create(payment(silent)).has("status", "charging").at("id")
-	m.wantRouting(unknown, "T1 7 pending null")
-	page := m.create(hosted()).has("status", "created").at("id")
+	merchant := newMerchantWithTerminals(t, `{"priority":7}`)
+	waits := merchant.create(payment(redirected)).has("status", "action_required").at("id")
+	merchant.wantRouting(waits, "T1 7 accepted null")
+	slow := merchant.create(payment(delayed)).has("status", "charging").at("id")
+	merchant.wantRouting(slow, "T1 7 accepted null")
+	unknown := merchant.create(payment(silent)).has("status", "charging").at("id")
+	merchant.wantRouting(unknown, "T1 7 pending null")
+	page := merchant.create(hosted()).has("status", "created").at("id")
 	auditor(t).get(transactions+"/"+page+"/routing").wantBody(200, `{"data":[]}`)
 	advance(t, 10)
-	m.wantRouting(slow, "T1 7 accepted null")
-	m.wantRouting(unknown, "T1 7 accepted null")
-	m.cancel(waits).want(200)
-	if got := m.routingRows(waits); !strings.HasPrefix(got, "T1 7 failed ") || strings.HasSuffix(got, " null") {
+	merchant.wantRouting(slow, "T1 7 accepted null")
+	merchant.wantRouting(unknown, "T1 7 accepted null")
+	merchant.cancel(waits).want(200)
+	if got := merchant.routingRows(waits); !strings.HasPrefix(got, "T1 7 failed ") || strings.HasSuffix(got, " null") {
 		t.Errorf("when it is cancelled: %q", got)
 	}
 	held := newMerchantWithTerminals(t, `{"two_phase":true}`)

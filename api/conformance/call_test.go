@@ -119,7 +119,7 @@ func (r *response) wantBody(status int, body string) *response {
 }
 
 // value finds a value by its path of names and indexes, for example "data.0.id".
-func (r *response) value(path string) (value any, there bool) {
+func (r *response) value(path string) (value any, exists bool) {
 	r.t.Helper()
 	numbers := json.NewDecoder(bytes.NewReader([]byte(r.body)))
 	numbers.UseNumber()
@@ -129,7 +129,7 @@ func (r *response) value(path string) (value any, there bool) {
 	for name := range strings.SplitSeq(path, ".") {
 		switch v := value.(type) {
 		case map[string]any:
-			if value, there = v[name]; !there {
+			if value, exists = v[name]; !exists {
 				return nil, false
 			}
 		case []any:

@@ -18,12 +18,12 @@ import (
 // server is killed while the clock jumps over months or while payments are under way.
 func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	random := newRandom(t)
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	session, ad := func() caller { return caller{t, s.Session()} }, func() caller { return caller{t, s.Admin()} }
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	session, ad := func() caller { return caller{t, server.Session()} }, func() caller { return caller{t, server.Admin()} }
 	var leases, deposits []string
 	for range 20 {
 		path := pfp + "leases/" + session().post(pfp+"leases", params{
-			"customer_id": s.Sandbox.OrganizationID, "region": "AE", "lease_type": "operating", "asset_description": "A lorry of 12 t", "asset_cost": "1200",
+			"customer_id": server.Sandbox.OrganizationID, "region": "AE", "lease_type": "operating", "asset_description": "A lorry of 12 t", "asset_cost": "1200",
 			"lease_term_months": 12, "monthly_rental": "100",
 		}).want(201).at("data.id")
 		session().post(path+"/acquire", params{"ownership_documents": []string{"deed"}}).want(200)
@@ -32,7 +32,7 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	}
 	for range 5 {
 		path := pfp + "investment-deposits/" + session().post(pfp+"investment-deposits", params{
-			"customer_id": s.Sandbox.OrganizationID, "region": "AE", "currency": "AED", "initial_amount": "1000", "term_months": 1,
+			"customer_id": server.Sandbox.OrganizationID, "region": "AE", "currency": "AED", "initial_amount": "1000", "term_months": 1,
 			"profit_sharing_ratio": halfAndHalf, "auto_renewal": true,
 		}).want(201).at("data.id")
 		session().post(path+"/activate", nil).want(200)
@@ -41,21 +41,21 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	start := ad().get(v1 + "/sandbox/clock").want(200).time("now")
 	until := func(days int) params { return params{"now": start.AddDate(0, 0, days).Format(time.RFC3339Nano)} }
 	for round := range 3 {
-		var all sync.WaitGroup
-		mover, payer := s.Admin(), s.Session()
-		all.Go(func() { _, _ = mover.Put(v1+"/sandbox/clock", until(120*(round+1)+5)) })
+		var wg sync.WaitGroup
+		mover, payer := server.Admin(), server.Session()
+		wg.Go(func() { _, _ = mover.Put(v1+"/sandbox/clock", until(120*(round+1)+5)) })
 		for i := range leases {
-			all.Go(func() { payRent(payer, leases[i], round) })
+			wg.Go(func() { payRent(payer, leases[i], round) })
 		}
 		for range random.IntN(40) { // requests, not time, determine the moment of the kill
 			_, _ = payer.Get(leases[0])
 		}
-		s.Kill()
-		all.Wait()
-		s.Restart()
+		server.Kill()
+		wg.Wait()
+		server.Restart()
 		ad().put(v1+"/sandbox/clock", until(120*(round+1)+5)).want(200)
 		for i := range leases {
-			if a, err := payRent(s.Session(), leases[i], round); err != nil || a.Status != 200 {
+			if a, err := payRent(server.Session(), leases[i], round); err != nil || a.Status != 200 {
 				t.Fatalf("round %d, lease %d: %v %v", round, i, a, err)
 			}
 		}
@@ -79,10 +79,10 @@ func TestTimersAndKeyedRequestsRunOnceAcrossKills(t *testing.T) {
 	for _, path := range deposits {
 		session().get(path).want(200).has("data.renewals", "12", "data.status", "active")
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d", code)
 	}
-	checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir)
+	checked := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir)
 	if checked.Exit != 0 || slices.Contains(strings.Fields(checked.Stdout), "FAIL") {
 		t.Errorf("the books do not hold:\n%s%s", checked.Stdout, checked.Stderr)
 	}

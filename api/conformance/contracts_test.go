@@ -40,9 +40,9 @@ func createContract(t testing.TB, base string, more ...any) *contractFixture {
 		pairs = append(pairs, contract.people[name], "{"+name+"}")
 	}
 	body := params{"region": "AE", "env": "test", "customer_id": contract.people["p"]}.with(more...)
-	made := contract.post(base, body).want(201)
-	contract.path = base + "/" + made.at("data.id")
-	contract.names = strings.NewReplacer(append(pairs, made.at("data.id"), "{this}")...)
+	created := contract.post(base, body).want(201)
+	contract.path = base + "/" + created.at("data.id")
+	contract.names = strings.NewReplacer(append(pairs, created.at("data.id"), "{this}")...)
 	return contract
 }
 

@@ -127,31 +127,31 @@ func TestStatus201DoesNotMeanAccepted(t *testing.T) {
 }
 
 func TestRepeatedTxidReturnsTheSameTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	first := m.create(payment(good, "txid", "order-7"))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	first := merchant.create(payment(good, "txid", "order-7"))
 	first.hasHeader("location", transactions+"/"+first.at("id")).hasHeader("x-idempotent-replay", absent)
 	for _, p := range []params{
 		payment(good, "txid", "order-7"), payment(good, "txid", "order-7", "amount", "999999"), payment(declined, "txid", "order-7"),
 		payment(good, "txid", "order-7", "money_storage", absent), payment(good, "txid", "order-7", "returnUrl", absent),
 		payout(good, "txid", "order-7"), payment(good, "txid", "order-7", "env", "prod"),
 	} {
-		m.send(p).wantBody(201, first.body).hasHeader("location", transactions+"/"+first.at("id"))
+		merchant.send(p).wantBody(201, first.body).hasHeader("location", transactions+"/"+first.at("id"))
 	}
-	m.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // a hosted create with the same txid
-	m.wantBalance("USD", "1000 0")
-	m.refund(first.at("id"), "").want(200)
-	m.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")
+	merchant.create(hosted("txid", "order-7")).has("id", first.at("id"), "status", "charged") // a hosted create with the same txid
+	merchant.wantBalance("USD", "1000 0")
+	merchant.refund(first.at("id"), "").want(200)
+	merchant.create(payment(good, "txid", "order-7")).has("id", first.at("id"), "status", "refunded")
 }
 
 func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	const racers = 32
 	responses := make([]*response, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { responses[i] = m.send(payment(good, "txid", "race")) })
+		wg.Go(func() { responses[i] = merchant.send(payment(good, "txid", "race")) })
 	}
-	all.Wait()
+	wg.Wait()
 	replays := 0
 	for _, a := range responses {
 		a.wantBody(201, responses[0].body).has("status", "charged")
@@ -162,7 +162,7 @@ func TestConcurrentCreatesWithOneTxidMakeOneTransaction(t *testing.T) {
 	if replays != racers-1 {
 		t.Errorf("%d of %d responses are replays", replays, racers)
 	}
-	m.wantBalance("USD", "1000 0")
+	merchant.wantBalance("USD", "1000 0")
 }
 
 func TestTwoPartnersMayUseOneTxid(t *testing.T) {
@@ -185,8 +185,8 @@ func TestCreateWithoutTxidIsNeverAReplay(t *testing.T) {
 }
 
 func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	r := m.create(hosted())
+	merchant := newMerchantWithTerminals(t, `{}`)
+	r := merchant.create(hosted())
 	address := r.at("widget_url")
 	if u, err := url.Parse(address); err != nil || u.Query().Get("token") == "" || !strings.HasPrefix(address, testServer(t).BaseURL+"/") {
 		t.Fatalf("widget_url is %s", address)
@@ -196,7 +196,7 @@ func TestWidgetTokenIsValidFor15Minutes(t *testing.T) {
 	advance(t, 2)
 	payer{t}.open(address).want(410)
 	payer{t}.open(strings.Replace(address, "token=", "token=x", 1)).want(404)
-	payer{t}.open(strings.Replace(address, r.at("id"), m.create(hosted()).at("id"), 1)).want(404)
+	payer{t}.open(strings.Replace(address, r.at("id"), merchant.create(hosted()).at("id"), 1)).want(404)
 }
 
 func TestHostedCreateReturnsNineFields(t *testing.T) {
@@ -217,20 +217,20 @@ func TestHostedCreateReturnsNineFields(t *testing.T) {
 }
 
 func TestPayerPaysOnTheHostedPage(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	p := payer{t}
-	r := m.create(hosted("returnUrl", returnURL, "failUrl", failURL))
+	r := merchant.create(hosted("returnUrl", returnURL, "failUrl", failURL))
 	form := p.open(r.at("widget_url"))
 	if wrong := p.send(form, "cardnumber", "4242424242424241", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737"); wrong.status != 422 {
 		t.Errorf("a wrong number was answered with %d", wrong.status)
 	}
-	m.read(r.at("id")).has("status", "created")
+	merchant.read(r.at("id")).has("status", "created")
 	done := p.send(form, "cardnumber", "4242 4242 4242 4242", "cardholder", "JANE DOE", "exp_month", "12", "exp_year", "99", "cvv", "737").want(200)
 	if !strings.Contains(done.body, returnURL) {
 		t.Errorf("there is no way back to the merchant: %s", done.body)
 	}
-	m.read(r.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
-	m.wantMoved(r.at("id"), charge)
+	merchant.read(r.at("id")).has("status", "charged", "route", "simulator").hasRaw("widget_url", "null")
+	merchant.wantMoved(r.at("id"), charge)
 }
 
 func TestHostedPaymentWithAChallengeReturnsToTheMerchant(t *testing.T) {

@@ -12,41 +12,41 @@ import (
 const deliveries = v1 + "/deliveries"
 
 func TestAdministrationListsDeliveries(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
+	merchant, h := newMerchantWithHook(t, `{}`)
 	h.respond(500)
-	parked := m.create(payment(good, "txid", "a")).at("id")
+	parked := merchant.create(payment(good, "txid", "a")).at("id")
 	advance(t, 8*3600)
 	h.respond(200)
-	taken := m.create(payout(good, "txid", "b", "amount", "1")).at("id")
+	payoutID := merchant.create(payout(good, "txid", "b", "amount", "1")).at("id")
 	h.waitForAll()
 	h.respond(500)
-	waits := m.create(payment(declined, "txid", "c")).at("id")
+	waits := merchant.create(payment(declined, "txid", "c")).at("id")
 	h.waitForAll()
-	of := func(query string) string {
+	transactionIDs := func(query string) string {
 		t.Helper()
 		return strings.Join(admin(t).get(deliveries+"?limit=500&"+query).want(200).column("transaction_id"), " ")
 	}
-	in, out := m.terminals[0], m.terminals[1]
+	paymentTerminal, payoutTerminal := merchant.terminals[0], merchant.terminals[1]
 	for query, want := range map[string]string{
-		"terminal_id=" + in:                                waits + " " + parked,
-		"terminal_id=" + out:                               taken,
-		"terminal_id=" + in + "&state=parked":              parked,
-		"terminal_id=" + in + "&state=pending":             waits,
-		"terminal_id=" + in + "&state=delivered":           "",
-		"transaction_id=" + taken + "&state=delivered":     taken,
-		"terminal_id=" + in + "&from=2100-01-01T00:00:00Z": "",
-		"terminal_id=" + in + "&to=2020-01-01T00:00:00Z":   "",
-		"transaction_id=" + in:                             "",
+		"terminal_id=" + paymentTerminal:                                waits + " " + parked,
+		"terminal_id=" + payoutTerminal:                                 payoutID,
+		"terminal_id=" + paymentTerminal + "&state=parked":              parked,
+		"terminal_id=" + paymentTerminal + "&state=pending":             waits,
+		"terminal_id=" + paymentTerminal + "&state=delivered":           "",
+		"transaction_id=" + payoutID + "&state=delivered":               payoutID,
+		"terminal_id=" + paymentTerminal + "&from=2100-01-01T00:00:00Z": "",
+		"terminal_id=" + paymentTerminal + "&to=2020-01-01T00:00:00Z":   "",
+		"transaction_id=" + paymentTerminal:                             "",
 	} {
-		if got := of(query); got != want {
+		if got := transactionIDs(query); got != want {
 			t.Errorf("%s lists %q, want %q", query, got, want)
 		}
 	}
-	row := admin(t).get(deliveries+"?terminal_id="+in+"&limit=1").want(200).has(
-		"data.0.transaction_id", waits, "data.0.terminal_id", in, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
+	row := admin(t).get(deliveries+"?terminal_id="+paymentTerminal+"&limit=1").want(200).has(
+		"data.0.transaction_id", waits, "data.0.terminal_id", paymentTerminal, "data.0.type", "transaction.rejected", "data.0.state", "pending", "data.0.attempts", "1",
 	).matches("data.0.next_at", instant).matches("data.0.booked_at", instant).matches("data.0.event_id", regexp.MustCompile(`^[0-9a-f-]{36}$`))
 	next := row.at("cursor.cursor_value")
-	admin(t).get(deliveries+"?terminal_id="+in+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
+	admin(t).get(deliveries+"?terminal_id="+paymentTerminal+"&limit=1&cursor="+next).want(200).has("data.0.transaction_id", parked, "data.1", absent)
 }
 
 func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
@@ -66,9 +66,9 @@ func TestDeliveryIsReadWithItsAttempts(t *testing.T) {
 }
 
 func TestDeliveryIsReplayed(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
+	merchant, h := newMerchantWithHook(t, `{}`)
 	h.respond(500)
-	ids := []string{m.create(payment(good, "txid", "a")).at("id"), m.create(payment(good, "txid", "b")).at("id"), m.create(payment(good, "txid", "c")).at("id")}
+	ids := []string{merchant.create(payment(good, "txid", "a")).at("id"), merchant.create(payment(good, "txid", "b")).at("id"), merchant.create(payment(good, "txid", "c")).at("id")}
 	advance(t, 8*3600)
 	before := h.waitForAll()
 	h.respond(200)
@@ -76,17 +76,17 @@ func TestDeliveryIsReplayed(t *testing.T) {
 	keyed := admin(t).with("idempotency-key", "replay of "+event)
 	first := keyed.post(deliveries+"/"+event+"/replay", nil).want(200).has("data.event_id", event, "data.state", "pending")
 	keyed.post(deliveries+"/"+event+"/replay", nil).wantBody(200, first.body).hasHeader("x-idempotent-replay", "true")
-	again := h.waitForAll()
-	if last := again[len(again)-1]; len(again) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
-		t.Errorf("%d attempts, the last one of %s", len(again)-len(before), last.parsed.Data.TxID)
+	repeated := h.waitForAll()
+	if last := repeated[len(repeated)-1]; len(repeated) != len(before)+1 || last.parsed.EventID != event || last.parsed.Data.TxID != "a" {
+		t.Errorf("%d attempts, the last one of %s", len(repeated)-len(before), last.parsed.Data.TxID)
 	}
-	last := again[len(again)-1]
+	last := repeated[len(repeated)-1]
 	last.hasHeaders(last.signatureHeaders("whsec"))
 	for range 2 {
-		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
+		keyed.with("idempotency-key", "all of "+event).post(deliveries+"/replay", params{"terminal_id": merchant.terminals[0]}).wantBody(200, `{"data":{"replayed":2}}`)
 	}
-	if rest := h.waitForAll(); len(rest) != len(again)+2 {
-		t.Errorf("%d attempts", len(rest)-len(again))
+	if rest := h.waitForAll(); len(rest) != len(repeated)+2 {
+		t.Errorf("%d attempts", len(rest)-len(repeated))
 	}
 	for _, id := range ids {
 		deliveriesOf(t, id).has("data.0.state", "delivered", "data.0.attempts", "7")
@@ -94,39 +94,39 @@ func TestDeliveryIsReplayed(t *testing.T) {
 }
 
 func TestTestDeliveryIsSignedAndStoresNothing(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	r := admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
+	merchant, h := newMerchantWithHook(t, `{}`)
+	r := admin(t).post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "true", "data.status", "200", "data.error", "null")
 	n := h.waitForAll()[0]
 	n.hasHeaders(n.signatureHeaders("whsec"))
 	if n.parsed.Type != "transaction.test" || n.parsed.EventID != r.at("data.event_id") {
 		t.Errorf("sent was %s", n.body)
 	}
 	h.respond(503)
-	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
+	admin(t).post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(200).has("data.delivered", "false", "data.status", "503")
 	advance(t, 8*3600)
 	if all := h.waitForAll(); len(all) != 2 {
 		t.Errorf("%d attempts: a test is not repeated", len(all))
 	}
-	admin(t).get(deliveries+"?terminal_id="+m.terminals[0]).want(200).has("data.0", absent)
+	admin(t).get(deliveries+"?terminal_id="+merchant.terminals[0]).want(200).has("data.0", absent)
 	admin(t).post(v1+"/terminal/"+newMerchantWithTerminals(t, `{}`).terminals[0]+"/test-delivery", nil).want(422).has("errors.0.field", "notify_url")
 }
 
 func TestDeliveriesAreForTheAdministrationOnly(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	id := m.create(payment(good, "txid", "a")).at("id")
+	merchant, h := newMerchantWithHook(t, `{}`)
+	id := merchant.create(payment(good, "txid", "a")).at("id")
 	h.waitForAll()
 	event := deliveriesOf(t, id).at("data.0.event_id")
 	s := testServer(t).Sandbox
 	unknown := admin(t).get(deliveries + "/00000000-0000-4000-8000-000000000000").want(404)
-	away := admin(t).with("x-organization-id", s.Second.OrganizationID)
+	otherAdmin := admin(t).with("x-organization-id", s.Second.OrganizationID)
 	for _, call := range []struct{ method, path string }{{"GET", ""}, {"POST", "/replay"}} {
 		path := deliveries + "/" + event + call.path
-		m.do(call.method, path, nil).want(401)
+		merchant.do(call.method, path, nil).want(401)
 		anyone(t).do(call.method, path, nil).want(401)
 		auditor(t).do(call.method, path, nil).want(403)
-		away.do(call.method, path, nil).wantBody(404, unknown.body)
+		otherAdmin.do(call.method, path, nil).wantBody(404, unknown.body)
 	}
-	away.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
-	away.post(deliveries+"/replay", params{"terminal_id": m.terminals[0]}).want(404)
-	away.post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(404)
+	otherAdmin.get(fmt.Sprintf("%s?transaction_id=%s", deliveries, id)).want(200).has("data.0", absent)
+	otherAdmin.post(deliveries+"/replay", params{"terminal_id": merchant.terminals[0]}).want(404)
+	otherAdmin.post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(404)
 }

@@ -22,31 +22,31 @@ func TestErrorsHaveTheThreeSpecifiedShapes(t *testing.T) {
 }
 
 func TestEachRefusalHasItsStatus(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(good)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(good)).at("id")
 	for what, c := range map[string]struct {
 		response *response
 		status   int
 	}{
-		"a create":                 {m.send(payment(good, "txid", "status-1")), 201},
-		"its repetition":           {m.send(payment(good, "txid", "status-1")), 201},
-		"a rejected create":        {m.send(payment(declined)), 201},
-		"no target bank":           {m.post(transactions+"/choose_target_destination/"+id, `{}`), 400},
-		"no key":                   {m.with("x-api-key", "").get(transactions), 401},
-		"no organization":          {m.with("x-organization-id", "").get(transactions), 401},
-		"an unsupported currency":  {m.send(payment(good, "currency", "PLN")), 422},
-		"a cvv of four digits":     {m.send(paymentWith(card(good).with("cvv", "1234"))), 422},
-		"an unknown type":          {m.send(paymentWith(params{"type": "cash"})), 422},
-		"no scheme":                {m.send(paymentWith(params{"type": "direct_debit"})), 422},
-		"a long txid":              {m.send(payment(good, "txid", strings.Repeat("x", 256))), 422},
-		"a long description":       {m.send(payment(good, "description", strings.Repeat("x", 2001))), 422},
-		"no amount above zero":     {m.send(payment(good, "amount", "0")), 422},
-		"no refund type":           {m.put(transactions+"/"+id, `{"params":{}}`), 422},
-		"too large a refund":       {m.refund(id, "1001"), 422},
-		"what is not reversible":   {m.refund(m.create(payment(declined)).at("id"), ""), 422},
-		"an unexpected parameter":  {m.get(transactions + "?page=2"), 422},
-		"a path that is not there": {m.get(v1 + "/nothing"), 404},
-		"another method":           {m.do("DELETE", transactions, nil), 405},
+		"a create":                 {merchant.send(payment(good, "txid", "status-1")), 201},
+		"its repetition":           {merchant.send(payment(good, "txid", "status-1")), 201},
+		"a rejected create":        {merchant.send(payment(declined)), 201},
+		"no target bank":           {merchant.post(transactions+"/choose_target_destination/"+id, `{}`), 400},
+		"no key":                   {merchant.with("x-api-key", "").get(transactions), 401},
+		"no organization":          {merchant.with("x-organization-id", "").get(transactions), 401},
+		"an unsupported currency":  {merchant.send(payment(good, "currency", "PLN")), 422},
+		"a cvv of four digits":     {merchant.send(paymentWith(card(good).with("cvv", "1234"))), 422},
+		"an unknown type":          {merchant.send(paymentWith(params{"type": "cash"})), 422},
+		"no scheme":                {merchant.send(paymentWith(params{"type": "direct_debit"})), 422},
+		"a long txid":              {merchant.send(payment(good, "txid", strings.Repeat("x", 256))), 422},
+		"a long description":       {merchant.send(payment(good, "description", strings.Repeat("x", 2001))), 422},
+		"no amount above zero":     {merchant.send(payment(good, "amount", "0")), 422},
+		"no refund type":           {merchant.put(transactions+"/"+id, `{"params":{}}`), 422},
+		"too large a refund":       {merchant.refund(id, "1001"), 422},
+		"what is not reversible":   {merchant.refund(merchant.create(payment(declined)).at("id"), ""), 422},
+		"an unexpected parameter":  {merchant.get(transactions + "?page=2"), 422},
+		"a path that is not there": {merchant.get(v1 + "/nothing"), 404},
+		"another method":           {merchant.do("DELETE", transactions, nil), 405},
 	} {
 		if c.response.status != c.status {
 			t.Errorf("%s: %d %s, want %d", what, c.response.status, c.response.body, c.status)
@@ -67,24 +67,24 @@ func TestEveryResponseHasARequestID(t *testing.T) {
 }
 
 func TestReplayIsMarkedAndNamesTheFirstDifference(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	sent := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
-	m.create(sent).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
-	m.create(sent).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", absent)
+	merchant := newMerchantWithTerminals(t, `{}`)
+	request := payment(good, "txid", "m", "description", "Shoes", "network", absent, "customer", params{"name": "J"}, "lang", "en", "merchant_meta", params{"a": 1, "b": 2})
+	merchant.create(request).hasHeader("x-idempotent-replay", absent).hasHeader("x-idempotent-mismatch", absent)
+	merchant.create(request).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", absent)
 	for name, value := range map[string]any{
 		"amount": "1001", "currency": "EUR", "env": "prod", "description": "Boots", "returnUrl": "https://a.example", "failUrl": "https://b.example",
 		"lang": "ru", "customer": params{"name": "K"}, "merchant_meta": params{"a": 2}, "money_storage": card(anotherGood),
 	} {
-		m.create(sent.with(name, value)).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", name)
+		merchant.create(request.with(name, value)).hasHeader("x-idempotent-replay", "true").hasHeader("x-idempotent-mismatch", name)
 	}
-	m.create(sent.with("type", "payout")).hasHeader("x-idempotent-mismatch", "type")
+	merchant.create(request.with("type", "payout")).hasHeader("x-idempotent-mismatch", "type")
 }
 
 func TestAmountsGoUpTo2To256(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	const most = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
-	m.create(payment(good, "amount", most)).has("status", "rejected", "error_description", "amount out of range", "amount", most)
-	m.send(payment(good, "amount", most[:77]+"6")).refuses("amount", "amount is above 2^256 - 1")
+	const maxUint256 = "115792089237316195423570985008687907853269984665640564039457584007913129639935" // 2^256 − 1
+	m.create(payment(good, "amount", maxUint256)).has("status", "rejected", "error_description", "amount out of range", "amount", maxUint256)
+	m.send(payment(good, "amount", maxUint256[:77]+"6")).refuses("amount", "amount is above 2^256 - 1")
 	m.send(payment(good, "amount", strings.Repeat("9", 79))).refuses("amount", "amount is above 2^256 - 1")
 	limit := "1" + strings.Repeat("0", 72)
 	m.create(payment(good, "amount", limit[:72]+"1")).has("status", "rejected", "error_description", "amount out of range")
@@ -101,8 +101,8 @@ func TestNamesMatchExactly(t *testing.T) {
 }
 
 func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	size := sizeOfJournal(t, m)
+	merchant := newMerchantWithTerminals(t, `{}`)
+	size := sizeOfJournal(t, merchant)
 	before := size()
 	for what, body := range map[string]string{
 		"no JSON":           `{"params":{`,
@@ -115,18 +115,18 @@ func TestMalformedBodiesAre400AndStoreNothing(t *testing.T) {
 		"a lone surrogate":  `{"params":{"type":"payment","amount":"1","description":"\ud800"}}`,
 		"nesting beyond 32": `{"params":{"merchant_meta":{"a":` + strings.Repeat("[", 30) + strings.Repeat("]", 30) + `}}}`,
 	} {
-		r := m.with("content-type", "application/json").post(transactions, body)
+		r := merchant.with("content-type", "application/json").post(transactions, body)
 		if r.status != 400 || r.at("error") != "bad_request" {
 			t.Errorf("%s gets %d %s", what, r.status, r.body)
 		}
 	}
-	large := m.post(transactions, params{"params": payment(good, "merchant_meta", params{"x": strings.Repeat("x", 1<<20)})}).want(413)
+	large := merchant.post(transactions, params{"params": payment(good, "merchant_meta", params{"x": strings.Repeat("x", 1<<20)})}).want(413)
 	large.has("error", "payload_too_large")
 	if after := size(); after != before {
 		t.Errorf("the journal has %s events, had %s", after, before)
 	}
 	deep := strings.Repeat("[", 29) + strings.Repeat("]", 29) // below three objects
-	m.post(transactions, fmt.Sprintf(`{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"a":%s}}}`, deep)).want(201)
+	merchant.post(transactions, fmt.Sprintf(`{"params":{"type":"payment","amount":"1","currency":"USD","env":"test","merchant_meta":{"a":%s}}}`, deep)).want(201)
 }
 
 func TestMetaNumbersAreReturnedExactly(t *testing.T) {
@@ -138,19 +138,19 @@ func TestMetaNumbersAreReturnedExactly(t *testing.T) {
 }
 
 func TestIdempotencyKeyReplaysTheFirstResponse(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	key := func(k string) caller { return m.with("idempotency-key", k) }
+	merchant := newMerchantWithTerminals(t, `{}`)
+	key := func(k string) caller { return merchant.with("idempotency-key", k) }
 	body := params{"params": payment(good)}
 	first := key("create 1").post(transactions, body).want(201).hasHeader("x-idempotent-replay", absent)
 	key("create 1").post(transactions, body).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true").
 		hasHeader("location", transactions+"/"+first.at("id"))
 	key("create 1").post(transactions, params{"params": payment(good, "amount", "1001")}).want(409).has("error", "conflict")
-	m.wantBalance("USD", "1000 0")
+	merchant.wantBalance("USD", "1000 0")
 
 	path, part := transactions+"/"+first.at("id"), `{"params":{"type":"refund","amount":"400"}}`
 	refunded := key("refund 1").put(path, part).want(200)
 	key("refund 1").put(path, part).wantBody(200, refunded.body).hasHeader("x-idempotent-replay", "true")
-	m.wantBalance("USD", "600 0")
+	merchant.wantBalance("USD", "600 0")
 	key("refund 2").put(path, part).want(200).has("refunded_amount", "800")
 
 	other := newMerchantWithTerminals(t, `{}`)
@@ -166,7 +166,7 @@ func TestIdempotencyKeyHasAtMost255Characters(t *testing.T) {
 }
 
 func TestAdministrationAcceptsBareAndWrappedBodies(t *testing.T) {
-	n := made.Add(1)
+	n := merchantCount.Add(1)
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"name":"Bare","login":"bare-%d","pass":"nine-Lions-paint"}`, n)).want(201).has("name", "Bare", "data.name", "Bare")
 	admin(t).post(v1+"/partners", fmt.Sprintf(`{"params":{"name":"Wrapped","login":"wrapped-%d","pass":"nine-Lions-paint"}}`, n)).want(201).has("name", "Wrapped")
 	list := admin(t).get(v1 + "/partners?limit=2").want(200)

@@ -25,7 +25,7 @@ func TestStatusChangesArePushedToTheTerminalsAddress(t *testing.T) {
 }
 
 func TestEachStatusHasOneEventType(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
+	merchant, h := newMerchantWithHook(t, `{}`)
 	types := func(want ...string) {
 		t.Helper()
 		for _, n := range h.wantNotified(want...) {
@@ -34,30 +34,30 @@ func TestEachStatusHasOneEventType(t *testing.T) {
 			}
 		}
 	}
-	m.create(payment(good, "txid", "a"))
-	m.create(payment(declined, "txid", "b"))
-	m.create(payment(processing, "txid", "c"))
+	merchant.create(payment(good, "txid", "a"))
+	merchant.create(payment(declined, "txid", "b"))
+	merchant.create(payment(processing, "txid", "c"))
 	types("charged of a", "rejected of b", "failed of c")
-	m.create(payment(redirected, "txid", "d"))
+	merchant.create(payment(redirected, "txid", "d"))
 	types("action_required of d")
-	m.cancel(m.create(payment(password, "txid", "e")).at("id")).want(200)
+	merchant.cancel(merchant.create(payment(password, "txid", "e")).at("id")).want(200)
 	types("action_required of e", "failed of e")
-	slow := m.create(payment(refundSlow, "txid", "f")).at("id")
-	m.refund(slow, "").want(200).has("status", "refunding")
+	slow := merchant.create(payment(refundSlow, "txid", "f")).at("id")
+	merchant.refund(slow, "").want(200).has("status", "refunding")
 	types("charged of f", "refunding of f")
 	advance(t, 5)
 	types("refunded of f")
-	m.create(payment(delayed, "txid", "g"))
+	merchant.create(payment(delayed, "txid", "g"))
 	types() // charging is not notified
 	advance(t, 5)
 	types("charged of g")
-	m.create(payment(chargedBack, "txid", "h"))
+	merchant.create(payment(chargedBack, "txid", "h"))
 	types("charged of h")
 	advance(t, 60)
 	types("reversed of h", "charged of ") // the return is a transaction of its own
 
-	two, held := newMerchantWithHook(t, `{"two_phase":true}`)
-	h = held
+	two, twoPhase := newMerchantWithHook(t, `{"two_phase":true}`)
+	h = twoPhase
 	id := two.create(payment(good, "txid", "i")).at("id")
 	types("payment_suspended of i")
 	two.commit(id, "").want(200)
@@ -215,10 +215,10 @@ func TestAny2xxAcknowledgesWhateverItsBody(t *testing.T) {
 
 func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 	m, h := newMerchantWithHook(t, `{}`)
-	elsewhere := newHook(t)
+	otherHook := newHook(t)
 	for _, status := range []int{301, 302, 307, 308, 400, 401, 404, 410, 429, 500, 503} {
 		h.respondWith(func(w http.ResponseWriter) {
-			w.Header().Set("location", elsewhere.server.URL)
+			w.Header().Set("location", otherHook.server.URL)
 			w.WriteHeader(status)
 		})
 		id := m.create(payment(good, "txid", fmt.Sprint(status))).at("id")
@@ -226,7 +226,7 @@ func TestAnyStatusOtherThan2xxIsAFailure(t *testing.T) {
 		event := deliveriesOf(t, id).has("data.0.state", "pending").at("data.0.event_id")
 		admin(t).get(v1+"/deliveries/"+event).want(200).has("data.attempts.0.status", fmt.Sprint(status)).matches("data.attempts.0.error", regexp.MustCompile(`.`))
 	}
-	elsewhere.wantNotified() // a redirect is not followed
+	otherHook.wantNotified() // a redirect is not followed
 }
 
 func TestUnreachableReceiverIsAFailure(t *testing.T) {
@@ -265,19 +265,19 @@ func TestTransactionWithoutATerminalNotifiesTheMerchantTerminal(t *testing.T) {
 
 func TestPartnerAddressIsUsedIfTheTerminalHasNone(t *testing.T) {
 	h, terminals := newHook(t), newHook(t)
-	m := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
-	id := m.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
+	merchant := newMerchant(t, "notify_url", h.server.URL, "secret", "the partner's")
+	id := merchant.create(payment(good, "txid", "a")).has("error_description", "no terminal available").at("id")
 	n := h.wantNotified("rejected of a")[0]
 	n.hasHeaders(n.signatureHeaders("the partner's"))
 	to := deliveriesOf(t, id).at("data.0.terminal_id") // an id that stands for the partner
 	admin(t).get(v1+"/deliveries?terminal_id="+to).want(200).has("data.0.transaction_id", id, "data.1", absent)
 	admin(t).post(v1+"/deliveries/replay", params{"terminal_id": to}).wantBody(200, `{"data":{"replayed":0}}`)
-	m.addTerminal("payment", `{}`)
-	m.create(payment(good, "txid", "b"))
+	merchant.addTerminal("payment", `{}`)
+	merchant.create(payment(good, "txid", "b"))
 	n = h.wantNotified("charged of b")[0]
 	n.hasHeaders(n.signatureHeaders("the partner's"))
-	m.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
-	m.create(payment(good, "txid", "c"))
+	merchant.notify(0, terminals.merchantParams()) // a terminal's address without a secret is not signed with the partner's secret
+	merchant.create(payment(good, "txid", "c"))
 	terminals.wantNotified("charged of c")[0].hasHeaders(nil)
 	h.wantNotified()
 }
@@ -325,17 +325,17 @@ func TestHostedTransactionNotifiesItsEnd(t *testing.T) {
 }
 
 func TestOnlyRefundsAndCorrectionsNotifyASecondTime(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	id := m.create(payment(good, "txid", "a")).at("id")
+	merchant, h := newMerchantWithHook(t, `{}`)
+	id := merchant.create(payment(good, "txid", "a")).at("id")
 	first := h.wantNotified("charged of a")[0]
-	m.refund(id, "400").want(200)
+	merchant.refund(id, "400").want(200)
 	second := h.wantNotified("refunded of a")[0]
-	m.refund(id, "100").want(200)
+	merchant.refund(id, "100").want(200)
 	third := h.wantNotified("refunded of a")[0]
 	if a, b, c := first.parsed.EventID, second.parsed.EventID, third.parsed.EventID; a == b || b == c || a == c {
 		t.Errorf("events %s, %s and %s", a, b, c)
 	}
-	m.refund(m.create(payment(refundRefused, "txid", "b")).at("id"), "").want(200)
+	merchant.refund(merchant.create(payment(refundRefused, "txid", "b")).at("id"), "").want(200)
 	h.wantNotified("charged of b")
 }
 
@@ -345,10 +345,10 @@ func TestRetryUsesTheCurrentAddressAndSecret(t *testing.T) {
 	h.respond(500)
 	m.create(payment(good, "txid", "a"))
 	before := h.wantNotified("charged of a")[0]
-	moved := newHook(t)
-	m.notify(0, moved.merchantParams("secret", "next"))
+	secondHook := newHook(t)
+	m.notify(0, secondHook.merchantParams("secret", "next"))
 	advance(t, 30)
-	after := moved.wantNotified("charged of a")[0]
+	after := secondHook.wantNotified("charged of a")[0]
 	after.hasHeaders(after.signatureHeaders("next"))
 	if after.parsed.EventID != before.parsed.EventID {
 		t.Errorf("it is another event")

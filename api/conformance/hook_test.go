@@ -102,14 +102,14 @@ func (h *hook) received() []*notification {
 // within one transaction matters.
 func (h *hook) wantNotified(want ...string) []*notification {
 	h.t.Helper()
-	all := h.waitForAll()
-	left := append([]string(nil), want...)
-	for _, n := range all {
+	deliveries := h.waitForAll()
+	missing := append([]string(nil), want...)
+	for _, n := range deliveries {
 		text := n.parsed.Data.Status + " of " + n.parsed.Data.TxID
 		found := false
-		for i, w := range left {
+		for i, w := range missing {
 			if found = w == text; found {
-				left = append(left[:i], left[i+1:]...)
+				missing = append(missing[:i], missing[i+1:]...)
 				break
 			}
 		}
@@ -117,13 +117,13 @@ func (h *hook) wantNotified(want ...string) []*notification {
 			h.t.Errorf("notified, and not expected: %s", text)
 		}
 	}
-	for _, w := range left {
+	for _, w := range missing {
 		h.t.Errorf("not notified: %s", w)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.seen = nil
-	return all
+	return deliveries
 }
 
 // newMerchantWithHook returns a merchant whose terminals for payments and payouts, with these

@@ -6,8 +6,8 @@ import "testing"
 // even if it is derived.
 
 func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
-	m, h := newMerchantWithHook(t, `{}`)
-	m.create(payment(good, "txid", "a"))
+	merchant, h := newMerchantWithHook(t, `{}`)
+	merchant.create(payment(good, "txid", "a"))
 	event := h.wantNotified("charged of a")[0].parsed.EventID
 	if !uuid4.MatchString(event) {
 		t.Errorf("event_id %s", event)
@@ -20,6 +20,6 @@ func TestDerivedIDsAreUUIDsOfVersion4(t *testing.T) {
 		}
 	}
 	admin(t).post(v1+"/blocklist", params{"kind": "email", "value": "ids@example.com"}).want(201).matches("data.id", uuid4)
-	admin(t).post(v1+"/terminal/"+m.terminals[0]+"/test-delivery", nil).want(200).matches("data.event_id", uuid4)
+	admin(t).post(v1+"/terminal/"+merchant.terminals[0]+"/test-delivery", nil).want(200).matches("data.event_id", uuid4)
 	admin(t).get(v1+"/deliveries").want(200).matches("data.0.event_id", uuid4)
 }

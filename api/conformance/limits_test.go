@@ -73,24 +73,24 @@ func TestAmountAboveTheMaximumIsRejected(t *testing.T) {
 }
 
 func TestVolumeCountsSettledAndHeldAmounts(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"two_phase":true}`)
-	id := m.createLimit("daily_volume", "1000")
-	held := m.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
+	merchant := newMerchantWithTerminals(t, `{"two_phase":true}`)
+	id := merchant.createLimit("daily_volume", "1000")
+	heldID := merchant.create(payment(good, "amount", "900")).has("status", "payment_suspended").at("id")
 	admin(t).wantUsage(id, "0 900 100")
-	m.wantRejected(payment(good, "amount", "101"), "limit exceeded: daily_volume")
-	m.commit(held, "400").want(200)
+	merchant.wantRejected(payment(good, "amount", "101"), "limit exceeded: daily_volume")
+	merchant.commit(heldID, "400").want(200)
 	admin(t).wantUsage(id, "400 0 600")
-	second := m.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
-	m.cancel(second).want(200)
+	second := merchant.create(payment(good, "amount", "600")).has("status", "payment_suspended").at("id")
+	merchant.cancel(second).want(200)
 	admin(t).wantUsage(id, "400 0 600")
-	m.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
+	merchant.create(payment(declined, "amount", "600")).has("status", "rejected", "error_code", "card_declined")
 	admin(t).wantUsage(id, "400 0 600")
-	m.refund(held, "").want(200)
+	merchant.refund(heldID, "").want(200)
 	admin(t).wantUsage(id, "400 0 600") // a refunded amount still counts
 	admin(t).patch(v1+"/limits/"+id, `{"max_amount":"300"}`).want(200)
 	admin(t).wantUsage(id, "400 0 0")
 	admin(t).do("DELETE", v1+"/limits/"+id, nil).want(200)
-	m.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
+	merchant.create(payment(good, "amount", "5000")).has("status", "payment_suspended")
 }
 
 func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
@@ -99,11 +99,11 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 			m := newMerchantWithTerminals(t, `{}`)
 			id := m.createLimit(kind, limit[0], limit[1:]...)
 			responses := make([]*response, 100)
-			var all sync.WaitGroup
+			var wg sync.WaitGroup
 			for i := range responses {
-				all.Go(func() { responses[i] = m.send(payment(good)) })
+				wg.Go(func() { responses[i] = m.send(payment(good)) })
 			}
-			all.Wait()
+			wg.Wait()
 			ended := make(map[string]int)
 			for _, a := range responses {
 				ended[a.want(201).at("status")+" "+a.at("error_description")]++
@@ -121,50 +121,50 @@ func TestConcurrentCreatesNeverExceedTheLimits(t *testing.T) {
 }
 
 func TestVelocityLimitCountsAllAttemptsInASlidingWindow(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.createLimit("velocity", 3, "window", "minute")
-	hour := m.createLimit("velocity", 6, "window", "hour", "currency", absent)
-	first := m.wantCharged(payment(good, "txid", "once"))
-	m.create(payment(declined)).has("error_code", "card_declined")
-	m.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
-	m.create(payment(good, "txid", "once")).has("id", first.at("id"))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.createLimit("velocity", 3, "window", "minute")
+	hour := merchant.createLimit("velocity", 6, "window", "hour", "currency", absent)
+	first := merchant.wantCharged(payment(good, "txid", "once"))
+	merchant.create(payment(declined)).has("error_code", "card_declined")
+	merchant.send(payment(good, "amount", "0")).want(422) // the request did not pass validation
+	merchant.create(payment(good, "txid", "once")).has("id", first.at("id"))
 	advance(t, 30)
-	m.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
+	merchant.create(payout(good, "amount", "100000")).has("error_description", "insufficient balance")
 	admin(t).wantUsage(id, "3 0 0")
-	m.wantRejected(payment(good), "limit exceeded: velocity")
+	merchant.wantRejected(payment(good), "limit exceeded: velocity")
 	advance(t, 30) // the first two attempts are no longer in the window
 	admin(t).wantUsage(id, "2 0 1")
-	m.wantCharged(payment(good))
-	m.wantRejected(payment(good), "limit exceeded: velocity")
+	merchant.wantCharged(payment(good))
+	merchant.wantRejected(payment(good), "limit exceeded: velocity")
 	admin(t).wantUsage(hour, "6 0 0")
 	advance(t, 61)
-	m.wantRejected(payment(good), "limit exceeded: velocity") // the hour's limit
+	merchant.wantRejected(payment(good), "limit exceeded: velocity") // the hour's limit
 	advance(t, 3600)
 	admin(t).wantUsage(hour, "0 0 6 null")
-	m.wantCharged(payment(good))
+	merchant.wantCharged(payment(good))
 }
 
 // A limit may count the transactions of each payer separately: by card, e-mail address or IP address.
 func TestScopedLimitAppliesToEachPayer(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	jane, john := params{"email": " Jane@Example.com", "ip": "203.0.113.7"}, params{"email": "john@example.com", "ip": "2001:db8::1"}
-	email := m.createLimit("daily_volume", "1000", "scope", "email")
-	ip := m.createLimit("velocity", 3, "window", "hour", "scope", "ip")
-	cards := m.createLimit("monthly_volume", "3000", "scope", "card")
-	first := m.wantCharged(payment(good, "customer", jane))
-	m.wantRejected(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
-	m.wantCharged(payment(good, "customer", john))
+	email := merchant.createLimit("daily_volume", "1000", "scope", "email")
+	ip := merchant.createLimit("velocity", 3, "window", "hour", "scope", "ip")
+	cards := merchant.createLimit("monthly_volume", "3000", "scope", "card")
+	first := merchant.wantCharged(payment(good, "customer", jane))
+	merchant.wantRejected(payment(good, "customer", params{"email": "jane@example.COM"}), "limit exceeded: daily_volume")
+	merchant.wantCharged(payment(good, "customer", john))
 	admin(t).wantUsage(email+"?email=jane@example.com", "1000 0 0")
 	admin(t).wantUsage(email+"?email=nobody@example.com", "0 0 1000")
 	admin(t).wantUsage(ip+"?ip=203.0.113.7", "1 0 2")
-	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
-	m.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
-	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
-	m.wantCharged(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
+	merchant.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	merchant.wantRejected(payment(good, "customer", jane), "limit exceeded: daily_volume")
+	merchant.wantRejected(payment(good, "customer", params{"ip": "203.0.113.7"}), "limit exceeded: velocity")
+	merchant.wantCharged(payment(good, "customer", params{"ip": "::ffff:203.0.113.8"}))
 	admin(t).wantUsage(ip+"?ip=203.0.113.8", "1 0 2")
 	admin(t).wantUsage(cards+"?transaction_id="+first.at("id"), "3000 0 0")
-	m.wantRejected(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
-	m.wantCharged(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
+	merchant.wantRejected(payment(good, "customer", params{"ip": "203.0.113.9"}), "limit exceeded: monthly_volume")
+	merchant.wantCharged(payment(anotherGood, "customer", params{"ip": "203.0.113.9"}))
 }
 
 func TestLimitOfATerminalOrTypeDoesNotApplyToOthers(t *testing.T) {
@@ -193,17 +193,17 @@ func TestLimitsApplyToAHostedPaymentOnContinue(t *testing.T) {
 // The checks are, in this order: terminal, blocklist, limits, funds. The first check that fails gives the
 // transaction's reason.
 func TestRefusalReasonsAreCheckedInOrder(t *testing.T) {
-	m := newMerchant(t)
+	merchant := newMerchant(t)
 	blocked := params{"email": "order@example.com"}
 	addToBlocklist(t, "email", "order@example.com")
-	m.createLimit("daily_volume", "500")
+	merchant.createLimit("daily_volume", "500")
 	refused := payout(good, "customer", blocked)
-	m.wantRejected(refused, "no terminal available")
-	m.addTerminal("payout", `{}`)
-	m.wantRejected(refused, "anti-fraud: email")
-	m.wantRejected(payout(good), "limit exceeded: daily_volume")
-	m.wantRejected(payout(good, "amount", "500"), "insufficient balance")
-	m.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
+	merchant.wantRejected(refused, "no terminal available")
+	merchant.addTerminal("payout", `{}`)
+	merchant.wantRejected(refused, "anti-fraud: email")
+	merchant.wantRejected(payout(good), "limit exceeded: daily_volume")
+	merchant.wantRejected(payout(good, "amount", "500"), "insufficient balance")
+	merchant.create(payout(good, "money_storage", absent)).has("error_description", "unexpected card")
 }
 
 // addToBlocklist adds a value to the organization's blocklist until the test ends.
@@ -215,7 +215,7 @@ func addToBlocklist(t *testing.T, kind, value string) (id string) {
 }
 
 func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	for _, c := range []struct {
 		kind, value string
 		hit, free   params
@@ -232,14 +232,14 @@ func TestBlocklistedPayerIsRejectedWithTheEntrysKind(t *testing.T) {
 			value = c.value
 		}
 		id := addToBlocklist(t, c.kind, value)
-		m.wantRejected(c.hit, "anti-fraud: "+c.kind)
-		m.wantCharged(c.free)
+		merchant.wantRejected(c.hit, "anti-fraud: "+c.kind)
+		merchant.wantCharged(c.free)
 		admin(t).do("DELETE", v1+"/blocklist/"+id, nil).want(200)
-		m.wantCharged(c.hit)
+		merchant.wantCharged(c.hit)
 	}
-	hosted := m.create(hosted()).at("id")
+	hosted := merchant.create(hosted()).at("id")
 	addToBlocklist(t, "card", "4012888888881881")
-	m.continueWith(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
+	merchant.continueWith(hosted, params{"money_storage": card("4012888888881881")}).want(200).has("status", "rejected", "error_description", "anti-fraud: card")
 }
 
 func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
@@ -254,25 +254,25 @@ func TestLimitRefusalIsInThePartnersLanguage(t *testing.T) {
 // After twenty consecutive charges without a response from a terminal's provider, the next charges use
 // another terminal. The service inquires about the twenty charges.
 func TestUnresponsiveTerminalIsSkipped(t *testing.T) {
-	m := newMerchant(t)
-	m.addTerminal("payment", `{"priority":1,"fail":"timeout"}`)
-	m.addTerminal("payment", `{"priority":2}`)
+	merchant := newMerchant(t)
+	merchant.addTerminal("payment", `{"priority":1,"fail":"timeout"}`)
+	merchant.addTerminal("payment", `{"priority":2}`)
 	var unknown []string
 	for range 20 {
-		unknown = append(unknown, m.create(payment(good)).has("status", "charging").at("id"))
+		unknown = append(unknown, merchant.create(payment(good)).has("status", "charging").at("id"))
 	}
-	passed := m.create(payment(good))
-	for passed.at("status") == "charging" { // half a minute has passed, and one charge was let through as a probe
-		unknown = append(unknown, passed.at("id"))
-		passed = m.create(payment(good))
+	admitted := merchant.create(payment(good))
+	for admitted.at("status") == "charging" { // half a minute has passed, and one charge was let through as a probe
+		unknown = append(unknown, admitted.at("id"))
+		admitted = merchant.create(payment(good))
 	}
-	passed.has("status", "charged")
-	admin(t).get(v1+"/transactions/"+passed.at("id")+"/routing").want(200).has(
-		"data.0.terminal_id", m.terminals[0], "data.0.outcome", "skipped", "data.0.reason", "the terminal's circuit is open",
-		"data.1.terminal_id", m.terminals[1], "data.1.outcome", "accepted", "data.2", absent)
+	admitted.has("status", "charged")
+	admin(t).get(v1+"/transactions/"+admitted.at("id")+"/routing").want(200).has(
+		"data.0.terminal_id", merchant.terminals[0], "data.0.outcome", "skipped", "data.0.reason", "the terminal's circuit is open",
+		"data.1.terminal_id", merchant.terminals[1], "data.1.outcome", "accepted", "data.2", absent)
 	advance(t, 60)
 	for _, id := range unknown {
-		m.read(id).has("status", "charged")
+		merchant.read(id).has("status", "charged")
 	}
 }
 
@@ -320,55 +320,55 @@ func TestVolumesResetAtMidnightAndAtTheEndOfTheMonth(t *testing.T) {
 // The server is killed while creates reach the bounds of a volume limit and of a velocity limit. After
 // the kill the admitted creates still count, and no further ones are admitted.
 func TestLimitsHoldAcrossAKill(t *testing.T) {
-	s, m, administrator := startOwnServer(t)
-	day := administrator.createLimit(m.number, "daily_volume", "20000")
-	pace := administrator.createLimit(m.number, "velocity", 25, "window", "hour", "type", "payout")
-	many := func(n int, of func(string, ...any) params) {
-		var all sync.WaitGroup
+	server, merchant, administrator := startOwnServer(t)
+	day := administrator.createLimit(merchant.number, "daily_volume", "20000")
+	pace := administrator.createLimit(merchant.number, "velocity", 25, "window", "hour", "type", "payout")
+	createMany := func(n int, draft func(string, ...any) params) {
+		var wg sync.WaitGroup
 		for range n {
-			all.Go(func() { _, _ = m.client.Post(transactions, params{"params": of(good)}) })
+			wg.Go(func() { _, _ = merchant.client.Post(transactions, params{"params": draft(good)}) })
 		}
-		all.Wait()
+		wg.Wait()
 	}
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		many(10, payment)
-		s.Kill()
+		createMany(10, payment)
+		server.Kill()
 	}()
-	many(20, payout) // the kill interrupts some of them
+	createMany(20, payout) // the kill interrupts some of them
 	<-killed
-	s.Restart()
-	m.client, administrator.client = s.Partner(), s.Admin()
-	many(25, payment)
-	many(45, payout)
-	administrator.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                    // the server inquires about interrupted calls
-	page := administrator.get(v1 + "/transactions?env=test&limit=100&partner_id=" + m.number).want(200) // the partner has no other transactions
+	server.Restart()
+	merchant.client, administrator.client = server.Partner(), server.Admin()
+	createMany(25, payment)
+	createMany(45, payout)
+	administrator.put(v1+"/sandbox/clock", params{"advance_seconds": 120}).want(200)                           // the server inquires about interrupted calls
+	page := administrator.get(v1 + "/transactions?env=test&limit=100&partner_id=" + merchant.number).want(200) // the partner has no other transactions
 	ended := make(map[string]int)
 	for i, kind := range page.column("type") {
 		row := fmt.Sprintf("data.%d.", i)
 		ended[kind+" "+page.at(row+"status")+" "+page.at(row+"error_description")]++
 	}
-	moved, tried := ended["payment charged "]+ended["payout charged "], 0
+	chargedCount, tried := ended["payment charged "]+ended["payout charged "], 0
 	for end, n := range ended {
 		if strings.HasPrefix(end, "payout ") && !strings.HasSuffix(end, "velocity") {
 			tried += n
 		}
 	}
-	if moved > 20 || tried != 25 {
-		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", moved, tried, ended)
+	if chargedCount > 20 || tried != 25 {
+		t.Errorf("%d of 20 were charged, and %d of 25 payouts admitted: %v", chargedCount, tried, ended)
 	}
 	u := administrator.get(v1 + "/limits/" + day + "/usage").want(200)
-	if u.at("data.used") != fmt.Sprint(moved*1000) || u.at("data.reserved") != "0" {
-		t.Errorf("%s, %d were charged", u.body, moved)
+	if u.at("data.used") != fmt.Sprint(chargedCount*1000) || u.at("data.reserved") != "0" {
+		t.Errorf("%s, %d were charged", u.body, chargedCount)
 	}
 	if u := administrator.get(v1 + "/limits/" + pace + "/usage").want(200); u.at("data.remaining") != "0" {
 		t.Errorf("%s", u.body)
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d", code)
 	}
-	checked := testkit.Run(t, nil, "audit", "verify", "--data", s.Dir)
+	checked := testkit.Run(t, nil, "audit", "verify", "--data", server.Dir)
 	if checked.Exit != 0 || slices.Contains(strings.Fields(checked.Stdout), "FAIL") {
 		t.Errorf("the books do not hold:\n%s%s", checked.Stdout, checked.Stderr)
 	}

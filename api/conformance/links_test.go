@@ -40,22 +40,22 @@ func (p payer) wantOpen(address string, open bool) {
 }
 
 func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
-	m, p := sandboxMerchant(t), payer{t}
+	merchant, p := sandboxMerchant(t), payer{t}
 	for name, w := range waitingTransactions() {
 		t.Run(name, func(t *testing.T) {
 			p := payer{t}
-			made := m.create(w.create)
-			first := made.at(w.field)
+			transaction := merchant.create(w.create)
+			first := transaction.at(w.field)
 			p.wantOpen(first, true)
 			advance(t, 10*60)
-			second := m.read(made.at("id")).at(w.field)
+			second := merchant.read(transaction.at("id")).at(w.field)
 			p.wantOpen(second, true)
 			advance(t, 5*60-1)
 			p.wantOpen(first, true)
 			advance(t, 1) // 15 minutes after the create
 			p.wantOpen(first, false)
 			p.wantOpen(second, true)
-			third := m.read(made.at("id"))
+			third := merchant.read(transaction.at("id"))
 			for _, field := range []string{w.field, "simple_auth_redirect_url"} {
 				p.wantOpen(third.at(field), true)
 			}
@@ -64,13 +64,13 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 			p.wantOpen(third.at(w.field), true)
 			advance(t, 5*60) // 30 minutes: the payer's time has passed
 			p.wantOpen(third.at(w.field), false)
-			m.read(made.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
+			merchant.read(transaction.at("id")).has("status", "rejected", "simple_auth_redirect_url", absent).hasRaw("widget_url", "null")
 		})
 	}
 	// A payer who opens a link at the last moment sees the outcome.
-	made := m.create(hosted())
+	created := merchant.create(hosted())
 	advance(t, 29*60)
-	last := m.read(made.at("id")).at("widget_url")
+	last := merchant.read(created.at("id")).at("widget_url")
 	advance(t, 60)
 	if page := p.get(last).want(200); !strings.Contains(page.body, "Time ran out before you confirmed.") || strings.Contains(page.body, "<form") {
 		t.Errorf("past the payer's time the page is %s", page.body)
@@ -78,7 +78,7 @@ func TestEachReadWithThePartnerKeyHasAFreshPageAddress(t *testing.T) {
 }
 
 func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	s := testServer(t).Sandbox
 	for name, w := range waitingTransactions() {
 		if w.create["type"] == "payout" && w.field != "widget_url" {
@@ -86,23 +86,23 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			create := w.create.with("txid", "shown "+name)
-			keyed := m.with("idempotency-key", "shown "+name)
-			made := keyed.post(transactions, params{"params": create}).want(201)
-			id := made.at("id")
+			keyed := merchant.with("idempotency-key", "shown "+name)
+			transaction := keyed.post(transactions, params{"params": create}).want(201)
+			id := transaction.at("id")
 			page := "/pay/" + id
-			if !strings.Contains(made.body, page) {
-				t.Fatalf("the create has no address: %s", made.body)
+			if !strings.Contains(transaction.body, page) {
+				t.Fatalf("the create has no address: %s", transaction.body)
 			}
-			shown := map[string]*response{
+			responses := map[string]*response{
 				"the create again, by its key":  keyed.post(transactions, params{"params": create}).want(201),
-				"the create again, by its txid": m.create(create),
-				"the list":                      m.get(transactions + "?env=test&limit=100").want(200),
-				"the administrator's list":      admin(t).get(transactions + "?env=test&limit=100&partner_id=" + m.number).want(200),
+				"the create again, by its txid": merchant.create(create),
+				"the list":                      merchant.get(transactions + "?env=test&limit=100").want(200),
+				"the administrator's list":      admin(t).get(transactions + "?env=test&limit=100&partner_id=" + merchant.number).want(200),
 				"the administrator":             admin(t).get(transactions + "/" + id).want(200),
 				"a session of an administrator": bearer(t, s.SessionToken).get(transactions + "/" + id).want(200),
 				"an auditor":                    auditor(t).get(transactions + "/" + id).want(200),
 			}
-			for who, a := range shown {
+			for who, a := range responses {
 				if strings.Contains(a.body, page) {
 					t.Errorf("%s shows an address: %s", who, a.body)
 				}
@@ -111,17 +111,17 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 				}
 			}
 			for _, who := range []string{"the administrator", "an auditor"} {
-				shown[who].hasRaw("simple_auth_redirect_url", "null")
+				responses[who].hasRaw("simple_auth_redirect_url", "null")
 			}
-			payer{t}.wantOpen(m.read(id).at("simple_auth_redirect_url"), true)
+			payer{t}.wantOpen(merchant.read(id).at("simple_auth_redirect_url"), true)
 		})
 	}
 	// The same holds for the response to a continue.
-	id := m.create(hosted()).at("id")
+	id := merchant.create(hosted()).at("id")
 	body := params{"money_storage": card(redirected)}
-	keyed := m.with("idempotency-key", "continued")
+	keyed := merchant.with("idempotency-key", "continued")
 	keyed.post(transactions+"/continue/"+id, body).want(200).has("status", "action_required")
-	if first := m.read(id); !strings.Contains(first.body, "/pay/"+id) {
+	if first := merchant.read(id); !strings.Contains(first.body, "/pay/"+id) {
 		t.Errorf("%s", first.body)
 	}
 	if again := keyed.post(transactions+"/continue/"+id, body).want(200); strings.Contains(again.body, "/pay/"+id) {
@@ -131,19 +131,19 @@ func TestOnlyThePartnerKeyGetsPayerPageAddresses(t *testing.T) {
 
 // A payer who has begun to act in time may act until the time for the action ends.
 func TestPayerWhoHasStartedKeepsTheTimeOfTheAction(t *testing.T) {
-	m, p := sandboxMerchant(t), payer{t}
-	made := m.create(payment(password))
-	form := p.open(made.at("simple_auth_redirect_url")).want(200)
+	merchant, p := sandboxMerchant(t), payer{t}
+	transaction := merchant.create(payment(password))
+	form := p.open(transaction.at("simple_auth_redirect_url")).want(200)
 	advance(t, 29*60)
-	p.wantOpen(made.at("simple_auth_redirect_url"), false)
+	p.wantOpen(transaction.at("simple_auth_redirect_url"), false)
 	p.send(form, "otp", "123456").want(200)
-	m.read(made.at("id")).has("status", "charged")
+	merchant.read(transaction.at("id")).has("status", "charged")
 
-	late := m.create(payment(password))
-	form = p.open(late.at("simple_auth_redirect_url")).want(200)
+	expired := merchant.create(payment(password))
+	form = p.open(expired.at("simple_auth_redirect_url")).want(200)
 	advance(t, 30*60)
 	if page := p.send(form, "otp", "123456").want(200); !strings.Contains(page.body, "Time ran out before you confirmed.") {
 		t.Errorf("past the payer's time the form leads to %s", page.body)
 	}
-	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired")
+	merchant.read(expired.at("id")).has("status", "rejected", "error_code", "payer_action_expired")
 }

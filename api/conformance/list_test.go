@@ -34,8 +34,8 @@ func TestReadNeedsBothHeaders(t *testing.T) {
 }
 
 func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(redirected)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(redirected)).at("id")
 	for _, call := range []struct{ method, path string }{
 		{"POST", ""}, {"GET", ""}, {"GET", "/aggregate"}, {"GET", "/" + id}, {"PUT", "/" + id}, {"POST", "/commit/" + id}, {"POST", "/continue/" + id},
 		{"POST", "/additional_params_for_auth/" + id}, {"POST", "/choose_target_destination/" + id},
@@ -45,9 +45,9 @@ func TestEveryEndpointOfTransactionsNeedsBothHeaders(t *testing.T) {
 			body = params{"params": params{"type": "cancel"}}
 		}
 		for _, header := range []string{"x-api-key", "x-organization-id"} {
-			m.with(header, "").do(call.method, transactions+call.path, body).wantBody(401, `{"error":"unauthorized"}`)
+			merchant.with(header, "").do(call.method, transactions+call.path, body).wantBody(401, `{"error":"unauthorized"}`)
 		}
-		if r := m.do(call.method, transactions+call.path, body); r.status == 401 {
+		if r := merchant.do(call.method, transactions+call.path, body); r.status == 401 {
 			t.Errorf("%s with both headers gets %d %s", r.called, r.status, r.body)
 		}
 	}
@@ -69,40 +69,40 @@ func TestListHasDataAndCursor(t *testing.T) {
 }
 
 func TestPageHas20RowsByDefaultAndAtMost100(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	for range 101 {
-		m.create(payment(good, "money_storage", absent))
+		merchant.create(payment(good, "money_storage", absent))
 	}
 	for query, rows := range map[string]int{"": 20, "&limit=1": 1, "&limit=100": 100} {
-		if got := len(m.get(transactions + "?env=test" + query).want(200).column("id")); got != rows {
+		if got := len(merchant.get(transactions + "?env=test" + query).want(200).column("id")); got != rows {
 			t.Errorf("%q shows %d rows, want %d", query, got, rows)
 		}
 	}
 	for _, limit := range []string{"0", "101", "-1", "x", "1.5", "1e1"} {
-		m.get(transactions+"?env=test&limit="+limit).refuses("limit", "limit must be from 1 to 100")
+		merchant.get(transactions+"?env=test&limit="+limit).refuses("limit", "limit must be from 1 to 100")
 	}
 }
 
 func TestCursorReachesAllRowsAndEndsWithNull(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	var all []string
+	merchant := newMerchantWithTerminals(t, `{}`)
+	var wantIDs []string
 	for range 7 {
-		all = append(all, m.create(payment(declined)).at("id"))
+		wantIDs = append(wantIDs, merchant.create(payment(declined)).at("id"))
 	}
-	slices.Reverse(all)
+	slices.Reverse(wantIDs)
 	for _, order := range []string{"started", "updated"} {
-		var walked []string
+		var gotIDs []string
 		cursor := ""
 		for range 4 {
-			r := m.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
-			walked = append(walked, r.column("id")...)
+			r := merchant.get(transactions+"?env=test&limit=2&order_by="+order+cursor).want(200).has("cursor.cursor_field", order)
+			gotIDs = append(gotIDs, r.column("id")...)
 			if r.rawAt("cursor.cursor_value") == "null" {
 				break
 			}
 			cursor = "&cursor=" + url.QueryEscape(r.matches("cursor.cursor_value", instant).at("cursor.cursor_value"))
 		}
-		if strings.Join(walked, " ") != strings.Join(all, " ") {
-			t.Errorf("by %s the walk shows\n%v, want\n%v", order, walked, all)
+		if strings.Join(gotIDs, " ") != strings.Join(wantIDs, " ") {
+			t.Errorf("by %s the walk shows\n%v, want\n%v", order, gotIDs, wantIDs)
 		}
 	}
 }
@@ -117,18 +117,18 @@ func TestFullLastPageHasNoCursor(t *testing.T) {
 }
 
 func TestListIsFilteredByStatusTypeAndEnv(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	in, no := m.create(payment(good)).at("id"), m.create(payment(declined)).at("id")
-	out := m.create(payout(good, "amount", "10")).at("id")
-	prod := m.create(payment(good, "env", "prod")).at("id")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	chargedID, declinedID := merchant.create(payment(good)).at("id"), merchant.create(payment(declined)).at("id")
+	out := merchant.create(payout(good, "amount", "10")).at("id")
+	prod := merchant.create(payment(good, "env", "prod")).at("id")
 	for query, want := range map[string][]string{
-		"?env=test": {out, no, in}, "?env=test&status=charged": {out, in}, "?env=test&status=rejected": {no}, "?env=test&type=payment": {no, in},
+		"?env=test": {out, declinedID, chargedID}, "?env=test&status=charged": {out, chargedID}, "?env=test&status=rejected": {declinedID}, "?env=test&type=payment": {declinedID, chargedID},
 		"?env=test&type=payout": {out}, "?env=test&status=charged&type=payout": {out}, "?env=prod": {prod}, "": {prod}, "?env=test&status=anything_else": {},
 	} {
-		m.wantListed(query, want...)
+		merchant.wantListed(query, want...)
 	}
-	m.get(transactions+"?type=refund").refuses("type", "type must be payment or payout")
-	m.get(transactions+"?env=live").refuses("env", "env must be prod or test")
+	merchant.get(transactions+"?type=refund").refuses("type", "type must be payment or payout")
+	merchant.get(transactions+"?env=live").refuses("env", "env must be prod or test")
 }
 
 // wantListed checks which transactions a query returns.
@@ -140,12 +140,12 @@ func (m *merchant) wantListed(query string, want ...string) {
 }
 
 func TestListIsFilteredByTimes(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	first := m.create(payment(delayed))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	first := merchant.create(payment(delayed))
 	advance(t, 3)
-	second := m.create(payment(declined))
+	second := merchant.create(payment(declined))
 	advance(t, 2)
-	first = m.read(first.at("id")).has("status", "charged")
+	first = merchant.read(first.at("id")).has("status", "charged")
 	a, b := first.at("id"), second.at("id")
 	at := func(r *response, name string) string { return url.QueryEscape(r.at(name)) }
 	for query, want := range map[string][]string{
@@ -158,13 +158,13 @@ func TestListIsFilteredByTimes(t *testing.T) {
 		"updated_from=" + at(first, "finished"):                                             {a},
 		"updated_to=" + at(second, "finished"):                                              {b},
 	} {
-		m.wantListed("?env=test&"+query, want...)
+		merchant.wantListed("?env=test&"+query, want...)
 	}
-	m.get(transactions+"?started_from=yesterday").refuses("started_from", "started_from must be an ISO 8601 time")
-	waiting := m.create(payment(redirected)).at("id")
-	m.wantListed("?env=test&finished_from=2020-01-01T00:00:00Z", b, a)
-	m.wantListed("?env=test&order_by=updated", waiting, a, b)
-	m.wantListed("?env=test&order_by=started", waiting, b, a)
+	merchant.get(transactions+"?started_from=yesterday").refuses("started_from", "started_from must be an ISO 8601 time")
+	waiting := merchant.create(payment(redirected)).at("id")
+	merchant.wantListed("?env=test&finished_from=2020-01-01T00:00:00Z", b, a)
+	merchant.wantListed("?env=test&order_by=updated", waiting, a, b)
+	merchant.wantListed("?env=test&order_by=started", waiting, b, a)
 }
 
 func TestListIsFilteredByAmount(t *testing.T) {
@@ -193,9 +193,9 @@ func TestListIsOrderedByStartedOrUpdated(t *testing.T) {
 func TestListIsFilteredByRetrievalReferenceNumber(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	m.create(payment(good))
-	wanted := m.create(payment(good))
+	listedPayment := m.create(payment(good))
 	m.create(payment(declined)).has("rrn", absent)
-	m.wantListed("?env=test&rrn="+wanted.at("rrn"), wanted.at("id"))
+	m.wantListed("?env=test&rrn="+listedPayment.at("rrn"), listedPayment.at("id"))
 	m.wantListed("?env=test&rrn=000000000000")
 }
 
@@ -222,37 +222,37 @@ func TestListAcceptsAndIgnoresTxid(t *testing.T) {
 }
 
 func TestStartCursorNeedsEndCursor(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	var all []*response
 	for range 4 {
-		all = append(all, m.create(payment(declined)))
+		all = append(all, merchant.create(payment(declined)))
 	}
 	id := func(i int) string { return all[i].at("id") }
 	at := func(i int) string { return url.QueryEscape(all[i].at("started")) }
-	m.wantListed("?env=test&start_cursor="+at(2), id(3), id(2), id(1), id(0))
-	m.wantListed("?env=test&start_cursor=anything", id(3), id(2), id(1), id(0))
-	m.wantListed("?env=test&start_cursor="+at(2)+"&end_cursor="+at(1), id(2), id(1))
-	m.wantListed("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
+	merchant.wantListed("?env=test&start_cursor="+at(2), id(3), id(2), id(1), id(0))
+	merchant.wantListed("?env=test&start_cursor=anything", id(3), id(2), id(1), id(0))
+	merchant.wantListed("?env=test&start_cursor="+at(2)+"&end_cursor="+at(1), id(2), id(1))
+	merchant.wantListed("?env=test&start_cursor="+at(1)+"&end_cursor="+at(2), id(2), id(1))
 }
 
 func TestAggregateSumsByCurrencyAndStatus(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
-	paid := m.create(payment(good)).at("id")
-	m.create(payment(good, "amount", "3000"))
-	m.create(payment(declined))
-	m.create(payment(good, "currency", "EUR"))
-	m.refund(paid, "400").want(200)
-	r := m.get(transactions + "/aggregate?env=test&currency=USD&status=charged").want(200)
+	merchant := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
+	paid := merchant.create(payment(good)).at("id")
+	merchant.create(payment(good, "amount", "3000"))
+	merchant.create(payment(declined))
+	merchant.create(payment(good, "currency", "EUR"))
+	merchant.refund(paid, "400").want(200)
+	r := merchant.get(transactions + "/aggregate?env=test&currency=USD&status=charged").want(200)
 	r.has("data.0.currency", "USD", "data.0.network", "", "data.0.env", "test", "data.0.type", "payment", "data.0.status", "charged", "data.1", absent).
 		hasRaw("data.0.count", "1", "data.0.amount", `"3000"`, "data.0.amount_with_fee", `"3000"`, "data.0.merchant_amount", `"2925"`,
 			"data.0.fee_amount", `"75"`, "data.0.refunded_amount", `"0"`).matches("meta.as_of", instant)
-	all := m.get(transactions + "/aggregate?env=test").want(200)
+	all := merchant.get(transactions + "/aggregate?env=test").want(200)
 	if got := fmt.Sprint(all.column("currency"), all.column("status"), all.column("amount"), all.column("refunded_amount")); got !=
 		"[EUR USD USD USD] [charged charged refunded rejected] [1000 3000 1000 1000] [0 0 400 0]" {
 		t.Errorf("the rows are %s", got)
 	}
-	m.get(transactions+"/aggregate?currency=JPY").refuses("currency", "unsupported currency JPY")
-	m.get(transactions+"/aggregate?limit=5").refuses("limit", "Unexpected field")
-	byType := m.get(transactions + "/aggregate?env=test&group_by=type&currency=USD").want(200)
+	merchant.get(transactions+"/aggregate?currency=JPY").refuses("currency", "unsupported currency JPY")
+	merchant.get(transactions+"/aggregate?limit=5").refuses("limit", "Unexpected field")
+	byType := merchant.get(transactions + "/aggregate?env=test&group_by=type&currency=USD").want(200)
 	byType.has("data.0.count", "3", "data.0.amount", "5000", "data.0.status", absent, "data.1", absent)
 }

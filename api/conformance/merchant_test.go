@@ -41,13 +41,13 @@ type merchant struct {
 	terminals []string // ids, in the order of creation
 }
 
-var made atomic.Int64
+var merchantCount atomic.Int64
 
 // newMerchant creates a partner with a key and nothing else. Further fields of the partner are
 // pairs of name and value.
 func newMerchant(t testing.TB, more ...any) *merchant {
 	t.Helper()
-	n := made.Add(1)
+	n := merchantCount.Add(1)
 	fields := params{"name": fmt.Sprintf("Merchant %d", n), "login": fmt.Sprintf("merchant-%d", n), "pass": "a temporary one"}.with(more...)
 	number := admin(t).post(v1+"/partners", fields).want(201).at("id")
 	return &merchant{caller: keyed(t, newKey(t, number), testServer(t).Sandbox.OrganizationID), number: number}
@@ -92,15 +92,15 @@ type params map[string]any
 // with returns the params with other values, as name, value pairs; the value absent removes
 // one.
 func (p params) with(pairs ...any) params {
-	other := maps.Clone(p)
+	merged := maps.Clone(p)
 	for i := 0; i < len(pairs); i += 2 {
 		if pairs[i+1] == absent {
-			delete(other, pairs[i].(string))
+			delete(merged, pairs[i].(string))
 			continue
 		}
-		other[pairs[i].(string)] = pairs[i+1]
+		merged[pairs[i].(string)] = pairs[i+1]
 	}
-	return other
+	return merged
 }
 
 func card(number string) params {

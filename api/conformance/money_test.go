@@ -9,10 +9,10 @@ import (
 // Tests of the specification's sections "Money rules" and "Currencies and network".
 
 func TestMoneyIsAStringOfDigits(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"fee_bps":"100"}`)
-	r := m.create(payment(good))
-	m.refund(r.at("id"), "10").want(200)
-	for _, a := range []*response{r, m.read(r.at("id")), m.create(hosted())} {
+	merchant := newMerchantWithTerminals(t, `{"fee_bps":"100"}`)
+	r := merchant.create(payment(good))
+	merchant.refund(r.at("id"), "10").want(200)
+	for _, a := range []*response{r, merchant.read(r.at("id")), merchant.create(hosted())} {
 		for _, name := range []string{"amount", "amount_with_fee", "amount_dest", "merchant_amount", "refunded_amount"} {
 			if raw := a.rawAt(name); raw != absent && !digits.MatchString(strings.Trim(raw, `"`)) || raw != absent && !strings.HasPrefix(raw, `"`) {
 				t.Errorf("%s: %s is %s, want digits in a string", a.called, name, raw)
@@ -34,7 +34,7 @@ func TestMoneyIsAStringOfDigits(t *testing.T) {
 		"0x3e8":   "amount must be a string of digits without leading zeros",
 		"1000.00": "amount must be a string of digits without leading zeros",
 	} {
-		m.send(payment(good, "amount", sent)).refuses("amount", detail)
+		merchant.send(payment(good, "amount", sent)).refuses("amount", detail)
 	}
 }
 
@@ -47,7 +47,7 @@ func TestEighteenDigitAmountIsExact(t *testing.T) {
 }
 
 func TestScaleDependsOnCurrencyNetworkAndEnv(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	for _, c := range []struct{ currency, network, env, scale string }{
 		{"USD", "", "test", "2"}, {"USD", "", "prod", "2"}, {"IDR", "", "test", "2"}, {"KZT", "", "test", "2"}, {"RUBT", "", "test", "6"},
 		{"USDT", "tron", "test", "6"}, {"USDT", "tron", "prod", "6"}, {"USDT", "ethereum", "test", "6"}, {"USDT", "bsc", "test", "18"},
@@ -58,7 +58,7 @@ func TestScaleDependsOnCurrencyNetworkAndEnv(t *testing.T) {
 		if c.network != "" {
 			p["network"] = c.network
 		}
-		if r := m.create(p); r.at("scale") != c.scale {
+		if r := merchant.create(p); r.at("scale") != c.scale {
 			t.Errorf("%s on %q in %s has the scale %s, want %s", c.currency, c.network, c.env, r.at("scale"), c.scale)
 		}
 	}
@@ -115,17 +115,17 @@ func TestOmittedCurrencyIsRUB(t *testing.T) {
 }
 
 func TestMissingNetworkIsResolvedOrLeftEmpty(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	for currency, network := range map[string]string{"ETH": "ethereum", "TRX": "tron", "TON": "ton"} {
-		m.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
+		merchant.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("network", network)
 	}
 	// A state currency is the same on every network.
-	m.create(paymentWith(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
-	of := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
-	of.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
+	merchant.create(paymentWith(params{"type": "e_wallet"}, "currency", "USD", "network", "tron")).has("status", "charged", "network", absent, "scale", "2")
+	solana := newMerchantWithTerminals(t, `{"networks":["solana"]}`)
+	solana.create(paymentWith(params{"type": "e_wallet"}, "currency", "USDC")).has("status", "charged", "network", "solana", "scale", "6")
 	for _, currency := range []string{"USDT", "USDC"} {
-		m.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
-		m.create(paymentWith(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")
-		m.create(paymentWith(params{"type": "e_wallet", "network": "no network"}, "currency", currency)).has("network", absent)
+		merchant.create(paymentWith(params{"type": "e_wallet"}, "currency", currency)).has("status", "charged", "network", absent).hasRaw("scale", "null")
+		merchant.create(paymentWith(params{"type": "e_wallet", "network": "ethereum"}, "currency", currency)).has("status", "charged", "network", "ethereum", "scale", "6")
+		merchant.create(paymentWith(params{"type": "e_wallet", "network": "no network"}, "currency", currency)).has("network", absent)
 	}
 }

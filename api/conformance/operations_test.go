@@ -32,17 +32,17 @@ func TestCommitWithoutAHoldIsAConflict(t *testing.T) {
 }
 
 func TestPartialCommitReleasesTheRemainder(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"two_phase":true,"fee_bps":"1000"}`)
-	id := m.create(payment(good)).at("id")
-	m.wantBalance("USD", "0 900")
-	m.commit(id, "400").want(200).has("status", "charged", "captured_amount", "400", "amount", "1000")
-	m.wantBalance("USD", "360 0")
-	m.wantMoved(id,
+	merchant := newMerchantWithTerminals(t, `{"two_phase":true,"fee_bps":"1000"}`)
+	id := merchant.create(payment(good)).at("id")
+	merchant.wantBalance("USD", "0 900")
+	merchant.commit(id, "400").want(200).has("status", "charged", "captured_amount", "400", "amount", "1000")
+	merchant.wantBalance("USD", "360 0")
+	merchant.wantMoved(id,
 		"hold_payment pending: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 900 USD, Cr I:fees 100 USD",
 		"capture capture: Dr A:provider:T1 400 USD, Cr L:partner:P:available 360 USD, Cr I:fees 40 USD")
-	m.commit(id, "100").want(409).has("error", "conflict")
-	m.refund(id, "401").want(422).has("error", "invalid_refund_amount")
-	m.refund(id, "").want(200).has("refunded_amount", "400")
+	merchant.commit(id, "100").want(409).has("error", "conflict")
+	merchant.refund(id, "401").want(422).has("error", "invalid_refund_amount")
+	merchant.refund(id, "").want(200).has("refunded_amount", "400")
 }
 
 func TestCommitAmountIsPositiveAndAtMostTheHold(t *testing.T) {
@@ -59,10 +59,10 @@ func TestConcurrentCaptureAndCancelHaveOneWinner(t *testing.T) {
 	for range 5 {
 		id := m.create(payment(good)).at("id")
 		var capture, cancel *response
-		var both sync.WaitGroup
-		both.Go(func() { capture = m.commit(id, "") })
-		both.Go(func() { cancel = m.cancel(id) })
-		both.Wait()
+		var wg sync.WaitGroup
+		wg.Go(func() { capture = m.commit(id, "") })
+		wg.Go(func() { cancel = m.cancel(id) })
+		wg.Wait()
 		end := m.read(id).at("status")
 		switch {
 		case capture.status == 200 && end == "charged" && (cancel.status == 409 && cancel.at("error") == "conflict" || cancel.status == 422 && cancel.at("error") == "not_reversible"):
@@ -84,34 +84,34 @@ func TestContinueAcceptsABareObject(t *testing.T) {
 }
 
 func TestContinueRefusesOtherBodies(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(hosted()).at("id")
-	m.continueWith(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
-	m.continueWith(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
-	m.continueWith(id, params{"money_storage": card(good).with("cvv", "12")}).refuses("money_storage.cvv", "invalid cvv")
-	m.continueWith(id, params{"money_storage": card(good), "route": 7}).refuses("route", "route must be a string")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(hosted()).at("id")
+	merchant.continueWith(id, params{"params": params{"money_storage": card(good)}}).refuses("money_storage", "money_storage is required")
+	merchant.continueWith(id, params{"money_storage": params{}}).refuses("money_storage", "money_storage is required")
+	merchant.continueWith(id, params{"money_storage": card(good).with("cvv", "12")}).refuses("money_storage.cvv", "invalid cvv")
+	merchant.continueWith(id, params{"money_storage": card(good), "route": 7}).refuses("route", "route must be a string")
 	for name, value := range map[string]any{"language": 7, "timezone": "UTC", "user_agent": []int{}} {
-		m.continueWith(id, params{"money_storage": card(good), "browser_data": params{name: value}}).want(422).has("errors.0.field", "browser_data."+name)
+		merchant.continueWith(id, params{"money_storage": card(good), "browser_data": params{name: value}}).want(422).has("errors.0.field", "browser_data."+name)
 	}
-	m.read(id).has("status", "created")
-	m.continueWith(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
+	merchant.read(id).has("status", "created")
+	merchant.continueWith(id, params{"money_storage": card(good), "browser_data": params{}}).want(200).has("status", "charged")
 }
 
 func TestUnofferedRouteIsRefusedAndThePayerCanStillPay(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"methods":["bank_card"]}`)
-	id := m.create(hosted()).at("id")
+	merchant := newMerchantWithTerminals(t, `{"methods":["bank_card"]}`)
+	id := merchant.create(hosted()).at("id")
 	for _, p := range []params{
 		{"money_storage": card(good), "route": "elsewhere"}, {"money_storage": card(good), "route": "utp"}, {"money_storage": card(good), "route": "SIMULATOR"},
 		{"money_storage": params{"type": "sbp"}, "route": "simulator"},
 	} {
-		m.continueWith(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
+		merchant.continueWith(id, p).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.field", "route")
 	}
-	m.read(id).has("status", "created", "route", "")
+	merchant.read(id).has("status", "created", "route", "")
 	if calls := providerCalls(t, id); len(calls) != 0 {
 		t.Errorf("the rail was called: %v", calls)
 	}
-	m.continueWith(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
-	m.wantMoved(id, charge)
+	merchant.continueWith(id, params{"money_storage": card(good), "route": "simulator"}).want(200).has("status", "charged", "route", "simulator")
+	merchant.wantMoved(id, charge)
 }
 
 func TestContinueIsRefusedInOtherStates(t *testing.T) {
@@ -128,7 +128,7 @@ func TestContinueIsRefusedInOtherStates(t *testing.T) {
 }
 
 func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	const good, wrong = `{"otp":"123456"}`, `{"otp":"0"}`
 	for body, status := range map[string]string{
 		`{"additional_params_for_auth":` + good + `}`:                                                       "charged",
@@ -139,8 +139,8 @@ func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 		`{"additional_params_for_auth":` + wrong + `,"params":{"additional_params_for_auth":` + good + `}}`: "rejected",
 		`{"additional_params_for_auth":` + wrong + `}`:                                                      "rejected",
 	} {
-		id := m.create(payment(password)).has("status", "action_required").at("id")
-		r := m.post(transactions+"/additional_params_for_auth/"+id, body)
+		id := merchant.create(payment(password)).has("status", "action_required").at("id")
+		r := merchant.post(transactions+"/additional_params_for_auth/"+id, body)
 		if r.status != 200 || r.at("status") != status {
 			t.Errorf("%s responded %d %s, want %s", body, r.status, r.body, status)
 		}
@@ -148,35 +148,35 @@ func TestMaterialIsAcceptedBareAndWrapped(t *testing.T) {
 }
 
 func TestMaterialIsRequired(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(password)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(password)).at("id")
 	for _, body := range []string{`{}`, `{"params":{}}`, `{"additional_params_for_auth":null}`} {
-		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth is required")
+		merchant.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth is required")
 	}
 	for _, body := range []string{
 		`{"additional_params_for_auth":{}}`, `{"additional_params_for_auth":{"status":"charged"}}`, `{"params":{"status":"charged"}}`,
 		`{"params":{"additional_params_for_auth":{}}}`,
 	} {
-		m.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth must not be empty")
+		merchant.post(transactions+"/additional_params_for_auth/"+id, body).refuses("additional_params_for_auth", "additional_params_for_auth must not be empty")
 	}
-	m.post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":"123456"}`).
+	merchant.post(transactions+"/additional_params_for_auth/"+id, `{"additional_params_for_auth":"123456"}`).
 		refuses("additional_params_for_auth", "additional_params_for_auth must be an object")
-	m.read(id).has("status", "action_required")
+	merchant.read(id).has("status", "action_required")
 }
 
 // Material without the fields that the provider requires does not change the payment.
 func TestMaterialWithoutTheRequiredFieldsIsRefused(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(password)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(password)).at("id")
 	before := providerCalls(t, id)
 	for _, material := range []params{{"otp": ""}, {"otp": "  "}, {"otp": 123456}, {"otp": nil}, {"OTP": "123456"}, {"signature": "123456"}, {"status": "charged", "code": "1"}} {
-		m.submit(id, material).refuses("additional_params_for_auth.otp", "otp is required, a text that is not empty")
+		merchant.submit(id, material).refuses("additional_params_for_auth.otp", "otp is required, a text that is not empty")
 	}
-	m.read(id).has("status", "action_required", "additional_params_for_auth.type", "otp")
+	merchant.read(id).has("status", "action_required", "additional_params_for_auth.type", "otp")
 	if after := providerCalls(t, id); len(after) != len(before) {
 		t.Errorf("the rail was called: %v", after[len(before):])
 	}
-	m.submit(id, params{"otp": "123456"}).want(200).has("status", "charged")
+	merchant.submit(id, params{"otp": "123456"}).want(200).has("status", "charged")
 }
 
 func TestStatusInTheMaterialIsIgnored(t *testing.T) {
@@ -204,18 +204,18 @@ func TestTargetBankIsRequired(t *testing.T) {
 }
 
 func TestDestinationMustBeOffered(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
-	r := m.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
+	r := merchant.create(payout(good, "amount", "400", "money_storage", params{"type": "open_banking"})).has("status", "action_required")
 	id := r.at("id")
-	m.wantBalance("USD", "600 0")
-	m.choose(id, "nobody's bank").refuses("target_bank_id", "is none of availble_destinations")
-	m.read(id).has("status", "action_required")
-	m.choose(id, r.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
-	m.wantBalance("USD", "600 0")
-	const held = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
-	m.wantMoved(id, "authorise pending: "+held, "settle capture: "+held)
-	m.choose(id, "sim-bank-1").want(409).has("error", "conflict")
+	merchant.wantBalance("USD", "600 0")
+	merchant.choose(id, "nobody's bank").refuses("target_bank_id", "is none of availble_destinations")
+	merchant.read(id).has("status", "action_required")
+	merchant.choose(id, r.at("availble_destinations.1.target_bank_id")).want(200).has("status", "charged", "availble_destinations", absent)
+	merchant.wantBalance("USD", "600 0")
+	const heldEntry = "Dr L:partner:P:available 400 USD, Cr A:provider:T2 400 USD"
+	merchant.wantMoved(id, "authorise pending: "+heldEntry, "settle capture: "+heldEntry)
+	merchant.choose(id, "sim-bank-1").want(409).has("error", "conflict")
 }
 
 // Tests of the specification's section "Payer actions (auth_params)".
@@ -224,8 +224,8 @@ func TestAuthParamsDescribeThePayersAction(t *testing.T) {
 	m := sandboxMerchant(t)
 	redirect := m.create(payment(redirected)).has("auth_params.type", "redirect", "auth_params.method", "get")
 	form := m.create(payment(formed)).has("auth_params.type", "auth_3ds_form", "auth_params.method", "post")
-	none := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
-	for _, a := range []*response{redirect, form, none} {
+	otherPayment := m.create(payment(password)).has("status", "action_required", "auth_params.type", "none")
+	for _, a := range []*response{redirect, form, otherPayment} {
 		for name, kind := range map[string]string{"type": `"`, "version": `"`, "method": `"`, "url": `"`, "params": `{`} {
 			if raw := a.rawAt("auth_params." + name); raw[:1] != kind {
 				t.Errorf("auth_params.%s is %s", name, raw)
@@ -265,37 +265,37 @@ func TestFormIsPostedToTheProvidersPage(t *testing.T) {
 }
 
 func TestRedirectURLLeadsThroughEveryProviderAction(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	p := payer{t}
 	for _, create := range []params{payment(redirected), payment(formed), paymentWith(params{"type": "sbp"}), paymentWith(params{"type": "qr_code"}), paymentWith(params{"type": "crypto"})} {
-		r := m.create(create)
+		r := merchant.create(create)
 		approvePayment(t, r).wantRedirectedTo(returnURL)
-		m.read(r.at("id")).has("status", "charged")
+		merchant.read(r.at("id")).has("status", "charged")
 	}
-	otp := m.create(payment(password))
+	otp := merchant.create(payment(password))
 	p.send(p.open(otp.at("simple_auth_redirect_url")), "otp", "123456")
-	m.read(otp.at("id")).has("status", "charged")
-	choice := m.create(payout(good, "money_storage", params{"type": "sepa"}))
+	merchant.read(otp.at("id")).has("status", "charged")
+	choice := merchant.create(payout(good, "money_storage", params{"type": "sepa"}))
 	p.send(p.open(choice.at("simple_auth_redirect_url")), "target_bank_id", "sim-bank-2").want(200)
-	m.read(choice.at("id")).has("status", "charged")
-	hosted := m.read(m.create(hosted()).at("id"))
+	merchant.read(choice.at("id")).has("status", "charged")
+	hosted := merchant.read(merchant.create(hosted()).at("id"))
 	p.send(p.open(hosted.at("simple_auth_redirect_url")), "cardnumber", "4242424242424242", "cardholder", "J", "exp_month", "1", "exp_year", "99", "cvv", "737").want(200)
-	m.read(hosted.at("id")).has("status", "charged")
+	merchant.read(hosted.at("id")).has("status", "charged")
 }
 
 // Material may be submitted only if a provider requires it. Otherwise it would end a payment that
 // waits for its payer.
 func TestUnrequestedMaterialIsRefused(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	for name, p := range map[string]params{
 		"a redirect": payment("4000000000003220"), "a form": payment("4000000000003063"), "another device": paymentWith(params{"type": "sbp"}),
 		"the choice of a bank": payout("", "money_storage", params{"type": "sepa"}),
 	} {
-		made := m.create(p).has("status", "action_required")
-		r := m.post(transactions+"/additional_params_for_auth/"+made.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
+		transaction := merchant.create(p).has("status", "action_required")
+		r := merchant.post(transactions+"/additional_params_for_auth/"+transaction.at("id"), `{"additional_params_for_auth":{"otp":"123456"}}`)
 		if r.status != 409 || r.at("error") != "conflict" {
 			t.Errorf("%s: %d %s", name, r.status, r.body)
 		}
-		m.read(made.at("id")).has("status", "action_required")
+		merchant.read(transaction.at("id")).has("status", "action_required")
 	}
 }

@@ -68,19 +68,19 @@ func (p payer) ask(method, address string, form url.Values) *page {
 // target it returns only the address.
 func (p payer) open(address string) *page { p.t.Helper(); return p.follow(p.get(address)) }
 
-func (p payer) follow(shown *page) *page {
+func (p payer) follow(from *page) *page {
 	p.t.Helper()
 	for range 10 {
-		if shown.status != http.StatusSeeOther {
-			return shown
+		if from.status != http.StatusSeeOther {
+			return from
 		}
-		next := shown.resolve(shown.header.Get("location"))
+		next := from.resolve(from.header.Get("location"))
 		if !strings.HasPrefix(next, testServer(p.t).BaseURL+"/") {
 			return &page{&response{t: p.t, called: next}, next}
 		}
-		shown = p.get(next)
+		from = p.get(next)
 	}
-	p.t.Fatalf("redirects without end, at %s", shown.address)
+	p.t.Fatalf("redirects without end, at %s", from.address)
 	return nil
 }
 

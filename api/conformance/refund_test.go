@@ -8,26 +8,26 @@ import (
 // Tests of the specification's section "PUT /api/v1/transactions/{id} (refund or cancel)".
 
 func TestChangeTypeIsRefundOrCancel(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(good)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(good)).at("id")
 	for _, body := range []string{
 		`{"params":{}}`, `{"params":{"type":"void"}}`, `{"params":{"type":"REFUND"}}`, `{"params":{"type":null}}`, `{"params":{"type":7}}`,
 		`{"params":{"type":"charge","amount":"1"}}`,
 	} {
-		m.put(transactions+"/"+id, body).refuses("type", "type must be refund or cancel")
+		merchant.put(transactions+"/"+id, body).refuses("type", "type must be refund or cancel")
 	}
 	for _, body := range []string{`{"type":"refund"}`, `{}`, `[]`, `{"params":[]}`} {
-		m.put(transactions+"/"+id, body).want(422)
+		merchant.put(transactions+"/"+id, body).want(422)
 	}
-	m.read(id).has("status", "charged", "refund_id", absent)
+	merchant.read(id).has("status", "charged", "refund_id", absent)
 }
 
 func TestRefundWithoutAmountIsFull(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).at("id")
 	m.refund(id, "").want(200).has("status", "refunded", "refunded_amount", "1000")
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(id, charge, "refund pending: "+refundEntry, "refund_done capture: "+refundEntry)
 	m.wantBalance("USD", "0 0")
 }
 
@@ -41,26 +41,26 @@ func TestPartialRefundReturnsItsAmount(t *testing.T) {
 }
 
 func TestRefundAmountIsPositiveAndAtMostTheTransactions(t *testing.T) {
-	m := sandboxMerchant(t)
-	id := m.create(payment(good)).at("id")
+	merchant := sandboxMerchant(t)
+	id := merchant.create(payment(good)).at("id")
 	for _, amount := range []any{"0", "-1", "1001", "1.5", "", "x", 400, 400.5, true, "1e2", "0400"} {
-		r := m.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
+		r := merchant.put(transactions+"/"+id, params{"params": params{"type": "refund", "amount": amount}}).want(422)
 		r.has("error", "invalid_refund_amount")
 		if r.at("message") == absent || r.at("message") == "" {
 			t.Errorf("there is no message: %s", r.body)
 		}
 	}
-	m.read(id).has("status", "charged", "refund_id", absent)
-	m.refund(id, "1000").want(200).has("status", "refunded")
+	merchant.read(id).has("status", "charged", "refund_id", absent)
+	merchant.refund(id, "1000").want(200).has("status", "refunded")
 }
 
 func TestRefundIsRefusedBeforeAProviderIsReached(t *testing.T) {
 	m := newMerchant(t)
-	none := m.create(payment(good)).has("error_description", "no terminal available").at("id")
+	failedID := m.create(payment(good)).has("error_description", "no terminal available").at("id")
 	m.addTerminal("payment", `{}`)
 	unexpected := m.create(payment(good, "money_storage", absent)).at("id")
 	waiting := m.create(hosted()).at("id")
-	for _, id := range []string{none, unexpected, waiting} {
+	for _, id := range []string{failedID, unexpected, waiting} {
 		m.refund(id, "").want(422).has("error", "not_reversible")
 		m.cancel(id).want(422).has("error", "not_reversible")
 	}
@@ -80,8 +80,8 @@ func TestRefundFieldsShowTheOutcome(t *testing.T) {
 	m.refund(granted, "").want(200).has("status", "refunded", "refund_msg", "The money was returned.").matches("refund_id", uuid4)
 	m.refund(refused, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.", "refunded_amount", "0").matches("refund_id", uuid4)
 	m.refund(slow, "").want(200).has("status", "refunding", "refund_msg", "The refund is under way.").matches("refund_id", uuid4)
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(refused, charge, "refund pending: "+back, "refund_refused void: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	m.wantMoved(refused, charge, "refund pending: "+refundEntry, "refund_refused void: "+refundEntry)
 	m.wantBalance("USD", "1000 0")
 }
 
@@ -105,20 +105,20 @@ func TestRefundAboveTheRemainderIsInvalid(t *testing.T) {
 }
 
 func TestUnsettledTransactionIsNotReversible(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
-	held := newMerchantWithTerminals(t, `{"two_phase":true}`)
+	shop := newMerchantWithTerminals(t, `{}`)
+	shop.create(payment(good))
+	twoPhase := newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m *merchant
 		p params
-	}{{m, payout(good, "amount", "10")}, {m, payment(declined)}, {m, payment(processing)}, {held, payment(good)}, {m, payment(redirected)}, {m, payment(delayed)}} {
+	}{{shop, payout(good, "amount", "10")}, {shop, payment(declined)}, {shop, payment(processing)}, {twoPhase, payment(good)}, {shop, payment(redirected)}, {shop, payment(delayed)}} {
 		id := c.m.create(c.p).at("id")
 		c.m.refund(id, "").want(422).has("error", "not_reversible")
 	}
-	returned := m.create(payment(chargedBack)).at("id")
+	returned := shop.create(payment(chargedBack)).at("id")
 	advance(t, 60)
-	m.refund(returned, "").want(422).has("error", "not_reversible")
-	m.refund(m.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
+	shop.refund(returned, "").want(422).has("error", "not_reversible")
+	shop.refund(shop.read(returned).has("status", "reversed").at("return_id"), "").want(422).has("error", "not_reversible")
 }
 
 func TestRefundedFeeIsComputedCumulatively(t *testing.T) {
@@ -169,49 +169,49 @@ func TestPendingRefundHoldsItsMoney(t *testing.T) {
 }
 
 func TestConcurrentRefundsNeverExceedTheTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(good)).at("id")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(payment(good)).at("id")
 	const racers = 16
 	responses := make([]*response, racers)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range racers {
-		all.Go(func() { responses[i] = m.refund(id, "") })
+		wg.Go(func() { responses[i] = merchant.refund(id, "") })
 	}
-	all.Wait()
-	won := 0
+	wg.Wait()
+	successes := 0
 	for _, a := range responses {
 		switch {
 		case a.status == 200:
-			won++
+			successes++
 		case a.status == 409 && a.at("error") == "conflict", a.status == 422 && a.at("error") == "invalid_refund_amount":
 		default:
 			t.Errorf("a loser got %d %s", a.status, a.body)
 		}
 	}
-	if won != 1 {
-		t.Errorf("%d of %d refunds won", won, racers)
+	if successes != 1 {
+		t.Errorf("%d of %d refunds won", successes, racers)
 	}
-	m.wantBalance("USD", "0 0")
+	merchant.wantBalance("USD", "0 0")
 }
 
 func TestCancelIsAllowedBeforeSettlementOnly(t *testing.T) {
-	m, held := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
+	shop, twoPhase := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{"two_phase":true}`)
 	for _, c := range []struct {
 		m      *merchant
 		p      params
 		status string
 	}{
-		{m, payment(redirected), "action_required"}, {m, paymentWith(params{"type": "sbp"}), "action_required"}, {m, payment(delayed), "charging"},
-		{m, payment(silent), "charging"}, {held, payment(good), "payment_suspended"},
+		{shop, payment(redirected), "action_required"}, {shop, paymentWith(params{"type": "sbp"}), "action_required"}, {shop, payment(delayed), "charging"},
+		{shop, payment(silent), "charging"}, {twoPhase, payment(good), "payment_suspended"},
 	} {
 		id := c.m.create(c.p).has("status", c.status).at("id")
 		c.m.cancel(id).want(200).has("status", "failed", "error_code", "cancelled")
 		c.m.cancel(id).want(422).has("error", "not_reversible")
 	}
-	m.wantBalance("USD", "0 0")
-	held.wantBalance("USD", "0 0")
+	shop.wantBalance("USD", "0 0")
+	twoPhase.wantBalance("USD", "0 0")
 	for _, p := range []params{payment(good), payment(declined), payment(processing)} {
-		m.cancel(m.create(p).at("id")).want(422).has("error", "not_reversible")
+		shop.cancel(shop.create(p).at("id")).want(422).has("error", "not_reversible")
 	}
 }
 

@@ -80,24 +80,24 @@ func parseTerms(body string) map[string]string {
 }
 
 func TestPageShowsAScannableQRCode(t *testing.T) {
-	m, p := sandboxMerchant(t), payer{t}
+	merchant, p := sandboxMerchant(t), payer{t}
 	for _, kind := range []string{"sbp", "qr_code"} {
 		for _, create := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
-			r := m.create(create).has("status", "action_required")
-			shown := p.open(r.at("simple_auth_redirect_url")).want(200)
-			if text := parseTerms(shown.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
+			r := merchant.create(create).has("status", "action_required")
+			page := p.open(r.at("simple_auth_redirect_url")).want(200)
+			if text := parseTerms(page.body); text["Amount"] != "10.00 USD" || text["Time left"] != "30 min 00 s" || text["Address"] != "" {
 				t.Errorf("%s: the page says %v", kind, text)
 			}
 			// The phone is another device: it follows the code, and this page shows the new
 			// state.
-			phone := p.open(decodeQRCode(t, shown.body, shown.address)).want(200)
+			phone := p.open(decodeQRCode(t, page.body, page.address)).want(200)
 			done := p.send(phone, "decision", "approve")
 			if address, _ := create["returnUrl"].(string); address != "" {
 				done.wantRedirectedTo(address)
 			} else {
 				done.want(200) // the recipient of a payout stays on the page
 			}
-			m.read(r.at("id")).has("status", "charged")
+			merchant.read(r.at("id")).has("status", "charged")
 			if end := p.open(r.at("simple_auth_redirect_url")); strings.Contains(end.body, "<svg") || end.status != 200 {
 				t.Errorf("%s: once it is paid the page is %d %s", kind, end.status, end.body)
 			}
@@ -106,10 +106,10 @@ func TestPageShowsAScannableQRCode(t *testing.T) {
 }
 
 func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
-	m, p := newMerchantWithTerminals(t, `{}`), payer{t}
+	merchant, p := newMerchantWithTerminals(t, `{}`), payer{t}
 	seen := make(map[string]bool)
 	for network, amount := range map[string]string{"tron": "1.234567 USDT (tron)", "bsc": "0.000000000001234567 USDT (bsc)"} {
-		r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
+		r := merchant.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", network, "amount", "1234567"))
 		page := p.open(r.at("simple_auth_redirect_url")).want(200)
 		text := parseTerms(page.body)
 		if text["Amount"] != amount || text["Time left"] != "30 min 00 s" || text["Address"] == "" || seen[text["Address"]] {
@@ -124,16 +124,16 @@ func TestCryptoPaymentPageShowsAddressAmountAndTimeLeft(t *testing.T) {
 			t.Errorf("7 minutes and 5 seconds later the page says %v", later)
 		}
 		p.send(p.open(r.at("simple_auth_redirect_url")), "decision", "refuse").wantRedirectedTo(failURL)
-		m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+		merchant.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 	}
-	r := m.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
+	r := merchant.create(paymentWith(params{"type": "crypto"}, "currency", "USDT", "network", "tron"))
 	advance(t, 20*60)
-	page := p.open(m.read(r.at("id")).at("simple_auth_redirect_url"))
+	page := p.open(merchant.read(r.at("id")).at("simple_auth_redirect_url"))
 	if text := parseTerms(page.body); text["Time left"] != "10 min 00 s" {
 		t.Errorf("the page says %v", text)
 	}
 	advance(t, 10*60)
-	m.read(r.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
+	merchant.read(r.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent)
 	if over := p.open(page.address); strings.Contains(over.body, "<svg") || strings.Contains(over.body, "simulated-") {
 		t.Errorf("past the payer's time the page shows %s", over.body)
 	}

@@ -31,25 +31,25 @@ func wantSealed(t *testing.T, when, folder, printed string) {
 }
 
 func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
-	s, m, ad := startOwnServer(t)
+	server, merchant, ad := startOwnServer(t)
 	h := newHook(t)
 	h.respond(500) // so that deliveries wait and are stored
 	step := func(seconds int) { ad.put(v1+"/sandbox/clock", params{"advance_seconds": seconds}).want(200) }
-	once := func(key string) caller { return ad.with("idempotency-key", key) }
-	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
-	made := once("terminal").post(v1+"/terminal", params{
-		"name": "T", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test", "provider_params": params{"priority": -1},
+	withKey := func(key string) caller { return ad.with("idempotency-key", key) }
+	withKey("partner").patch(v1+"/partners/"+merchant.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
+	terminal := withKey("terminal").post(v1+"/terminal", params{
+		"name": "T", "partner_id": server.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test", "provider_params": params{"priority": -1},
 		"merchant_params": params{"notify_url": h.server.URL + "/" + openText, "secret": terminalCanary, "secret_previous": formerCanary},
 	}).want(201)
-	ad.post(v1+"/terminal/"+made.at("data.id")+"/test-delivery", nil).want(200)
-	m.create(payment(good, "txid", "a"))
+	ad.post(v1+"/terminal/"+terminal.at("data.id")+"/test-delivery", nil).want(200)
+	merchant.create(payment(good, "txid", "a"))
 	step(1)
-	wantSealed(t, "at work", s.Dir, s.Stdout()+s.Stderr())
-	s.Kill()
-	wantSealed(t, "after a kill", s.Dir, s.Stdout()+s.Stderr())
-	s.Restart()
-	m.client, ad.client = s.Partner(), s.Admin()
-	once("partner").patch(v1+"/partners/"+m.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
+	wantSealed(t, "at work", server.Dir, server.Stdout()+server.Stderr())
+	server.Kill()
+	wantSealed(t, "after a kill", server.Dir, server.Stdout()+server.Stderr())
+	server.Restart()
+	merchant.client, ad.client = server.Partner(), server.Admin()
+	withKey("partner").patch(v1+"/partners/"+merchant.number, params{"notify_url": h.server.URL + "/" + openText, "secret": partnerCanary}).want(200)
 	h.respond(200)
 	step(30)
 	seen := h.received()
@@ -60,8 +60,8 @@ func TestWebhookSecretsAreSealedOnTheDisk(t *testing.T) {
 	if len(seen) != 3 {
 		t.Errorf("%d attempts", len(seen))
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("it ended with %d", code)
 	}
-	wantSealed(t, "after a clean stop", s.Dir, s.Stdout()+s.Stderr())
+	wantSealed(t, "after a clean stop", server.Dir, server.Stdout()+server.Stderr())
 }

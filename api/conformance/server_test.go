@@ -54,12 +54,12 @@ type broken string
 // runGuarded calls fn and stores its failure.
 func (s *server) runGuarded(fn func()) {
 	defer func() {
-		switch why := recover().(type) {
+		switch failure := recover().(type) {
 		case nil:
 		case broken:
-			s.broken = errors.Join(s.broken, errors.New(string(why)))
+			s.broken = errors.Join(s.broken, errors.New(string(failure)))
 		default:
-			panic(why)
+			panic(failure)
 		}
 	}()
 	fn()

@@ -15,34 +15,34 @@ func TestPaymentIsRoutedToATerminalAndMovesMoney(t *testing.T) {
 }
 
 func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	in := m.create(payment(good, "txid", "in"))
-	back := m.refund(in.at("id"), "400").want(200).has("id", in.at("id"), "txid", "in", "type", "payment")
-	out := m.create(payout(good, "amount", "100")).has("status", "charged")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	payIn := merchant.create(payment(good, "txid", "in"))
+	refunded := merchant.refund(payIn.at("id"), "400").want(200).has("id", payIn.at("id"), "txid", "in", "type", "payment")
+	out := merchant.create(payout(good, "amount", "100")).has("status", "charged")
 	for name := range out.memberNames("") {
-		if !in.memberNames("")[name] {
+		if !payIn.memberNames("")[name] {
 			t.Errorf("a payout has %s, a payment does not", name)
 		}
 	}
-	for name := range in.memberNames("") {
+	for name := range payIn.memberNames("") {
 		if payments := name == "auth_params" || name == "additional_params_for_auth"; !out.memberNames("")[name] && !payments {
 			t.Errorf("a payment has %s, a payout does not", name)
 		}
-		if !back.memberNames("")[name] {
+		if !refunded.memberNames("")[name] {
 			t.Errorf("a payment has %s, a refunded one does not", name)
 		}
 	}
-	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
+	if ids := merchant.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
 		t.Errorf("a payment, its refund and a payout are %d transactions, want 2", len(ids))
 	}
 }
 
 func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
-	mine, neighbour := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
-	id := mine.create(payment(good, "txid", "one")).at("id")
-	for name, other := range map[string]caller{"the same organization": neighbour.caller, "another organization": secondPartner(t)} {
-		unknown := other.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
-		other.get(transactions+"/"+id).wantBody(404, unknown.body)
+	merchant, neighbour := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(payment(good, "txid", "one")).at("id")
+	for name, stranger := range map[string]caller{"the same organization": neighbour.caller, "another organization": secondPartner(t)} {
+		unknown := stranger.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
+		stranger.get(transactions+"/"+id).wantBody(404, unknown.body)
 		for _, call := range []struct{ method, path, body string }{
 			{"PUT", "/" + id, `{"params":{"type":"refund"}}`},
 			{"PUT", "/" + id, `{"params":{"type":"cancel"}}`},
@@ -51,16 +51,16 @@ func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 			{"POST", "/additional_params_for_auth/" + id, `{"additional_params_for_auth":{"otp":"1"}}`},
 			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
 		} {
-			if r := other.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
+			if r := stranger.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
 				t.Errorf("%s of %s responded %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
 			}
 		}
-		if rows := other.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
+		if rows := stranger.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
 			t.Errorf("the list of a partner of %s shows it", name)
 		}
 	}
 	neighbour.wantBalance("USD", "0 0")
-	mine.wantBalance("USD", "1000 0")
+	merchant.wantBalance("USD", "1000 0")
 }
 
 func TestAPIKeyBelongsToOneOrganization(t *testing.T) {

@@ -43,17 +43,17 @@ func balanceOf(t testing.TB, path string) string {
 }
 
 func TestSettlementWithTheMerchantsBankIsBooked(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
-	out := m.settleWithBank(bankSettlement("out", "wire 1")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).matches("data.seq", digits).has(
-		"data.partner_id", m.number, "data.direction", "out", "data.amount", "600", "data.currency", "USD", "data.network", "",
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
+	out := merchant.settleWithBank(bankSettlement("out", "wire 1")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).matches("data.seq", digits).has(
+		"data.partner_id", merchant.number, "data.direction", "out", "data.amount", "600", "data.currency", "USD", "data.network", "",
 		"data.env", "test", "data.reference", "wire 1",
 	)
-	m.wantMoved(out.at("data.id"), "settle posted: Dr L:partner:P:available 600 USD, Cr A:bank 600 USD")
-	m.wantBalance("USD", "400 0")
-	in := m.settleWithBank(bankSettlement("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
-	m.wantMoved(in.at("data.id"), "settle posted: Dr A:bank 50 USD, Cr L:partner:P:available 50 USD")
-	m.wantBalance("USD", "450 0")
+	merchant.wantMoved(out.at("data.id"), "settle posted: Dr L:partner:P:available 600 USD, Cr A:bank 600 USD")
+	merchant.wantBalance("USD", "400 0")
+	payIn := merchant.settleWithBank(bankSettlement("in", "wire 2", "amount", "50")).want(201).has("data.direction", "in")
+	merchant.wantMoved(payIn.at("data.id"), "settle posted: Dr A:bank 50 USD, Cr L:partner:P:available 50 USD")
+	merchant.wantBalance("USD", "450 0")
 	entry := auditor(t).get(v1 + "/ledger/entries/" + out.at("data.seq")).want(200)
 	entry.has("data.source", out.at("data.id"), "data.booked_at", out.at("data.created_at"))
 	admin(t).get(v1+"/settlements/"+out.at("data.id")).wantBody(200, out.body)
@@ -85,41 +85,41 @@ func TestSettlementInPaysDebtFirst(t *testing.T) {
 	first := m.settleWithBank(bankSettlement("in", "1", "amount", "20")).want(201).at("data.id")
 	m.wantMoved(first, "settle posted: Dr A:bank 20 USD, Cr A:partner:P:receivable 20 USD")
 	m.wantBalance("USD", "0 0")
-	rest := m.settleWithBank(bankSettlement("in", "2", "amount", "40")).want(201).at("data.id")
-	m.wantMoved(rest, "settle posted: Dr A:bank 40 USD, Cr L:partner:P:available 10 USD, Cr A:partner:P:receivable 30 USD")
+	secondID := m.settleWithBank(bankSettlement("in", "2", "amount", "40")).want(201).at("data.id")
+	m.wantMoved(secondID, "settle posted: Dr A:bank 40 USD, Cr L:partner:P:available 10 USD, Cr A:partner:P:receivable 30 USD")
 	m.wantBalance("USD", "10 0")
 }
 
 func TestSettlementReferenceIsUsedOnce(t *testing.T) {
-	m, other := newMerchantWithTerminals(t, `{}`), newMerchant(t)
-	first := m.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.settleWithBank(bankSettlement("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
-	m.settleWithBank(bankSettlement("in", "wire", "network", "")).wantBody(201, first.body)
+	merchant, otherMerchant := newMerchantWithTerminals(t, `{}`), newMerchant(t)
+	first := merchant.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	merchant.settleWithBank(bankSettlement("in", "wire")).wantBody(201, first.body).hasHeader("x-idempotent-replay", "true")
+	merchant.settleWithBank(bankSettlement("in", "wire", "network", "")).wantBody(201, first.body)
 	for _, p := range []params{
 		bankSettlement("out", "wire"), bankSettlement("in", "wire", "amount", "601"), bankSettlement("in", "wire", "currency", "EUR"), bankSettlement("in", "wire", "env", "prod"),
 	} {
-		m.settleWithBank(p).want(409).has("error", "conflict", "message", "the reference was used for another settlement")
+		merchant.settleWithBank(p).want(409).has("error", "conflict", "message", "the reference was used for another settlement")
 	}
-	m.wantBalance("USD", "600 0")
-	other.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.settleWithProvider(m.terminals[0], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.settleWithProvider(m.terminals[1], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
-	m.settleWithProvider(m.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
+	merchant.wantBalance("USD", "600 0")
+	otherMerchant.settleWithBank(bankSettlement("in", "wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	merchant.settleWithProvider(merchant.terminals[0], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	merchant.settleWithProvider(merchant.terminals[1], providerSettlement("wire")).want(201).hasHeader("x-idempotent-replay", absent)
+	merchant.settleWithProvider(merchant.terminals[1], providerSettlement("wire", "fee", "31")).want(409).has("error", "conflict")
 	// After the money has been paid out, the reference still returns the settlement that took
 	// it.
-	gone := m.settleWithBank(bankSettlement("out", "all of it")).want(201)
-	m.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, gone.body).hasHeader("x-idempotent-replay", "true")
-	m.wantBalance("USD", "0 0")
+	payout := merchant.settleWithBank(bankSettlement("out", "all of it")).want(201)
+	merchant.settleWithBank(bankSettlement("out", "all of it")).wantBody(201, payout.body).hasHeader("x-idempotent-replay", "true")
+	merchant.wantBalance("USD", "0 0")
 }
 
 func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
-	m := newMerchant(t)
+	merchant := newMerchant(t)
 	responses := make([]*response, 64)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("in", "one")) })
+		wg.Go(func() { responses[i] = merchant.settleWithBank(bankSettlement("in", "one")) })
 	}
-	all.Wait()
+	wg.Wait()
 	booked := 0
 	for _, a := range responses {
 		if a.want(201).body != responses[0].body {
@@ -132,19 +132,19 @@ func TestConcurrentSettlementsWithOneReferenceAreBookedOnce(t *testing.T) {
 	if booked != 1 {
 		t.Errorf("%d of 64 were booked", booked)
 	}
-	m.wantMoved(responses[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
-	m.wantBalance("USD", "600 0")
+	merchant.wantMoved(responses[0].at("data.id"), "settle posted: Dr A:bank 600 USD, Cr L:partner:P:available 600 USD")
+	merchant.wantBalance("USD", "600 0")
 }
 
 func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
 	responses := make([]*response, 16)
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range responses {
-		all.Go(func() { responses[i] = m.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
+		wg.Go(func() { responses[i] = merchant.settleWithBank(bankSettlement("out", fmt.Sprint(i), "amount", "300")) })
 	}
-	all.Wait()
+	wg.Wait()
 	booked := 0
 	for _, a := range responses {
 		if a.status == 201 {
@@ -156,39 +156,39 @@ func TestConcurrentSettlementsOutNeverExceedTheBalance(t *testing.T) {
 	if booked != 3 {
 		t.Errorf("%d times 300 were taken of 1000", booked)
 	}
-	m.wantBalance("USD", "100 0")
+	merchant.wantBalance("USD", "100 0")
 }
 
 func TestSettlementWithAProviderIsBooked(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
-	terminal := m.terminals[0]
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
+	terminal := merchant.terminals[0]
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "1000" {
 		t.Fatalf("the provider owes %s", owed)
 	}
-	r := m.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).has(
-		"data.partner_id", m.number, "data.terminal_id", terminal, "data.gross", "900", "data.fee", "30", "data.net", "870",
+	r := merchant.settleWithProvider(terminal, providerSettlement("week 36", "gross", "900")).want(201).matches("data.id", uuid4).matches("data.created_at", instant).has(
+		"data.partner_id", merchant.number, "data.terminal_id", terminal, "data.gross", "900", "data.fee", "30", "data.net", "870",
 		"data.currency", "USD", "data.network", "", "data.env", "test", "data.reference", "week 36",
 	)
-	m.wantMoved(r.at("data.id"), "settle posted: Dr A:bank 870 USD, Dr E:provider_fees 30 USD, Cr A:provider:T1 900 USD")
-	free := m.settleWithProvider(terminal, providerSettlement("week 37", "gross", "60", "fee", "0")).want(201).has("data.net", "60").at("data.id")
-	m.wantMoved(free, "settle posted: Dr A:bank 60 USD, Cr A:provider:T1 60 USD")
-	kept := m.settleWithProvider(terminal, providerSettlement("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
-	m.wantMoved(kept, "settle posted: Dr E:provider_fees 40 USD, Cr A:provider:T1 40 USD")
+	merchant.wantMoved(r.at("data.id"), "settle posted: Dr A:bank 870 USD, Dr E:provider_fees 30 USD, Cr A:provider:T1 900 USD")
+	free := merchant.settleWithProvider(terminal, providerSettlement("week 37", "gross", "60", "fee", "0")).want(201).has("data.net", "60").at("data.id")
+	merchant.wantMoved(free, "settle posted: Dr A:bank 60 USD, Cr A:provider:T1 60 USD")
+	feeOnly := merchant.settleWithProvider(terminal, providerSettlement("week 38", "gross", "40", "fee", "40")).want(201).has("data.net", "0").at("data.id")
+	merchant.wantMoved(feeOnly, "settle posted: Dr E:provider_fees 40 USD, Cr A:provider:T1 40 USD")
 	if owed := balanceOf(t, "A:provider:"+terminal); owed != "0" {
 		t.Errorf("in the end it owes %s", owed)
 	}
-	m.wantBalance("USD", "1000 0") // the merchant's balance does not change
-	m.settleWithProvider(terminal, providerSettlement("x", "fee", "1001")).refuses("fee", "is above gross")
-	m.settleWithProvider(terminal, providerSettlement("x", "env", "prod")).refuses("env", "must be the terminal's: test")
-	m.settleWithProvider(terminal, providerSettlement("x", "env", absent)).refuses("env", "must be the terminal's: test")
+	merchant.wantBalance("USD", "1000 0") // the merchant's balance does not change
+	merchant.settleWithProvider(terminal, providerSettlement("x", "fee", "1001")).refuses("fee", "is above gross")
+	merchant.settleWithProvider(terminal, providerSettlement("x", "env", "prod")).refuses("env", "must be the terminal's: test")
+	merchant.settleWithProvider(terminal, providerSettlement("x", "env", absent)).refuses("env", "must be the terminal's: test")
 	admin(t).get(v1+"/settlements/"+r.at("data.id")).wantBody(200, r.body)
-	notifies := m.addTerminal("merchant", `{}`)
-	m.settleWithProvider(notifies, providerSettlement("x")).want(409).has("error", "conflict")
+	notifies := merchant.addTerminal("merchant", `{}`)
+	merchant.settleWithProvider(notifies, providerSettlement("x")).want(409).has("error", "conflict")
 }
 
 func TestFieldsOfASettlementAreChecked(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	for _, c := range []struct {
 		name          string
 		value         any
@@ -219,7 +219,7 @@ func TestFieldsOfASettlementAreChecked(t *testing.T) {
 		{"reference", strings.Repeat("я", 256), "reference", "is longer than 255 characters"},
 		{"reference", "a\tb", "reference", "holds characters that can't be shown"},
 	} {
-		m.settleWithBank(bankSettlement("in", "checked").with(c.name, c.value)).refuses(c.field, c.detail)
+		merchant.settleWithBank(bankSettlement("in", "checked").with(c.name, c.value)).refuses(c.field, c.detail)
 	}
 	for _, c := range []struct {
 		name          string
@@ -234,32 +234,32 @@ func TestFieldsOfASettlementAreChecked(t *testing.T) {
 		{"fee", "-1", "fee", "fee must be a string of digits without leading zeros"},
 		{"reference", absent, "reference", "reference is required"},
 	} {
-		m.settleWithProvider(m.terminals[0], providerSettlement("checked").with(c.name, c.value)).refuses(c.field, c.detail)
+		merchant.settleWithProvider(merchant.terminals[0], providerSettlement("checked").with(c.name, c.value)).refuses(c.field, c.detail)
 	}
-	if rows := admin(t).get(v1 + "/partners/" + m.number + "/settlements?env=test").want(200).column("id"); len(rows) != 0 {
+	if rows := admin(t).get(v1 + "/partners/" + merchant.number + "/settlements?env=test").want(200).column("id"); len(rows) != 0 {
 		t.Errorf("what was refused is there: %v", rows)
 	}
-	m.settleWithBank(bankSettlement("in", strings.Repeat("я", 255), "amount", "1"+strings.Repeat("0", 72), "currency", "USDT", "network", "")).want(201).has("data.network", "")
-	m.settleWithBank(bankSettlement("in", "eth", "currency", "ETH")).want(201).has("data.network", "ethereum")
-	m.settleWithBank(params{"params": bankSettlement("in", "bare", "env", absent)}).want(201).has("data.env", "prod")
+	merchant.settleWithBank(bankSettlement("in", strings.Repeat("я", 255), "amount", "1"+strings.Repeat("0", 72), "currency", "USDT", "network", "")).want(201).has("data.network", "")
+	merchant.settleWithBank(bankSettlement("in", "eth", "currency", "ETH")).want(201).has("data.network", "ethereum")
+	merchant.settleWithBank(params{"params": bankSettlement("in", "bare", "env", absent)}).want(201).has("data.env", "prod")
 }
 
 func TestSettlementsAreListedNewestFirst(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	var made []string
+	merchant := newMerchantWithTerminals(t, `{}`)
+	var ids []string
 	for i := range 5 {
-		made = append([]string{m.settleWithBank(bankSettlement("in", fmt.Sprint(i))).want(201).at("data.id")}, made...)
+		ids = append([]string{merchant.settleWithBank(bankSettlement("in", fmt.Sprint(i))).want(201).at("data.id")}, ids...)
 	}
-	prod := m.settleWithBank(bankSettlement("in", "prod", "env", "prod")).want(201).at("data.id")
+	prod := merchant.settleWithBank(bankSettlement("in", "prod", "env", "prod")).want(201).at("data.id")
 	var collected []string
 	for i := range 4 { // for two terminals in turn
-		id := m.settleWithProvider(m.terminals[i%2], providerSettlement(fmt.Sprint(i))).want(201).at("data.id")
+		id := merchant.settleWithProvider(merchant.terminals[i%2], providerSettlement(fmt.Sprint(i))).want(201).at("data.id")
 		if i%2 == 0 {
 			collected = append([]string{id}, collected...)
 		}
 	}
-	own, provider := v1+"/partners/"+m.number+"/settlements", v1+"/terminal/"+m.terminals[0]+"/settlements"
-	for path, want := range map[string][]string{own + "?env=test": made, own: {prod}, own + "?env=prod": {prod}, provider + "?env=test": collected, provider: nil} {
+	partnerPath, providerPath := v1+"/partners/"+merchant.number+"/settlements", v1+"/terminal/"+merchant.terminals[0]+"/settlements"
+	for path, want := range map[string][]string{partnerPath + "?env=test": ids, partnerPath: {prod}, partnerPath + "?env=prod": {prod}, providerPath + "?env=test": collected, providerPath: nil} {
 		separator := "?"
 		if strings.Contains(path, "?") {
 			separator = "&"
@@ -279,30 +279,30 @@ func TestSettlementsAreListedNewestFirst(t *testing.T) {
 		}
 	}
 	for query, field := range map[string]string{"limit=0": "limit", "limit=501": "limit", "cursor=x": "cursor", "env=live": "env", "page=1": "page", "terminal_id=1": "terminal_id"} {
-		admin(t).get(own+"?"+query).want(422).has("errors.0.field", field)
-		admin(t).get(provider+"?"+query).want(422).has("errors.0.field", field)
+		admin(t).get(partnerPath+"?"+query).want(422).has("errors.0.field", field)
+		admin(t).get(providerPath+"?"+query).want(422).has("errors.0.field", field)
 	}
 }
 
 func TestSettlementsBelongToOneOrganization(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.settleWithBank(bankSettlement("in", "1")).want(201).at("data.id")
-	there := admin(t).with("x-organization-id", testServer(t).Sandbox.Second.OrganizationID)
-	there.get(v1 + "/settlements/" + id).want(404)
-	there.get(v1 + "/partners/" + m.number + "/settlements").want(404)
-	there.get(v1 + "/terminal/" + m.terminals[0] + "/settlements").want(404)
-	there.post(v1+"/partners/"+m.number+"/settlements", bankSettlement("in", "1")).want(404)
-	there.post(v1+"/terminal/"+m.terminals[0]+"/settlements", providerSettlement("1")).want(404)
-	admin(t).get(v1 + "/settlements/" + m.terminals[0]).want(404)
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.settleWithBank(bankSettlement("in", "1")).want(201).at("data.id")
+	otherAdmin := admin(t).with("x-organization-id", testServer(t).Sandbox.Second.OrganizationID)
+	otherAdmin.get(v1 + "/settlements/" + id).want(404)
+	otherAdmin.get(v1 + "/partners/" + merchant.number + "/settlements").want(404)
+	otherAdmin.get(v1 + "/terminal/" + merchant.terminals[0] + "/settlements").want(404)
+	otherAdmin.post(v1+"/partners/"+merchant.number+"/settlements", bankSettlement("in", "1")).want(404)
+	otherAdmin.post(v1+"/terminal/"+merchant.terminals[0]+"/settlements", providerSettlement("1")).want(404)
+	admin(t).get(v1 + "/settlements/" + merchant.terminals[0]).want(404)
 	admin(t).post(v1+"/partners/987654321/settlements", bankSettlement("in", "1")).want(404)
-	for _, c := range []caller{m.caller, auditor(t), anyone(t)} {
-		for _, path := range []string{"/settlements/" + id, "/partners/" + m.number + "/settlements", "/terminal/" + m.terminals[0] + "/settlements"} {
+	for _, c := range []caller{merchant.caller, auditor(t), anyone(t)} {
+		for _, path := range []string{"/settlements/" + id, "/partners/" + merchant.number + "/settlements", "/terminal/" + merchant.terminals[0] + "/settlements"} {
 			if r := c.get(v1 + path); r.status != 401 && r.status != 403 {
 				t.Errorf("%s: %d %s", path, r.status, r.body)
 			}
 		}
 	}
-	m.wantBalance("USD", "600 0")
+	merchant.wantBalance("USD", "600 0")
 }
 
 func TestSandboxOpeningBalanceIsASettlement(t *testing.T) {

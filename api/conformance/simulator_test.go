@@ -69,8 +69,8 @@ func TestEveryPayoutTestCardHasItsOutcome(t *testing.T) {
 }
 
 func TestChallengePageHasTwoButtons(t *testing.T) {
-	m := sandboxMerchant(t)
-	r := m.create(payment(redirected))
+	merchant := sandboxMerchant(t)
+	r := merchant.create(payment(redirected))
 	page := payer{t}.open(r.at("auth_params.url")).want(200)
 	for _, button := range []string{`value="approve"`, `value="refuse"`} {
 		if strings.Count(page.body, button) != 1 {
@@ -79,7 +79,7 @@ func TestChallengePageHasTwoButtons(t *testing.T) {
 	}
 	p := payer{t}
 	p.send(page, "decision", "refuse").wantRedirectedTo(failURL)
-	m.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
+	merchant.read(r.at("id")).has("status", "rejected", "error_code", "authentication_failed")
 	again := p.open(r.at("auth_params.url")).want(200)
 	if strings.Contains(again.body, "<form") {
 		t.Error("what was answered can be answered again")
@@ -147,24 +147,24 @@ func TestSimulatorLogHasOneLinePerCall(t *testing.T) {
 }
 
 func TestOtherMethodsCanRequireAnAction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good, "amount", "100000"))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good, "amount", "100000"))
 	for _, kind := range []string{"sbp", "qr_code", "crypto"} {
 		for _, p := range []params{paymentWith(params{"type": kind}), payout(good, "money_storage", params{"type": kind})} {
-			r := m.create(p).has("status", "action_required")
+			r := merchant.create(p).has("status", "action_required")
 			for name := range r.memberNames("") {
 				if r.rawAt(name) != "null" && (name == "auth_params" || name == "widget_url" || name == "availble_destinations") {
 					t.Errorf("a %s by %s has %s", r.at("type"), kind, name)
 				}
 			}
 			approvePayment(t, r)
-			m.read(r.at("id")).has("status", "charged")
+			merchant.read(r.at("id")).has("status", "charged")
 		}
 	}
 	for _, kind := range []string{"open_banking", "sepa"} {
-		m.create(paymentWith(params{"type": kind})).has("status", "charged")
-		r := m.create(payout(good, "money_storage", params{"type": kind})).has("status", "action_required", "availble_destinations.0.target_bank_id", "sim-bank-1")
-		m.choose(r.at("id"), "sim-bank-1").want(200).has("status", "charged")
+		merchant.create(paymentWith(params{"type": kind})).has("status", "charged")
+		r := merchant.create(payout(good, "money_storage", params{"type": kind})).has("status", "action_required", "availble_destinations.0.target_bank_id", "sim-bank-1")
+		merchant.choose(r.at("id"), "sim-bank-1").want(200).has("status", "charged")
 	}
 }
 
@@ -175,9 +175,9 @@ func signature(payload string) string {
 }
 
 func TestCryptoPaymentRequiresASignature(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	gas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
-	r := m.create(gas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	nativeGas := paymentWith(params{"type": "native_gas"}, "currency", "ETH")
+	r := merchant.create(nativeGas).has("status", "action_required", "auth_params.type", "none", "additional_params_for_auth.sequence", "1")
 	if names := r.memberNames("additional_params_for_auth"); len(names) != 3 || !names["payload"] || !names["sequence"] || !names["expires_at"] {
 		t.Errorf("additional_params_for_auth has %v", names)
 	}
@@ -187,51 +187,51 @@ func TestCryptoPaymentRequiresASignature(t *testing.T) {
 	payload := r.at("additional_params_for_auth.payload")
 	before := providerCalls(t, r.at("id"))
 	for _, material := range []params{{"signature": ""}, {"signature": 7}, {"payload": payload}, {"Signature": signature(payload)}} {
-		m.submit(r.at("id"), material).refuses("additional_params_for_auth.signature", "signature is required, a text that is not empty")
+		merchant.submit(r.at("id"), material).refuses("additional_params_for_auth.signature", "signature is required, a text that is not empty")
 	}
-	m.post(transactions+"/additional_params_for_auth/"+r.at("id"), `{"additional_params_for_auth":{}}`).want(422)
-	m.read(r.at("id")).has("status", "action_required", "additional_params_for_auth.payload", payload)
+	merchant.post(transactions+"/additional_params_for_auth/"+r.at("id"), `{"additional_params_for_auth":{}}`).want(422)
+	merchant.read(r.at("id")).has("status", "action_required", "additional_params_for_auth.payload", payload)
 	if after := providerCalls(t, r.at("id")); len(after) != len(before) {
 		t.Errorf("the rail was called: %v", after[len(before):])
 	}
-	m.submit(r.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
+	merchant.submit(r.at("id"), params{"signature": signature(payload)}).want(200).has("status", "charged", "expires_at", absent).hasRaw("additional_params_for_auth", "{}")
 	for _, wrong := range []string{strings.ToUpper(signature(payload)), signature(payload + " "), signature(payload)[1:], payload, "x"} {
-		id := m.create(gas).at("id")
-		m.submit(id, params{"signature": wrong}).want(200).has("status", "rejected", "error_code", "authentication_failed")
+		id := merchant.create(nativeGas).at("id")
+		merchant.submit(id, params{"signature": wrong}).want(200).has("status", "rejected", "error_code", "authentication_failed")
 	}
-	m.wantBalance("ETH", "1000 0")
+	merchant.wantBalance("ETH", "1000 0")
 }
 
 func TestReadAfterExpiryShowsFreshMaterial(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	r := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	r := merchant.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
 	id, old := r.at("id"), r.at("additional_params_for_auth.payload")
 	advance(t, 59)
-	m.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
+	merchant.read(id).has("additional_params_for_auth.payload", old, "additional_params_for_auth.expires_at", r.at("additional_params_for_auth.expires_at"))
 	advance(t, 2)
-	m.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
+	merchant.submit(id, params{"signature": signature(old)}).want(422).has("error", "expired")
 	// Callers that may not submit material see the expired material.
 	for _, other := range []caller{admin(t), auditor(t)} {
 		other.get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", old)
 	}
-	fresh := m.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
-	payload := fresh.at("additional_params_for_auth.payload")
-	left := fresh.time("additional_params_for_auth.expires_at").Sub(r.time("additional_params_for_auth.expires_at"))
-	if payload == old || left != 61*time.Second || fresh.at("expires_at") != fresh.at("additional_params_for_auth.expires_at") {
-		t.Errorf("the fresh material is %s, %v after the first", fresh.body, left)
+	reissued := merchant.read(id).has("status", "action_required", "additional_params_for_auth.sequence", "2")
+	payload := reissued.at("additional_params_for_auth.payload")
+	extension := reissued.time("additional_params_for_auth.expires_at").Sub(r.time("additional_params_for_auth.expires_at"))
+	if payload == old || extension != 61*time.Second || reissued.at("expires_at") != reissued.at("additional_params_for_auth.expires_at") {
+		t.Errorf("the fresh material is %s, %v after the first", reissued.body, extension)
 	}
-	m.read(id).has("additional_params_for_auth.payload", payload)
+	merchant.read(id).has("additional_params_for_auth.payload", payload)
 	auditor(t).get(transactions+"/"+id).want(200).has("additional_params_for_auth.payload", payload)
 	if calls := providerCalls(t, id); len(calls) != 2 || !strings.Contains(calls[1], `"operation":"reissue"`) {
 		t.Errorf("the rail was called %d times: %v", len(calls), calls)
 	}
-	m.submit(id, params{"signature": signature(payload)}).want(200).has("status", "charged")
-	m.submit(id, params{"signature": signature(payload)}).want(409)
+	merchant.submit(id, params{"signature": signature(payload)}).want(200).has("status", "charged")
+	merchant.submit(id, params{"signature": signature(payload)}).want(409)
 
-	late := m.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
+	expired := merchant.create(paymentWith(params{"type": "native_gas"}, "currency", "ETH"))
 	advance(t, 30*60)
-	m.read(late.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
-	if calls := providerCalls(t, late.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
+	merchant.read(expired.at("id")).has("status", "rejected", "error_code", "payer_action_expired").hasRaw("additional_params_for_auth", "{}")
+	if calls := providerCalls(t, expired.at("id")); strings.Contains(strings.Join(calls, ""), "reissue") {
 		t.Errorf("material was published when the payer's time was over: %v", calls)
 	}
 }

@@ -83,9 +83,9 @@ func TestFailedPayoutReleasesItsHold(t *testing.T) {
 	m.create(payment(good))
 	for number, status := range map[string]string{processing: "failed", declined: "rejected"} {
 		id := m.create(payout(number, "amount", "600")).has("status", status).at("id")
-		const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+		const heldEntry = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
 		event := map[string]string{"failed": "fail", "rejected": "decline"}[status]
-		m.wantMoved(id, "authorise pending: "+held, event+" void: "+held)
+		m.wantMoved(id, "authorise pending: "+heldEntry, event+" void: "+heldEntry)
 		m.wantBalance("USD", "1000 0")
 	}
 }
@@ -121,17 +121,17 @@ func TestHostedCreateBecomesNewWhenATerminalAccepts(t *testing.T) {
 }
 
 func TestChargebackReversesTheOriginalAsItsOwnTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
-	id := m.create(payment(chargedBack)).has("status", "charged").at("id")
+	merchant := newMerchantWithTerminals(t, `{"fee_bps":"250"}`)
+	id := merchant.create(payment(chargedBack)).has("status", "charged").at("id")
 	advance(t, 59)
-	m.read(id).has("status", "charged")
+	merchant.read(id).has("status", "charged")
 	advance(t, 1)
-	reversed := m.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").matches("return_id", uuid4)
-	back := m.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
-	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
-	m.wantMoved(back.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
-	m.wantBalance("USD", "0 0")
-	if ids := m.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
+	reversed := merchant.read(id).has("status", "reversed", "error_description", "The rail took the money back (chargeback).", "error_code", "null").matches("return_id", uuid4)
+	returned := merchant.read(reversed.at("return_id")).has("type", "payout", "status", "charged", "amount", "1000", "merchant_meta.reversal_of", id)
+	merchant.wantMoved(id, "settle posted: Dr A:provider:T1 1000 USD, Cr L:partner:P:available 975 USD, Cr I:fees 25 USD")
+	merchant.wantMoved(returned.at("id"), "return posted: Cr A:provider:T1 1000 USD, Dr L:partner:P:available 975 USD, Dr I:fees 25 USD")
+	merchant.wantBalance("USD", "0 0")
+	if ids := merchant.get(transactions + "?env=test").want(200).column("id"); len(ids) != 2 {
 		t.Errorf("%d transactions, want the payment and its return", len(ids))
 	}
 }
@@ -152,17 +152,17 @@ func TestRefundRewritesTheOriginalsStatus(t *testing.T) {
 }
 
 func TestSlowRefundGoesThroughRefunding(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	id := m.create(payment(refundSlow)).has("status", "charged").at("id")
-	m.refund(id, "").want(200).has("status", "refunding").matches("refund_id", uuid4)
-	m.wantBalance("USD", "0 0")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	id := merchant.create(payment(refundSlow)).has("status", "charged").at("id")
+	merchant.refund(id, "").want(200).has("status", "refunding").matches("refund_id", uuid4)
+	merchant.wantBalance("USD", "0 0")
 	advance(t, 5)
-	m.read(id).has("status", "refunded", "refund_msg", "The money was returned.")
-	if got := m.states(id); got != "created new authorizing charging charged refunding refunded" {
+	merchant.read(id).has("status", "refunded", "refund_msg", "The money was returned.")
+	if got := merchant.states(id); got != "created new authorizing charging charged refunding refunded" {
 		t.Errorf("it went through %s", got)
 	}
-	const back = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
-	m.wantMoved(id, charge, "refund pending: "+back, "refund_done capture: "+back)
+	const refundEntry = "Cr A:provider:T1 1000 USD, Dr L:partner:P:available 1000 USD"
+	merchant.wantMoved(id, charge, "refund pending: "+refundEntry, "refund_done capture: "+refundEntry)
 }
 
 func TestRefundedIsNotFinal(t *testing.T) {
@@ -215,21 +215,21 @@ func TestHoldExpires(t *testing.T) {
 }
 
 func TestTwoPhasePayoutIsHeld(t *testing.T) {
-	m := newMerchant(t)
-	m.addTerminal("payment", `{}`)
-	m.addTerminal("payout", `{"two_phase":true}`)
-	m.create(payment(good))
-	const held = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
-	kept := m.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
-	m.wantBalance("USD", "400 0")
-	m.cancel(kept).want(200).has("status", "failed")
-	m.wantBalance("USD", "1000 0")
-	m.wantMoved(kept, "authorise pending: "+held, "void void: "+held)
+	merchant := newMerchant(t)
+	merchant.addTerminal("payment", `{}`)
+	merchant.addTerminal("payout", `{"two_phase":true}`)
+	merchant.create(payment(good))
+	const heldEntry = "Dr L:partner:P:available 600 USD, Cr A:provider:T2 600 USD"
+	heldPayout := merchant.create(payout(good, "amount", "600")).has("status", "payout_suspended").at("id")
+	merchant.wantBalance("USD", "400 0")
+	merchant.cancel(heldPayout).want(200).has("status", "failed")
+	merchant.wantBalance("USD", "1000 0")
+	merchant.wantMoved(heldPayout, "authorise pending: "+heldEntry, "void void: "+heldEntry)
 
-	paid := m.create(payout(good, "amount", "600")).at("id")
-	m.commit(paid, "").want(200).has("status", "charged")
-	m.wantBalance("USD", "400 0")
-	m.wantMoved(paid, "authorise pending: "+held, "capture capture: "+held)
+	paid := merchant.create(payout(good, "amount", "600")).at("id")
+	merchant.commit(paid, "").want(200).has("status", "charged")
+	merchant.wantBalance("USD", "400 0")
+	merchant.wantMoved(paid, "authorise pending: "+heldEntry, "capture capture: "+heldEntry)
 }
 
 func TestRefusalByOneTerminalIsNotFinal(t *testing.T) {

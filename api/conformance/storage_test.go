@@ -32,18 +32,18 @@ func TestDirectDebitNeedsItsScheme(t *testing.T) {
 }
 
 func TestEachDirectDebitSchemeHasItsKeys(t *testing.T) {
-	m := sandboxMerchant(t)
+	merchant := sandboxMerchant(t)
 	for scheme, keys := range map[string][]string{
 		"ach": {"routing_number", "account_number"}, "bacs": {"sort_code", "account_number"},
 		"acss": {"institution_number", "transit_number", "account_number"},
 	} {
-		whole := params{"type": "direct_debit", "scheme": scheme}
+		complete := params{"type": "direct_debit", "scheme": scheme}
 		for _, key := range keys {
-			whole[key] = "12345678"
+			complete[key] = "12345678"
 		}
-		m.create(paymentWith(whole)).has("status", "charged")
+		merchant.create(paymentWith(complete)).has("status", "charged")
 		for _, key := range keys {
-			m.send(paymentWith(whole.with(key, absent))).refuses("money_storage."+key, key+" is required")
+			merchant.send(paymentWith(complete.with(key, absent))).refuses("money_storage."+key, key+" is required")
 		}
 	}
 }

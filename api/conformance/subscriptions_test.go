@@ -95,14 +95,14 @@ func (m *merchant) subscription(id string) *response {
 func (m *merchant) cancelSubscription(id string) { m.post(subscriptions+"/"+id+"/cancel", nil) }
 
 func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
-	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
-	m.notifySink(s)
-	id, initial := m.subscribe("metadata", params{"plan": "gold"})
-	defer m.cancelSubscription(id)
+	merchant, s := newMerchantWithTerminals(t, `{}`), newSink(t)
+	merchant.notifySink(s)
+	id, initial := merchant.subscribe("metadata", params{"plan": "gold"})
+	defer merchant.cancelSubscription(id)
 	advance(t, oneDay)
-	last := m.subscription(id).at("data.last_transaction_id")
+	last := merchant.subscription(id).at("data.last_transaction_id")
 	for _, what := range []string{"pause", "resume", "cancel"} {
-		m.post(subscriptions+"/"+id+"/"+what, nil).want(200)
+		merchant.post(subscriptions+"/"+id+"/"+what, nil).want(200)
 		advance(t, 1)
 	}
 	stream := s.stream(t)
@@ -115,10 +115,10 @@ func TestSubscriptionEventsAreASeparateStreamOnTheSameAddress(t *testing.T) {
 		if at, err := time.Parse(time.RFC3339Nano, fmt.Sprint(body["timestamp"])); err != nil || at.After(clock(t)) {
 			t.Errorf("timestamp %v (%v)", body["timestamp"], err)
 		}
-		shown, _ := body["subscription"].(map[string]any)
+		subscription, _ := body["subscription"].(map[string]any)
 		metadata, _ := body["metadata"].(map[string]any)
-		if shown["amount"] != json.Number("990") || shown["id"] != id || metadata["plan"] != "gold" || body["initial_payment_id"] != initial ||
-			body["partner_id"] != json.Number(m.number) {
+		if subscription["amount"] != json.Number("990") || subscription["id"] != id || metadata["plan"] != "gold" || body["initial_payment_id"] != initial ||
+			body["partner_id"] != json.Number(merchant.number) {
 			t.Errorf("notified %v", body)
 		}
 	}
@@ -141,12 +141,12 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 	defer s.mu.Unlock()
 	bare, signed := 0, 0
 	for _, request := range s.got {
-		named := request.headers.Get("x-webhook-event-id") != "" || request.headers.Get("x-webhook-timestamp") != ""
+		hasEventHeaders := request.headers.Get("x-webhook-event-id") != "" || request.headers.Get("x-webhook-timestamp") != ""
 		isSigned := request.headers.Get("x-webhook-signature") != ""
 		switch envelope := bytes.Contains(request.body, []byte(`"event_id"`)); {
-		case envelope && named && isSigned:
+		case envelope && hasEventHeaders && isSigned:
 			signed++
-		case !envelope && !named && !isSigned:
+		case !envelope && !hasEventHeaders && !isSigned:
 			bare++
 		default:
 			t.Errorf("%s came with %v", request.body, request.headers)
@@ -158,35 +158,35 @@ func TestSubscriptionNotificationsAreUnsignedTransactionsSigned(t *testing.T) {
 }
 
 func TestSubscriptionIsRenewedByANewTransaction(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
-	id, initial := m.subscribe()
-	defer m.cancelSubscription(id)
+	merchant := newMerchantWithTerminals(t, `{"fee_bps":"1000"}`)
+	id, initial := merchant.subscribe()
+	defer merchant.cancelSubscription(id)
 	advance(t, oneDay-1)
-	m.subscription(id).has("data.status", "active", "data.renewals", "0")
+	merchant.subscription(id).has("data.status", "active", "data.renewals", "0")
 	advance(t, 1)
-	renewed := m.subscription(id).has("data.renewals", "1").at("data.last_transaction_id")
-	m.read(renewed).has("type", "payment", "status", "charged", "amount", "990", "merchant_amount", "891", "currency", "USD",
+	renewed := merchant.subscription(id).has("data.renewals", "1").at("data.last_transaction_id")
+	merchant.read(renewed).has("type", "payment", "status", "charged", "amount", "990", "merchant_amount", "891", "currency", "USD",
 		"merchant_meta.subscription_id", id, "merchant_meta.renewal_number", "1")
 	if renewed == initial {
 		t.Error("the renewal is the initial payment")
 	}
-	m.wantMoved(renewed, "settle posted: Dr A:provider:T1 990 USD, Cr L:partner:P:available 891 USD, Cr I:fees 99 USD")
+	merchant.wantMoved(renewed, "settle posted: Dr A:provider:T1 990 USD, Cr L:partner:P:available 891 USD, Cr I:fees 99 USD")
 	advance(t, 2*oneDay)
-	m.subscription(id).has("data.renewals", "3")
+	merchant.subscription(id).has("data.renewals", "3")
 }
 
 func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
-	m, s := newMerchantWithTerminals(t, `{}`), newSink(t)
-	m.notifySink(s)
-	id, _ := m.subscribe("period_days", 30)
-	defer m.cancelSubscription(id)
-	admin(t).patch(v1+"/terminal/"+m.terminals[0], params{"provider_params": params{"fail": "rejected"}}).want(200)
+	merchant, s := newMerchantWithTerminals(t, `{}`), newSink(t)
+	merchant.notifySink(s)
+	id, _ := merchant.subscribe("period_days", 30)
+	defer merchant.cancelSubscription(id)
+	admin(t).patch(v1+"/terminal/"+merchant.terminals[0], params{"provider_params": params{"fail": "rejected"}}).want(200)
 	for i, days := range []int{30, 1, 3} {
 		advance(t, days*oneDay)
-		m.subscription(id).has("data.status", "past_due", "data.failed_attempts", fmt.Sprint(i+1), "data.renewals", "0")
+		merchant.subscription(id).has("data.status", "past_due", "data.failed_attempts", fmt.Sprint(i+1), "data.renewals", "0")
 	}
 	advance(t, 5*oneDay)
-	m.subscription(id).has("data.status", "paused", "data.failed_attempts", "4", "data.next_renewal_at", "null")
+	merchant.subscription(id).has("data.status", "paused", "data.failed_attempts", "4", "data.next_renewal_at", "null")
 	var events []string
 	for _, body := range s.stream(t) {
 		events = append(events, strings.TrimPrefix(fmt.Sprint(body["event"]), "subscription."))
@@ -194,7 +194,7 @@ func TestUnpaidRenewalIsRetriedAfterOneThreeAndFiveDays(t *testing.T) {
 	if slices.Sort(events); strings.Join(events, " ") != "paused payment_failed payment_failed payment_failed payment_failed" {
 		t.Errorf("notified of %q", events)
 	}
-	m.read(m.subscription(id).at("data.last_transaction_id")).has("status", "rejected", "merchant_meta.renewal_attempt", "4")
+	merchant.read(merchant.subscription(id).at("data.last_transaction_id")).has("status", "rejected", "merchant_meta.renewal_attempt", "4")
 }
 
 func TestResumedSubscriptionIsRenewedOnce(t *testing.T) {
@@ -228,9 +228,9 @@ func TestSubscriptionNeedsAChargedPaymentWithAStoredCredential(t *testing.T) {
 	}
 	refused := m.create(payment(declined)).at("id")
 	wallet := m.create(paymentWith(params{"type": "e_wallet"})).has("status", "charged").at("id")
-	foreign := newMerchantWithTerminals(t, `{}`).create(payment(good)).at("id")
+	foreignPayment := newMerchantWithTerminals(t, `{}`).create(payment(good)).at("id")
 	ask(refused).refuses("initial_payment_id", "it is not a charged payment")
 	ask(wallet).refuses("initial_payment_id", "the payment left no stored credential that could be charged again")
-	ask(foreign).refuses("initial_payment_id", "there is no such payment")
+	ask(foreignPayment).refuses("initial_payment_id", "there is no such payment")
 	ask("00000000-0000-4000-8000-000000000000").refuses("initial_payment_id", "there is no such payment")
 }

@@ -34,17 +34,17 @@ func TestLowestPriorityNumberIsTriedFirst(t *testing.T) {
 }
 
 func TestEqualPriorityTriesTheLowestIDFirst(t *testing.T) {
-	m := newMerchant(t)
+	merchant := newMerchant(t)
 	for range 4 {
-		m.addTerminal("payment", `{}`)
+		merchant.addTerminal("payment", `{}`)
 	}
 	lowest := 0
-	for i, id := range m.terminals {
-		if id < m.terminals[lowest] {
+	for i, id := range merchant.terminals {
+		if id < merchant.terminals[lowest] {
 			lowest = i
 		}
 	}
-	m.wantTerminal(fmt.Sprintf("T%d", lowest+1), payment(good))
+	merchant.wantTerminal(fmt.Sprintf("T%d", lowest+1), payment(good))
 }
 
 func TestTerminalAcceptsItsCurrenciesNetworksAndMethods(t *testing.T) {
@@ -145,10 +145,10 @@ func TestSecretsOfATerminalAreNeverShown(t *testing.T) {
 	r := admin(t).post(v1+"/terminal", `{"name":"N","partner_id":`+m.number+`,"provider":"simulator","type":"payment","env":"test","merchant_params":`+
 		`{"notify_url":"https://shop.example/hook","secret":"CANARY-1","secret_previous":"CANARY-2","tg_ids_to_notify":[1,"2"],`+
 		`"emails_to_notify":["a@example.com"],"large_transaction_threshold":"100000"}}`).want(201)
-	shown := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
+	terminal := admin(t).get(v1+"/terminal/"+r.at("data.id")).want(200).has("data.merchant_params.notify_url", "https://shop.example/hook").
 		hasRaw("data.merchant_params.tg_ids_to_notify", `[1,"2"]`, "data.merchant_params.large_transaction_threshold", `"100000"`)
-	if strings.Contains(r.body+shown.body+testServer(t).Stderr(), "CANARY") {
-		t.Errorf("a secret is shown: %s %s", r.body, shown.body)
+	if strings.Contains(r.body+terminal.body+testServer(t).Stderr(), "CANARY") {
+		t.Errorf("a secret is shown: %s %s", r.body, terminal.body)
 	}
 }
 
@@ -216,17 +216,17 @@ func TestNoTerminalIsReportedBeforeNoFunds(t *testing.T) {
 }
 
 func TestConversionDeductsTheFeeFirst(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
+	merchant := newMerchantWithTerminals(t, `{"fee_bps":"1000","settlement_currency":"USDC","settlement_network":"solana"}`)
 	setRate(t, "UAH", "USDC", "0.0251")
 	// 1000 less a fee of 100 are 900; times 0.0251 is 22.59 units of two digits, and USDC has
 	// six.
-	id := m.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
-	m.wantMoved(id, "settle posted: Dr A:provider:T1 1000 UAH, Cr Q:fx_position 900 UAH, Dr Q:fx_position 225900 USDC, "+
+	id := merchant.create(payment(good, "currency", "UAH")).has("merchant_amount", "900", "amount_dest", "225900", "currency_dest", "USDC").at("id")
+	merchant.wantMoved(id, "settle posted: Dr A:provider:T1 1000 UAH, Cr Q:fx_position 900 UAH, Dr Q:fx_position 225900 USDC, "+
 		"Cr L:partner:P:available 225900 USDC, Cr I:fees 100 UAH")
-	m.wantBalance("USDC", "225900 0")
-	m.wantBalance("UAH", "0 0")
+	merchant.wantBalance("USDC", "225900 0")
+	merchant.wantBalance("UAH", "0 0")
 	setRate(t, "UAH", "USDC", "0.5")
-	m.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
+	merchant.refund(id, "").want(200).has("status", "refunded", "currency_rate", "0.0251")
 }
 
 func TestPayoutIsConverted(t *testing.T) {
@@ -246,40 +246,40 @@ func TestWithoutARateNothingIsConverted(t *testing.T) {
 }
 
 func TestIdlePayerIsRejectedAfter30Minutes(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
 	waiting := []string{
-		m.create(payment(redirected)).at("id"), m.create(payment(password)).at("id"), m.create(paymentWith(params{"type": "sbp"})).at("id"),
-		m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id"),
-		m.create(hosted()).at("id"),
+		merchant.create(payment(redirected)).at("id"), merchant.create(payment(password)).at("id"), merchant.create(paymentWith(params{"type": "sbp"})).at("id"),
+		merchant.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required").at("id"),
+		merchant.create(hosted()).at("id"),
 	}
-	m.wantBalance("USD", "0 0")
+	merchant.wantBalance("USD", "0 0")
 	advance(t, 30*60-1)
 	for _, id := range waiting {
-		if status := m.read(id).at("status"); status != "action_required" && status != "created" {
+		if status := merchant.read(id).at("status"); status != "action_required" && status != "created" {
 			t.Errorf("before its time is over it is %s", status)
 		}
 	}
 	advance(t, 1)
 	for _, id := range waiting {
-		m.read(id).has("status", "rejected", "error_description", "payer action expired").matches("finished", instant)
+		merchant.read(id).has("status", "rejected", "error_description", "payer action expired").matches("finished", instant)
 	}
-	m.wantBalance("USD", "1000 0")
+	merchant.wantBalance("USD", "1000 0")
 }
 
 // After the payer's time the page, continue and the submission of material have defined responses.
 func TestAllResponsesReportThePayersTimeout(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good))
-	otp, host := m.create(payment(password)), m.create(hosted())
-	bank := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good))
+	otp, host := merchant.create(payment(password)), merchant.create(hosted())
+	bank := merchant.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
 	advance(t, 30*60)
-	const over = "the payer's time is over"
-	m.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", over)
-	m.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", over)
-	m.continueWith(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", over)
+	const timeIsOver = "the payer's time is over"
+	merchant.submit(otp.at("id"), params{"otp": "123456"}).want(422).has("error", "expired", "message", timeIsOver)
+	merchant.choose(bank.at("id"), "sim-bank-1").want(422).has("error", "expired", "message", timeIsOver)
+	merchant.continueWith(host.at("id"), params{"money_storage": card(good)}).want(422).has("errors.0.code", "flow_not_continuable", "errors.0.detail", timeIsOver)
 	for _, a := range []*response{otp, bank, host} {
-		m.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
+		merchant.read(a.at("id")).has("status", "rejected", "error_code", "payer_action_expired", "simple_auth_redirect_url", absent, "availble_destinations", absent).hasRaw("widget_url", "null")
 	}
 	for _, address := range []string{otp.at("simple_auth_redirect_url"), bank.at("simple_auth_redirect_url"), host.at("widget_url")} {
 		payer{t}.open(address).want(410)

@@ -18,15 +18,15 @@ func TestTransactionIDNeverChanges(t *testing.T) {
 
 func TestTxidIsStoredAsSentAndIsCaseSensitive(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
-	odd := " Orders/2026 № 1\tä\u0000€ "
-	first := m.create(payment(good, "txid", odd)).has("txid", odd)
-	m.read(first.at("id")).has("txid", odd)
-	for _, other := range []string{strings.ToLower(odd), strings.TrimSpace(odd)} {
+	oddText := " Orders/2026 № 1\tä\u0000€ "
+	first := m.create(payment(good, "txid", oddText)).has("txid", oddText)
+	m.read(first.at("id")).has("txid", oddText)
+	for _, other := range []string{strings.ToLower(oddText), strings.TrimSpace(oddText)} {
 		if r := m.create(payment(good, "txid", other)); r.at("id") == first.at("id") {
-			t.Errorf("%q was taken for %q", other, odd)
+			t.Errorf("%q was taken for %q", other, oddText)
 		}
 	}
-	m.create(payment(good, "txid", odd)).has("id", first.at("id"))
+	m.create(payment(good, "txid", oddText)).has("id", first.at("id"))
 }
 
 func TestTypeIsTheDirectionOfMoney(t *testing.T) {
@@ -96,19 +96,19 @@ func TestMerchantMetaIsReturned(t *testing.T) {
 }
 
 func TestStartedAtIsTheCreationAndFinishedAtTheFinalStatus(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
+	merchant := newMerchantWithTerminals(t, `{}`)
 	before := clock(t)
-	slow := m.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").matches("started", instant)
+	slow := merchant.create(payment(delayed)).has("status", "charging").hasRaw("finished", "null").matches("started", instant)
 	advance(t, 5)
-	charged := m.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).matches("finished", instant)
+	charged := merchant.read(slow.at("id")).has("status", "charged", "started", slow.at("started")).matches("finished", instant)
 	// Booked times run ahead of a clock that stands still, by microseconds.
 	for name, from := range map[string]time.Time{"started": before, "finished": before.Add(5 * time.Second)} {
 		if at := charged.time(name); at.Before(from) || at.Sub(from) > time.Second {
 			t.Errorf("%s is %v, want %v", name, at, from)
 		}
 	}
-	m.create(payment(declined)).has("status", "rejected").matches("finished", instant)
-	m.create(payment(processing)).has("status", "failed").matches("finished", instant)
+	merchant.create(payment(declined)).has("status", "rejected").matches("finished", instant)
+	merchant.create(payment(processing)).has("status", "failed").matches("finished", instant)
 }
 
 func TestRouteIsEmptyBeforeRouting(t *testing.T) {
@@ -126,18 +126,18 @@ func TestTxidAndStatusAreSetFromTheStart(t *testing.T) {
 }
 
 func TestDescriptionIsEchoedOnceATerminalIsChosen(t *testing.T) {
-	m := sandboxMerchant(t)
-	m.create(payment(good, "description", "Shoes")).has("description", "Shoes")
-	m.create(payment(good)).hasRaw("description", "null")
-	m.create(payment(declined, "description", "Shoes")).has("status", "rejected", "description", "Shoes")
+	merchant := sandboxMerchant(t)
+	merchant.create(payment(good, "description", "Shoes")).has("description", "Shoes")
+	merchant.create(payment(good)).hasRaw("description", "null")
+	merchant.create(payment(declined, "description", "Shoes")).has("status", "rejected", "description", "Shoes")
 
-	m.create(payment(good, "description", "Shoes", "money_storage", absent)).has("status", "rejected").hasRaw("description", "null")
-	waiting := m.create(hosted("description", "Shoes"))
+	merchant.create(payment(good, "description", "Shoes", "money_storage", absent)).has("status", "rejected").hasRaw("description", "null")
+	waiting := merchant.create(hosted("description", "Shoes"))
 	if got := waiting.at("description"); got != absent && got != "null" {
 		t.Errorf("a hosted create shows %q", got)
 	}
-	m.read(waiting.at("id")).hasRaw("description", "null")
-	m.continueWith(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
+	merchant.read(waiting.at("id")).hasRaw("description", "null")
+	merchant.continueWith(waiting.at("id"), params{"money_storage": card(good)}).want(200).has("status", "charged", "description", "Shoes")
 }
 
 func TestTerminalTextReplacesTheDescription(t *testing.T) {
@@ -185,20 +185,20 @@ func TestAdditionalParamsRequestMaterial(t *testing.T) {
 }
 
 func TestRedirectURLIsShownWhileThePayerMustAct(t *testing.T) {
-	m := newMerchantWithTerminals(t, `{}`)
-	m.create(payment(good)).has("simple_auth_redirect_url", absent)
+	merchant := newMerchantWithTerminals(t, `{}`)
+	merchant.create(payment(good)).has("simple_auth_redirect_url", absent)
 	for _, p := range []params{payment(redirected), payment(formed), payment(password), paymentWith(params{"type": "sbp"})} {
-		r := m.create(p).has("status", "action_required")
+		r := merchant.create(p).has("status", "action_required")
 		if !strings.HasPrefix(r.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 			t.Errorf("simple_auth_redirect_url is %s", r.at("simple_auth_redirect_url"))
 		}
 	}
-	m.create(payment(good))
-	out := m.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
+	merchant.create(payment(good))
+	out := merchant.create(payout(good, "money_storage", params{"type": "sepa"})).has("status", "action_required")
 	if !strings.HasPrefix(out.at("simple_auth_redirect_url"), testServer(t).BaseURL+"/") {
 		t.Errorf("a payout's simple_auth_redirect_url is %s", out.at("simple_auth_redirect_url"))
 	}
-	m.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
+	merchant.choose(out.at("id"), "sim-bank-1").want(200).has("status", "charged", "simple_auth_redirect_url", absent)
 }
 
 func TestDestinationsUseTheProtocolsSpelling(t *testing.T) {
@@ -214,8 +214,8 @@ func TestRefundFieldsAppearWithTheFirstRefund(t *testing.T) {
 	m := newMerchantWithTerminals(t, `{}`)
 	id := m.create(payment(good)).has("refund_id", absent, "refund_msg", absent).at("id")
 	m.refund(id, "").want(200).matches("refund_id", uuid4).has("refund_msg", "The money was returned.")
-	refusing := m.create(payment(refundRefused)).at("id")
-	m.refund(refusing, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").matches("refund_id", uuid4)
+	refusingID := m.create(payment(refundRefused)).at("id")
+	m.refund(refusingID, "").want(200).has("status", "charged", "refund_msg", "The provider refused the refund.").matches("refund_id", uuid4)
 }
 
 func TestProviderAddsKeysToMerchantMeta(t *testing.T) {

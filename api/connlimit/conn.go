@@ -13,7 +13,7 @@ import (
 const (
 	working int32 = iota // a request is being handled, or none has begun
 	reading              // the connection waits for data from its caller
-	gone                 // the gate has closed it to make room
+	evicted              // the gate has closed it to make room
 )
 
 // Conn is an admitted connection. Like a server's, it has at most one reader and one writer at
@@ -62,7 +62,7 @@ func (c *Conn) Close() error {
 	c.gate.mu.Lock()
 	c.gate.remove(c)
 	c.gate.mu.Unlock()
-	if errors.Is(err, net.ErrClosed) && c.state.Load() == gone {
+	if errors.Is(err, net.ErrClosed) && c.state.Load() == evicted {
 		return nil // the gate has closed it already
 	}
 	return err
@@ -89,7 +89,7 @@ func (c *Conn) waits(now time.Time) bool {
 	switch c.state.Load() {
 	case reading:
 		return true
-	case gone:
+	case evicted:
 		return false
 	}
 	return c.isStalled(now)
@@ -104,5 +104,5 @@ func (c *Conn) isStalled(now time.Time) bool {
 // claim takes the connection from its reader before the gate closes it. ok is false if the
 // connection no longer waits.
 func (c *Conn) claim(now time.Time) bool {
-	return c.state.CompareAndSwap(reading, gone) || c.isStalled(now) && c.state.CompareAndSwap(working, gone)
+	return c.state.CompareAndSwap(reading, evicted) || c.isStalled(now) && c.state.CompareAndSwap(working, evicted)
 }

@@ -40,13 +40,13 @@ type Gate struct {
 	mu                sync.Mutex
 	total, perAddress int                    // guarded by mu
 	open              []*Conn                // guarded by mu
-	from              map[netip.Addr][]*Conn // guarded by mu; no empty lists
+	byAddress         map[netip.Addr][]*Conn // guarded by mu; no empty lists
 }
 
 // NewGate makes a gate without connections.
 func NewGate(o Options) *Gate {
 	g := &Gate{
-		trusted: o.Trusted, log: o.Log, from: make(map[netip.Addr][]*Conn),
+		trusted: o.Trusted, log: o.Log, byAddress: make(map[netip.Addr][]*Conn),
 		fullLog: rate.Sometimes{Interval: logEvery}, failureLog: rate.Sometimes{Interval: logEvery},
 	}
 	g.Bound(o.Total, o.PerAddress)
@@ -61,7 +61,7 @@ func (g *Gate) Bound(total, perAddress int) {
 	g.mu.Lock()
 	g.total, g.perAddress = max(total, 1), perAddress
 	var victims []*Conn
-	for over := len(g.open) - g.total; over > 0; over-- {
+	for excess := len(g.open) - g.total; excess > 0; excess-- {
 		v := g.evict(g.open)
 		if v == nil {
 			break
@@ -110,8 +110,8 @@ func (g *Gate) admit(raw net.Conn) *Conn {
 func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for !g.trusts(c.address) && len(g.from[c.address]) >= g.perAddress {
-		v := g.evict(g.from[c.address])
+	for !g.trusts(c.address) && len(g.byAddress[c.address]) >= g.perAddress {
+		v := g.evict(g.byAddress[c.address])
 		if v == nil {
 			return victims, false
 		}
@@ -124,9 +124,9 @@ func (g *Gate) place(c *Conn) (victims []*Conn, ok bool) {
 		}
 		victims = append(victims, v)
 	}
-	mine := g.from[c.address]
-	c.openIndex, c.addressIndex = len(g.open), len(mine)
-	g.open, g.from[c.address] = append(g.open, c), append(mine, c)
+	sameAddress := g.byAddress[c.address]
+	c.openIndex, c.addressIndex = len(g.open), len(sameAddress)
+	g.open, g.byAddress[c.address] = append(g.open, c), append(sameAddress, c)
 	return victims, true
 }
 
@@ -162,7 +162,7 @@ func (g *Gate) before(a, b *Conn) bool {
 	if a.known.Load() != b.known.Load() {
 		return b.known.Load()
 	}
-	if x, y := len(g.from[a.address]), len(g.from[b.address]); x != y {
+	if x, y := len(g.byAddress[a.address]), len(g.byAddress[b.address]); x != y {
 		return x > y
 	}
 	return a.since.Load() < b.since.Load()
@@ -177,14 +177,14 @@ func (g *Gate) remove(c *Conn) {
 	g.open[c.openIndex], last.openIndex = last, c.openIndex
 	g.open[len(g.open)-1] = nil
 	g.open = g.open[:len(g.open)-1]
-	mine := g.from[c.address]
-	last = mine[len(mine)-1]
-	mine[c.addressIndex], last.addressIndex = last, c.addressIndex
-	mine[len(mine)-1] = nil
-	if mine = mine[:len(mine)-1]; len(mine) == 0 {
-		delete(g.from, c.address)
+	sameAddress := g.byAddress[c.address]
+	last = sameAddress[len(sameAddress)-1]
+	sameAddress[c.addressIndex], last.addressIndex = last, c.addressIndex
+	sameAddress[len(sameAddress)-1] = nil
+	if sameAddress = sameAddress[:len(sameAddress)-1]; len(sameAddress) == 0 {
+		delete(g.byAddress, c.address)
 	} else {
-		g.from[c.address] = mine
+		g.byAddress[c.address] = sameAddress
 	}
 	c.openIndex = -1
 }

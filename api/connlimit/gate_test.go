@@ -60,8 +60,8 @@ func serve(t *testing.T, o Options) *echo {
 	t.Cleanup(func() {
 		must(t, limited.Close())
 		served.Wait()
-		if open := e.gate.Open(); open != 0 || len(e.gate.from) != 0 {
-			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.from))
+		if open := e.gate.Open(); open != 0 || len(e.gate.byAddress) != 0 {
+			t.Errorf("%d connections of %d addresses are left", open, len(e.gate.byAddress))
 		}
 	})
 	return e
@@ -166,8 +166,8 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 	s := serve(t, Options{Total: 6})
 	known := s.dial(2)
 	exchange(t, known, 'k')
-	alone := s.dial(3)
-	exchange(t, alone, 'a')
+	sole := s.dial(3)
+	exchange(t, sole, 'a')
 	var crowd []net.Conn
 	for range 4 {
 		c := s.dial(4)
@@ -181,7 +181,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 		}
 		wantClosed(t, crowd[i])
 	}
-	if !exchange(t, known, 'a') || !exchange(t, alone, 'a') || !exchange(t, crowd[3], 'a') {
+	if !exchange(t, known, 'a') || !exchange(t, sole, 'a') || !exchange(t, crowd[3], 'a') {
 		t.Error("one that should have stayed was closed")
 	}
 	for i := range 5 { // then the oldest connection without a valid credential
@@ -190,7 +190,7 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 			t.Fatal("not answered")
 		}
 	}
-	wantClosed(t, alone)
+	wantClosed(t, sole)
 	if !exchange(t, known, 'a') {
 		t.Error("the caller with a credential was closed for callers without one")
 	}
@@ -198,15 +198,15 @@ func TestAuthenticatedCallersAndAddressesWithFewConnectionsStay(t *testing.T) {
 
 func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	s := serve(t, Options{Total: 100, PerAddress: 3, Trusted: []netip.Prefix{netip.MustParsePrefix("127.0.0.9/32")}})
-	var mine []net.Conn
+	var conns []net.Conn
 	for range 5 {
 		s.settle()
 		c := s.dial(2)
 		exchange(t, c, 'a')
-		mine = append(mine, c)
+		conns = append(conns, c)
 	}
-	wantClosed(t, mine[0])
-	wantClosed(t, mine[1])
+	wantClosed(t, conns[0])
+	wantClosed(t, conns[1])
 	for range 10 {
 		if !exchange(t, s.dial(9), 'a') {
 			t.Error("a trusted proxy is not answered")
@@ -248,9 +248,9 @@ func TestBusyConnectionsAreNotClosed(t *testing.T) {
 
 func TestConnectionsWithUnreadResponsesAreClosed(t *testing.T) {
 	g := NewGate(Options{Total: 1, Log: slog.New(slog.DiscardHandler)})
-	ours, theirs := net.Pipe()
-	defer func() { _ = theirs.Close() }()
-	c := g.admit(ours)
+	serverSide, callerSide := net.Pipe()
+	defer func() { _ = callerSide.Close() }()
+	c := g.admit(serverSide)
 	began := time.Now()
 	wrote := make(chan error, 1)
 	go func() {
@@ -293,13 +293,13 @@ func TestLowerBoundsCloseWaitingConnections(t *testing.T) {
 // flakyListener is a listener whose Accept returns the errors of the operating system.
 type flakyListener struct {
 	net.Listener
-	fails []error
-	asked atomic.Int32
+	fails   []error
+	accepts atomic.Int32
 }
 
 // Accept implements net.Listener.
 func (l *flakyListener) Accept() (net.Conn, error) {
-	if n := int(l.asked.Add(1)); n <= len(l.fails) {
+	if n := int(l.accepts.Add(1)); n <= len(l.fails) {
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", l.fails[n-1])}
 	}
 	return l.Listener.Accept()
@@ -312,9 +312,9 @@ func TestAcceptContinuesAfterTemporaryErrors(t *testing.T) {
 	g := NewGate(Options{Total: 10, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	flaky := &flakyListener{Listener: l, fails: []error{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED, syscall.ENOBUFS, syscall.ENOMEM, syscall.EPERM}}
 	limited := g.Listener(flaky)
-	ours, err := net.Dial("tcp", l.Addr().String())
+	conn, err := net.Dial("tcp", l.Addr().String())
 	must(t, err)
-	defer func() { _ = ours.Close() }()
+	defer func() { _ = conn.Close() }()
 	c, err := limited.Accept()
 	must(t, err)
 	must(t, c.Close())
@@ -344,7 +344,7 @@ func TestCloseEndsTheWaitForFileHandles(t *testing.T) {
 		_, err := limited.Accept()
 		acceptEnded <- err
 	}()
-	for began := time.Now(); flaky.asked.Load() < 3; {
+	for began := time.Now(); flaky.accepts.Load() < 3; {
 		if time.Since(began) > patience {
 			t.Fatal("accept is not tried again")
 		}
@@ -384,7 +384,7 @@ func checkConsistency(t *testing.T, g *Gate) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	count := 0
-	for address, list := range g.from {
+	for address, list := range g.byAddress {
 		count += len(list)
 		if len(list) == 0 || len(list) > g.perAddress {
 			t.Fatalf("%d of %s", len(list), address)

@@ -33,7 +33,7 @@ type charityQuery struct {
 	reading  *contract.Reading
 	envs     []money.Env
 	from, to ledger.Micros
-	past     journal.LineCursor // the last line of the previous page
+	lastLine journal.LineCursor // the last line of the previous page
 	limit    int
 
 	donors map[ledger.ID]*donor
@@ -44,10 +44,10 @@ type charityQuery struct {
 
 // gift is a posting on the account, with the contract that gave it.
 type gift struct {
-	event *ledger.Event
-	index int // index of the posting in its entry
-	donor *donor
-	from  []string // paths of the accounts that the money came from, each cut after the contract's id
+	event   *ledger.Event
+	index   int // index of the posting in its entry
+	donor   *donor
+	sources []string // paths of the accounts that the money came from, each cut after the contract's id
 }
 
 // donor identifies a contract of the family in the report.
@@ -66,7 +66,7 @@ type charityTotal struct {
 func (h *Handlers) charity(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to", "env", "limit", "cursor")
 	want := &charityQuery{
-		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.LimitUpTo(perPage, maxPerPage), past: journal.ReadLineCursor(q),
+		org: req.Principal.Org, reading: f.reading, envs: envsOf(q), limit: q.LimitUpTo(perPage, maxPerPage), lastLine: journal.ReadLineCursor(q),
 		from: fromDay(q, "from"), to: toDay(q, "to", h.cfg.Clock.Now()), donors: make(map[ledger.ID]*donor),
 	}
 	if err := q.Problems.Err(); err != nil {
@@ -170,11 +170,11 @@ func (q *charityQuery) accounts(view *posting.View) (accounts []ledger.Account, 
 	return accounts, nil
 }
 
-// addEvent adds an event's postings on the account to the totals, and those that are on the page to the
-// page. The last posting comes first, as in a statement.
+// addEvent adds an event's postings on the charity account to the totals. The page gets those that
+// follow the previous page, until it is full. The last posting comes first, as in a statement.
 func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
-	from, err := q.donorOf(view, e.Source)
-	if err != nil || from == nil {
+	giver, err := q.donorOf(view, e.Source)
+	if err != nil || giver == nil {
 		return err
 	}
 	for i := len(e.Entry.Postings) - 1; i >= 0; i-- {
@@ -186,16 +186,16 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 			return err
 		}
 		switch {
-		case q.past.Passed(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
+		case q.lastLine.Passed(&posting.Line{Seq: e.Seq, Index: i}), q.next != "":
 		case len(q.gifts) == q.limit:
 			last := &q.gifts[q.limit-1]
 			q.next = strconv.FormatUint(last.event.Seq, 10) + "." + strconv.Itoa(last.index)
 		default:
-			came, err := counterparts(e, i)
+			sources, err := counterparts(e, i)
 			if err != nil {
 				return err
 			}
-			q.gifts = append(q.gifts, gift{e, i, from, came})
+			q.gifts = append(q.gifts, gift{e, i, giver, sources})
 		}
 	}
 	return nil
@@ -206,7 +206,7 @@ func (q *charityQuery) addEvent(view *posting.View, e *ledger.Event) error {
 // reaches zero. Only the posting's own group counts. If a contract has an account for each
 // person, the path is cut after the contract's id.
 func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
-	postings, own := e.Entry.Postings, e.Source.ID.String()
+	postings, contractID := e.Entry.Postings, e.Source.ID.String()
 	at, sum := &postings[index], money.Signed{}
 	for i := range postings {
 		p := &postings[i]
@@ -214,8 +214,8 @@ func counterparts(e *ledger.Event, index int) (accounts []string, err error) {
 			continue
 		}
 		path := string(p.Account)
-		if stem, _, its := strings.Cut(path, own); its {
-			path = stem + own
+		if stem, _, hasID := strings.Cut(path, contractID); hasID {
+			path = stem + contractID
 		}
 		if p.Side != at.Side && !slices.Contains(accounts, path) {
 			accounts = append(accounts, path)
@@ -249,16 +249,16 @@ func (q *charityQuery) donorOf(view *posting.View, source ledger.Source) (*donor
 	if from, known := q.donors[source.ID]; known || source.Kind != ledger.Contract {
 		return from, nil
 	}
-	r, there, err := contractactor.Load(view, q.org, source.ID)
+	r, found, err := contractactor.Load(view, q.org, source.ID)
 	if err != nil {
 		return nil, err
 	}
-	var from *donor
-	if there && r.Record.Reading == q.reading {
-		from = &donor{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
+	var giver *donor
+	if found && r.Record.Reading == q.reading {
+		giver = &donor{r.Record.Product.Variants[q.reading].Name, r.Record.Number(r.Stamp.Started, r.Stamp.Number)}
 	}
-	q.donors[source.ID] = from
-	return from, nil
+	q.donors[source.ID] = giver
+	return giver, nil
 }
 
 func (f *family) appendGift(e *schema.Encoder, g *gift) {
@@ -273,7 +273,7 @@ func (f *family) appendGift(e *schema.Encoder, g *gift) {
 	e.Word("side", p.Side.String())
 	f.appendSigned(e, "amount", money.Signed{Abs: p.Amount})
 	e.Asset("asset", p.Asset)
-	e.Texts("from", g.from)
+	e.Texts("from", g.sources)
 }
 
 // appendTotals writes the totals of the assets that have gifts.

@@ -23,7 +23,7 @@ type Service interface {
 	Create(contractactor.Create) (contractactor.Result, error)
 	Act(contractactor.Act) (contractactor.Result, error)
 	Read(org ledger.ID, p *contract.Product, reading *contract.Reading, id ledger.ID) (contractactor.Result, error)
-	Screen(org ledger.ID, given contract.ScreeningInput, key actors.Key) (contractactor.Screening, error)
+	Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (contractactor.Screening, error)
 }
 
 // family is a set of paths for one reading, and the module that they require.

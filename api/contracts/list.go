@@ -50,13 +50,13 @@ func (h *Handlers) listContracts(req *web.Request, f *family, product *contract.
 	known := []string{"status", "region", "type", "env", "limit", "cursor"}
 	known = append(known, filtersOf(product)...)
 	q := web.QueryOf(req.RequestCtx, known...)
-	wanted := h.contractQueryOf(req, q, f, product)
+	query := h.contractQueryOf(req, q, f, product)
 	if err := q.Problems.Err(); err != nil {
 		return err
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, next, err := wanted.find(view)
+	found, next, err := query.find(view)
 	if err != nil {
 		return err
 	}
@@ -92,48 +92,48 @@ func filtersOf(p *contract.Product) (names []string) {
 }
 
 func (h *Handlers) contractQueryOf(req *web.Request, q *web.Query, f *family, p *contract.Product) *contractQuery {
-	wanted := &contractQuery{
+	query := &contractQuery{
 		org: req.Principal.Org, product: p, reading: f.reading, list: contractactor.ListOf(p, f.reading),
 		status: contract.Status(oneOf(q, "status", p.States)), region: q.Text("region"), kind: q.Text("type"), limit: q.LimitUpTo(contractLimit, maxContractLimit),
 	}
 	if _, sent := q.Sent("env"); sent || p.ShortLists { // these products list one environment, prod by default
-		wanted.env = q.Env()
-		wanted.list = contractactor.ListOfEnv(p, f.reading, wanted.env)
+		query.env = q.Env()
+		query.list = contractactor.ListOfEnv(p, f.reading, query.env)
 	}
 	notBlank(q, "region", "type")
-	if words := p.Types(); wanted.kind != "" && len(words) > 0 && !slices.Contains(words, wanted.kind) {
+	if words := p.Types(); query.kind != "" && len(words) > 0 && !slices.Contains(words, query.kind) {
 		q.Problems.Add("type", "type must be one of "+strings.Join(words, ", "))
 	}
-	if _, known := contract.Regions[wanted.region]; wanted.region != "" && !known {
+	if _, known := contract.Regions[query.region]; query.region != "" && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
 	// No product has both parameters. A person's list is shorter than an environment's, so it
 	// is used in place of that one.
 	for _, name := range []string{"customer_id", "investor_id"} {
 		if who, sent := q.ID(name); sent {
-			wanted.person, wanted.customer = &who, name == "customer_id"
-			wanted.list = contractactor.ListOfPerson(p, f.reading, who)
+			query.person, query.customer = &who, name == "customer_id"
+			query.list = contractactor.ListOfPerson(p, f.reading, who)
 		}
 	}
 	if _, sent := q.Sent("arrears"); sent {
 		inArrears := q.Choice("arrears", "false", "true") == "true"
-		wanted.arrears = &inArrears
+		query.arrears = &inArrears
 	}
 	if text, sent := q.Sent("ending_in_days"); sent {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 || n > maxEndingIn || strconv.Itoa(n) != text {
 			q.Problems.Add("ending_in_days", "ending_in_days must be an integer from 0 to "+strconv.Itoa(maxEndingIn))
 		}
-		wanted.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
+		query.endsBy = ledger.DateOf(h.cfg.Clock.Now()) + ledger.Date(n)
 	}
 	if text, sent := q.Sent("cursor"); sent {
 		at, isInstant := web.ParseInstant(text)
 		if !isInstant {
 			q.BadCursor()
 		}
-		wanted.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
+		query.before = max(1, web.CeilMicros(at)) // 0 would mean the newest
 	}
-	return wanted
+	return query
 }
 
 // find returns a page of contracts, newest first, and the cursor of the next page: contracts
@@ -146,8 +146,8 @@ func (q *contractQuery) find(view *posting.View) (found []contractactor.Result, 
 			return false, nil
 		}
 		read++
-		r, there, err := contractactor.Load(view, q.org, row.ID)
-		if err != nil || !there {
+		r, exists, err := contractactor.Load(view, q.org, row.ID)
+		if err != nil || !exists {
 			return err == nil, err
 		}
 		matched := q.matches(&r)
@@ -187,8 +187,8 @@ func (q *contractQuery) matches(r *contractactor.Result) bool {
 		return false
 	}
 	if q.endsBy != 0 {
-		on := c.Product.Ends(c)
-		return on != 0 && on <= q.endsBy
+		endDate := c.Product.Ends(c)
+		return endDate != 0 && endDate <= q.endsBy
 	}
 	return true
 }

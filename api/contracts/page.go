@@ -17,11 +17,11 @@ type Page struct {
 	Reading *contract.Reading
 	Skip    uint64 // number of newer contracts on the pages before
 	Limit   int    // maximum number of contracts on this page
-	Near    uint64 // if at most this many rows have to be skipped, they are skipped one by one, without a search
+	MaxSkip uint64 // up to this many rows are skipped one by one, without a search
 
 	// Find sets the fields below.
-	Total  uint64 // contracts on all pages
-	Passed uint64 // rows that were skipped
+	Total   uint64 // contracts on all pages
+	Skipped uint64 // rows that were skipped
 }
 
 // Find returns the page's contracts in the environments, newest first. It takes Total from a
@@ -34,14 +34,14 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 	if err != nil {
 		return nil, err
 	}
-	p.Passed = skip
+	p.Skipped = skip
 	err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 		if skip > 0 {
 			skip--
 			return true, nil
 		}
-		r, there, err := contractactor.Load(view, p.Org, row.ID)
-		if there {
+		r, exists, err := contractactor.Load(view, p.Org, row.ID)
+		if exists {
 			found = append(found, r)
 		}
 		return err == nil && len(found) < p.Limit, err
@@ -56,7 +56,7 @@ func (p *Page) Find(view *posting.View, envs []money.Env) (found []contractactor
 func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, before ledger.Micros, skip uint64, err error) {
 	list, skip = contractactor.ListOf(p.Product, p.Reading), p.Skip
 	var missing []ledger.Micros
-	searched := skip > p.Near
+	searched := skip > p.MaxSkip
 	if len(envs) == 1 {
 		list = contractactor.ListOfEnv(p.Product, p.Reading, envs[0])
 		if searched {
@@ -70,17 +70,17 @@ func (p *Page) begin(view *posting.View, envs []money.Env) (list ledger.List, be
 }
 
 // otherEnvironment returns the instants at which the contracts of the other environment were
-// created, newest first; few is false if there are too many.
-func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, few bool, err error) {
-	other := money.Prod
+// created, newest first; isFew is false if there are too many.
+func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []ledger.Micros, isFew bool, err error) {
+	otherEnv := money.Prod
 	if env == money.Prod {
-		other = money.Test
+		otherEnv = money.Test
 	}
-	n, err := contractactor.Count(view, p.Org, p.Product, p.Reading, other)
-	if err != nil || n > p.Near {
+	n, err := contractactor.Count(view, p.Org, p.Product, p.Reading, otherEnv)
+	if err != nil || n > p.MaxSkip {
 		return nil, false, err
 	}
-	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, other), posting.Walk{}, func(row posting.Listed) (bool, error) {
+	err = view.List(p.Org, contractactor.ListOfEnv(p.Product, p.Reading, otherEnv), posting.Walk{}, func(row posting.Listed) (bool, error) {
 		createdAt = append(createdAt, row.Booked)
 		return true, nil
 	})
@@ -92,7 +92,7 @@ func (p *Page) otherEnvironment(view *posting.View, env money.Env) (createdAt []
 // minus the number of older contracts that are not in the list. missing are the instants of all
 // contracts that are not in the list, newest first.
 func (p *Page) search(view *posting.View, list ledger.List, rank uint64, missing []ledger.Micros) (before ledger.Micros, skip uint64, err error) {
-	return searchBack(rank, p.Near, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
+	return searchBack(rank, p.MaxSkip, func(before ledger.Micros) (booked ledger.Micros, last uint64, err error) {
 		err = view.List(p.Org, list, posting.Walk{Before: before}, func(row posting.Listed) (bool, error) {
 			stored, _, err := view.Record(p.Org, ledger.Source{Kind: ledger.Contract, ID: row.ID})
 			newer := sort.Search(len(missing), func(i int) bool { return missing[i] < row.Booked })
@@ -113,39 +113,39 @@ const (
 	stepFactor = 16
 )
 
-// searchBack finds an instant after the row with the number, so that at most near newer rows precede
-// the instant, and returns how many they are. Numbers grow with time. Growing steps back from the
-// newest row find an instant before the row, and bisection narrows the interval. newest returns the
-// booked time and the number of the newest row before an instant, or of the newest of all rows for
-// the instant 0. It returns 0 if there is no row.
-func searchBack(number, near uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
-	end, above, err := newest(0)
+// searchBack finds an instant after the row with the number. It also returns how many newer rows precede
+// the instant, at most maxSkip. Numbers grow with time. The search goes back from the newest row, in
+// growing steps, to an instant before the row; bisection then narrows the interval. The function newest
+// returns the booked time and the number of the newest row before an instant; the instant 0 stands for
+// the newest of all rows. If there is no row, newest returns zeros.
+func searchBack(number, maxSkip uint64, newest func(before ledger.Micros) (ledger.Micros, uint64, error)) (before ledger.Micros, skip uint64, err error) {
+	end, newestNumber, err := newest(0)
 	if err != nil {
 		return 0, 0, err
 	}
-	until, since := end, ledger.Micros(0)
-	for step := firstStep; step < end && since == 0 && above > number+near; step *= stepFactor {
+	upper, lower := end, ledger.Micros(0)
+	for step := firstStep; step < end && lower == 0 && newestNumber > number+maxSkip; step *= stepFactor {
 		booked, last, err := newest(end - step)
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case last < number:
-			since = end - step
+			lower = end - step
 		default:
-			until, above = booked, last
+			upper, newestNumber = booked, last
 		}
 	}
-	for above > number+near {
-		middle := until - (until-since)/2 // the row was booked at since or later, and before until
+	for newestNumber > number+maxSkip {
+		middle := upper - (upper-lower)/2 // the row was booked at lower or later, and before upper
 		booked, last, err := newest(middle)
 		switch {
 		case err != nil:
 			return 0, 0, err
 		case last < number:
-			since = middle
+			lower = middle
 		default:
-			until, above = booked, last
+			upper, newestNumber = booked, last
 		}
 	}
-	return until + 1, above - number, nil
+	return upper + 1, newestNumber - number, nil
 }

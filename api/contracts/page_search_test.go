@@ -15,16 +15,16 @@ func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 	const maxLookups = 70 // bisection of all time, and the steps back
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 400).Draw(t, "contracts")
-		near := rapid.Uint64Range(0, 50).Draw(t, "near")
+		maxSkip := rapid.Uint64Range(0, 50).Draw(t, "maxSkip")
 		number := rapid.Uint64Range(1, uint64(n)).Draw(t, "number")
 		gap := rapid.SampledFrom([]int64{1, 1000, 60_000_000, 86_400_000_000}).Draw(t, "longest gap")
 		booked := make([]ledger.Micros, n+1) // by number
 		for i := 1; i <= n; i++ {
 			booked[i] = booked[i-1] + ledger.Micros(rapid.Int64Range(1, gap).Draw(t, "gap"))
 		}
-		asked := 0
-		before, skip, err := searchBack(number, near, func(before ledger.Micros) (ledger.Micros, uint64, error) {
-			asked++
+		queries := 0
+		before, skip, err := searchBack(number, maxSkip, func(before ledger.Micros) (ledger.Micros, uint64, error) {
+			queries++
 			last := n
 			for before != 0 && last > 0 && booked[last] >= before {
 				last--
@@ -35,8 +35,8 @@ func TestDistantPageIsFoundWithFewReads(t *testing.T) {
 		for newest > 0 && booked[newest] >= before {
 			newest--
 		}
-		if err != nil || newest-skip != number || skip > near || asked > maxLookups {
-			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, asked, err)
+		if err != nil || newest-skip != number || skip > maxSkip || queries > maxLookups {
+			t.Fatalf("found %d behind %d, passing over %d, in %d looks (%v)", newest-skip, newest, skip, queries, err)
 		}
 	})
 }

@@ -22,24 +22,24 @@ const (
 // issue's certificates, oldest first.
 func (h *Handlers) listSubscriptions(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, nil, func(p *registerPage, view *posting.View) error {
-		return contractactor.Subscriptions(view, req.Principal.Org, p.of.ID, p.after+1, func(one contract.Subscription) (bool, error) {
-			return p.add(contract.SubscriptionColumns, one.Number, one.Row()), nil
+		return contractactor.Subscriptions(view, req.Principal.Org, p.contract.ID, p.after+1, func(subscription contract.Subscription) (bool, error) {
+			return p.add(contract.SubscriptionColumns, subscription.Number, subscription.Row()), nil
 		})
 	})
 }
 
-// listHolders is GET /pfp/certificate-issues/{id}/holders: the position of every holder,
-// ordered by first subscription, or of one investor.
+// listHolders is GET /pfp/certificate-issues/{id}/holders: the positions of all holders,
+// ordered by their first subscription, or the position of one investor.
 func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Product) error {
 	return h.writeRegister(req, f, product, []string{"investor_id"}, func(p *registerPage, view *posting.View) error {
 		if who, sent := p.query.ID("investor_id"); sent {
-			holder, found, err := contractactor.Position(view, req.Principal.Org, p.of.ID, who)
+			holder, found, err := contractactor.Position(view, req.Principal.Org, p.contract.ID, who)
 			if found && holder.Number > p.after {
 				p.add(contract.HolderColumns, holder.Number, holder.Row())
 			}
 			return err
 		}
-		return contractactor.Holders(view, req.Principal.Org, p.of.ID, p.after+1, func(holder contract.Holder) (bool, error) {
+		return contractactor.Holders(view, req.Principal.Org, p.contract.ID, p.after+1, func(holder contract.Holder) (bool, error) {
 			return p.add(contract.HolderColumns, holder.Number, holder.Row()), nil
 		})
 	})
@@ -48,13 +48,13 @@ func (h *Handlers) listHolders(req *web.Request, f *family, product *contract.Pr
 // registerPage collects a page of a register.
 type registerPage struct {
 	*web.List
-	of    *contract.Record
-	query *web.Query
-	style schema.Style
-	after int64 // the number of the last row of the previous page
-	limit int
-	last  int64 // the number of the last row of this page
-	more  bool  // more rows follow
+	contract *contract.Record
+	query    *web.Query
+	style    schema.Style
+	after    int64 // the number of the last row of the previous page
+	limit    int
+	last     int64 // the number of the last row of this page
+	more     bool  // more rows follow
 }
 
 // add adds a row. It returns false if the page is full.
@@ -82,7 +82,7 @@ func (h *Handlers) writeRegister(req *web.Request, f *family, product *contract.
 		return err
 	}
 	q := web.QueryOf(req.RequestCtx, append(filters, "limit", "cursor")...)
-	p := &registerPage{List: web.NewList(), of: result.Record, query: q, style: f.reading.Answers, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
+	p := &registerPage{List: web.NewList(), contract: result.Record, query: q, style: f.reading.Answers, after: int64(min(q.SeqCursor(), 1<<62)), limit: q.LimitUpTo(registerLimit, maxRegisterLimit)}
 	for _, name := range filters {
 		q.ID(name)
 	}

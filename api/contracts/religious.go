@@ -55,7 +55,7 @@ func (h *Handlers) pageOfContracts(req *web.Request, f *family, product *contrac
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, Near: maxPassedOver}
+	want := Page{Org: req.Principal.Org, Product: product, Reading: f.reading, Skip: uint64(page-1) * uint64(size), Limit: size, MaxSkip: maxPassedOver}
 	found, err := want.Find(view, envs)
 	if err != nil {
 		return err

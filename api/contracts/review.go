@@ -58,8 +58,8 @@ func appendConclusion(e *schema.Encoder, result *contractactor.Result) {
 func (h *Handlers) appendScreeningOf(e *schema.Encoder, org, id ledger.ID) error {
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, there, err := contractactor.FindScreening(view, org, id)
-	if err != nil || !there {
+	found, exists, err := contractactor.FindScreening(view, org, id)
+	if err != nil || !exists {
 		return err
 	}
 	e.OpenField("screening", '{')

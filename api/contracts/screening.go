@@ -18,7 +18,7 @@ import (
 // nothing, because it must not write.
 func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) error {
 	q := web.QueryOf(req.RequestCtx, "subject", "region", "asset_type", "activity", "description", "amount", "currency", "debt_percent", "impure_income_percent")
-	given := contract.ScreeningInput{
+	input := contract.ScreeningInput{
 		Subject: q.Choice("subject", "asset", "transaction"), Region: q.Text("region"), AssetType: q.Text("asset_type"),
 		Activity: q.Text("activity"), Description: q.Text("description"), Currency: q.Text("currency"),
 		Debt: percentOf(q, "debt_percent"), Impure: percentOf(q, "impure_income_percent"),
@@ -26,10 +26,10 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 	if _, sent := q.Sent("subject"); !sent {
 		q.Problems.Add("subject", "subject is required: asset or transaction")
 	}
-	if _, known := contract.Regions[given.Region]; !schema.IsBlank(given.Region) && !known {
+	if _, known := contract.Regions[input.Region]; !schema.IsBlank(input.Region) && !known {
 		q.Problems.Add("region", "region is not supported by the chart of accounts")
 	}
-	if !schema.IsBlank(given.Currency) && !contract.Currencies[money.Currency(given.Currency)] {
+	if !schema.IsBlank(input.Currency) && !contract.Currencies[money.Currency(input.Currency)] {
 		q.Problems.Add("currency", "currency is not one that contracts are made in")
 	}
 	if text, sent := q.Sent("amount"); sent {
@@ -37,7 +37,7 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 		if err != nil || a.IsZero() || ledger.MaxAmount.Less(a) {
 			q.Problems.Add("amount", "amount must be minor units, above zero")
 		}
-		given.Amount, given.HasAmount = a, true
+		input.Amount, input.HasAmount = a, true
 	}
 	key, err := h.keys.StaffQuery(req)
 	if err != nil {
@@ -47,11 +47,11 @@ func (h *Handlers) screen(req *web.Request, f *family, _ *contract.Product) erro
 		return err
 	}
 	if req.Request.Header.IsHead() {
-		found := contract.NewScreening(ledger.ID{}, given, ledger.MicrosOf(h.cfg.Clock.Now()))
+		found := contract.NewScreening(ledger.ID{}, input, ledger.MicrosOf(h.cfg.Clock.Now()))
 		writeScreening(req, &found, false)
 		return nil
 	}
-	found, err := h.cfg.Contracts.Screen(req.Principal.Org, given, key)
+	found, err := h.cfg.Contracts.Screen(req.Principal.Org, input, key)
 	if err != nil {
 		return err
 	}
@@ -70,19 +70,19 @@ func (h *Handlers) readScreening(req *web.Request, _ *family, _ *contract.Produc
 	}
 	view := h.cfg.Journal.View()
 	defer view.Close()
-	found, there, err := contractactor.FindScreening(view, req.Principal.Org, id)
+	found, exists, err := contractactor.FindScreening(view, req.Principal.Org, id)
 	if err != nil {
 		return err
 	}
-	if !there {
+	if !exists {
 		return web.NotFound()
 	}
 	writeScreening(req, &found.Screening, true)
 	return nil
 }
 
-func writeScreening(req *web.Request, found *contract.Screening, given bool) {
-	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, given) })
+func writeScreening(req *web.Request, found *contract.Screening, withInput bool) {
+	web.WriteOne(req, fiber.StatusOK, false, found, func(e *schema.Encoder, found *contract.Screening) { jsonform.AppendScreening(e, found, withInput) })
 }
 
 // percentOf reads a percentage, which may have decimals, and returns it as it was sent.
@@ -91,8 +91,8 @@ func percentOf(q *web.Query, name string) string {
 	if text == "" {
 		return ""
 	}
-	whole, fraction, decimal := strings.Cut(text, ".")
-	if _, err := money.Parse(whole); err != nil || len(text) > 16 || decimal && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
+	integer, fraction, decimal := strings.Cut(text, ".")
+	if _, err := money.Parse(integer); err != nil || len(text) > 16 || decimal && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
 		q.Problems.Add(name, name+" must be a number of percent")
 		return ""
 	}

@@ -27,7 +27,7 @@ type accountQuery struct {
 
 	asOfText  string        // the requested instant or day in canonical form, for the cursor's hash; empty: not sent
 	at        ledger.Micros // the balances include what was booked at or before this instant
-	effective ledger.Date   // and what took effect on this day or earlier; 0: by booked time only
+	effective ledger.Date   // of these, only entries effective on this day or earlier; 0: entries of any day
 }
 
 // listAccounts is GET /ledger/accounts: the accounts with their totals now.
@@ -99,10 +99,10 @@ func (q *accountQuery) readCursor() {
 		return
 	}
 	at, err := strconv.ParseInt(parts[3], 10, 64)
-	day, bad := strconv.ParseUint(parts[4], 10, 31)
+	day, dayErr := strconv.ParseUint(parts[4], 10, 31)
 	path := ledger.Path(parts[0])
 	switch {
-	case err != nil || at < 0 || bad != nil || day != 0 && at == 0,
+	case err != nil || at < 0 || dayErr != nil || day != 0 && at == 0,
 		!path.Valid() || len(parts[1]) > money.MaxName || len(parts[2]) > money.MaxName || strings.IndexByte(parts[1]+parts[2], 0) >= 0:
 		q.BadCursor()
 		return
@@ -127,12 +127,12 @@ func (q *accountQuery) cursorAfter(a ledger.Account) string {
 // cannot continue a different query. The cursor itself contains the meaning of "now" and
 // "today".
 func (q *accountQuery) hash() string {
-	by := "booked"
+	dateKind := "booked"
 	if q.effective != 0 {
-		by = "effective"
+		dateKind = "effective"
 	}
 	parameters := fmt.Sprintf("%q %q %q %v %q %v %v %s %s",
-		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, by, q.asOfText)
+		q.Path, q.Prefix, q.Currency, q.HasCurrency, q.Network, q.HasNetwork, q.AccountFilter.Env, dateKind, q.asOfText)
 	sum := sha256.Sum256([]byte(parameters))
 	return hex.EncodeToString(sum[:8])
 }
@@ -151,11 +151,11 @@ func (h *Handlers) writeAccounts(req *web.Request, q *accountQuery, mustExist bo
 	l, next := web.NewList(), ""
 	var last ledger.Account
 	known := false
-	each := h.eachBalance
+	eachAccount := h.eachBalance
 	if mustExist {
-		each = eachOf
+		eachAccount = eachOf
 	}
-	err := each(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
+	err := eachAccount(view, &req.Principal, q, func(a ledger.Account, totals *ledger.Totals) (bool, error) {
 		known = true
 		if l.Rows == q.limit {
 			next = q.cursorAfter(last)

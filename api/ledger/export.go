@@ -21,9 +21,9 @@ import (
 
 // Bounds of exports: each reads a journal for as long as its reader takes.
 const (
-	maxExports                = 4         // at once
-	maxExportsPerOrganization = 2         // of one organization, so that others have places left
-	exportTime                = time.Hour // from the first byte to the last
+	maxExports                = 4         // exports at once
+	maxExportsPerOrganization = 2         // exports of one organization at once, so that others have places left
+	exportTime                = time.Hour // time of an export from the first byte to the last
 )
 
 // Reasons for refusing an export, or for ending it early.
@@ -34,8 +34,8 @@ var (
 	errExportsOf   = unavailable("too many exports of this organization are under way")
 )
 
-func unavailable(why string) error {
-	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", why)
+func unavailable(reason string) error {
+	return ledger.Refuse("ledger.export", ledger.Unavailable, "%s", reason)
 }
 
 // exports are the exports under way. An export outlives its handler: its content goes through a

@@ -33,14 +33,14 @@ type ledgerBook struct {
 // Book returns what an export of the range reads. It fixes the last event now, so that all
 // reads show the same moment: events never change.
 func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.Book, error) {
-	b := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
+	book := &ledgerBook{ctx: ctx, journal: h.cfg.Journal, org: org, env: r.Env}
 	view := h.cfg.Journal.View()
 	defer view.Close()
 	var err error
 	if r.To == web.Forever {
-		b.last, _, err = view.Head(org)
+		book.last, _, err = view.Head(org)
 	} else {
-		b.last, err = view.SeqAt(org, r.To)
+		book.last, err = view.SeqAt(org, r.To)
 	}
 	if err != nil {
 		return nil, err
@@ -53,25 +53,25 @@ func (h *Handlers) Book(ctx context.Context, r *Range, org ledger.ID) (*export.B
 		}
 		first = before + 1
 	}
-	until := r.Until
+	end := r.Until
 	if r.To == web.Forever {
 		ends, err := journal.LastBooked(view, org, h.cfg.Clock.Now())
 		if err != nil {
 			return nil, err
 		}
-		until = ends.Time().Format(time.RFC3339Nano)
+		end = ends.Time().Format(time.RFC3339Nano)
 	}
 	return &export.Book{
-		Organization: org, Env: r.Env, From: r.Since, To: until, Last: b.last, Prefix: r.Prefix,
-		Accounts: b.accounts(), Entries: b.entries(first), Held: b.heldPostings,
+		Organization: org, Env: r.Env, From: r.Since, To: end, Last: book.last, Prefix: r.Prefix,
+		Accounts: book.accounts(), Entries: book.entries(first), Held: book.heldPostings,
 	}, nil
 }
 
 func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 	return func(yield func(ledger.Account, error) bool) {
-		var past *ledger.Account
+		var last *ledger.Account
 		for {
-			page, err := b.nextAccounts(past)
+			page, err := b.nextAccounts(last)
 			if err != nil {
 				yield(ledger.Account{}, err)
 				return
@@ -84,19 +84,19 @@ func (b *ledgerBook) accounts() iter.Seq2[ledger.Account, error] {
 			if len(page) < exportAccounts {
 				return
 			}
-			past = &page[len(page)-1]
+			last = &page[len(page)-1]
 		}
 	}
 }
 
-// nextAccounts returns the next accounts after the one that past points to.
-func (b *ledgerBook) nextAccounts(past *ledger.Account) (page []ledger.Account, err error) {
+// nextAccounts returns the next accounts after last, or the first if last is nil.
+func (b *ledgerBook) nextAccounts(last *ledger.Account) (page []ledger.Account, err error) {
 	if b.ctx.Err() != nil {
 		return nil, context.Cause(b.ctx)
 	}
 	view := b.journal.View()
 	defer view.Close()
-	err = view.AccountsFrom(b.org, "", b.env, past, func(a ledger.Account) (bool, error) {
+	err = view.AccountsFrom(b.org, "", b.env, last, func(a ledger.Account) (bool, error) {
 		page = append(page, a)
 		return len(page) < exportAccounts, nil
 	})

@@ -84,11 +84,11 @@ func (h *Handlers) closePeriod(req *web.Request) error {
 
 // closedBy returns the caller in the form in which the closed month shows it.
 func (h *Handlers) closedBy(req *web.Request) period.ClosedBy {
-	by := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
-	if user, found := h.cfg.Users.User(req.Principal.Org, by.User); found {
-		by.Login = user.Login
+	caller := period.ClosedBy{Session: req.Principal.Session.ID, User: req.Principal.Session.User}
+	if user, found := h.cfg.Users.User(req.Principal.Org, caller.User); found {
+		caller.Login = user.Login
 	}
-	return by
+	return caller
 }
 
 // closedMonth is a closed month as responses show it.
@@ -109,9 +109,9 @@ type closedBy struct {
 }
 
 func periodOf(r *period.Record) closedMonth {
-	by := closedBy{Session: r.ClosedBy.Session, Login: web.OrNull(r.ClosedBy.Login)}
+	closer := closedBy{Session: r.ClosedBy.Session, Login: web.OrNull(r.ClosedBy.Login)}
 	if r.ClosedBy.User != (ledger.ID{}) {
-		by.User = &r.ClosedBy.User
+		closer.User = &r.ClosedBy.User
 	}
-	return closedMonth{r.Month.String(), web.Instant(r.At), by, r.Seq, hex.EncodeToString(r.BalanceHash[:]), r.Rows}
+	return closedMonth{r.Month.String(), web.Instant(r.At), closer, r.Seq, hex.EncodeToString(r.BalanceHash[:]), r.Rows}
 }

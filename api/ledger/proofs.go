@@ -44,8 +44,9 @@ func (h *Handlers) readHeadKey(req *web.Request) error {
 	return nil
 }
 
-// proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that the event seq is leaf seq − 1 of
-// the tree of the first size events. Without the parameter size the tree of all events is used.
+// proveInclusion is GET /ledger/proofs/inclusion?seq&size: a proof that an event is in the tree
+// of the journal's first events. seq names the event, whose leaf has the index seq − 1; size is the
+// number of events in the tree. Without the parameter size the tree of all events is used.
 func (h *Handlers) proveInclusion(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "seq", "size")
 	seq, size := requiredPosition(q, "seq"), position(q, "size")
@@ -66,9 +67,9 @@ func (h *Handlers) proveInclusion(req *web.Request) error {
 	return nil
 }
 
-// proveConsistency is GET /ledger/proofs/consistency?from&to: a proof that the first events of the
-// journal, as many as the parameter from says, are the beginning of as many as the parameter to says.
-// Without the parameter to, all events are used.
+// proveConsistency is GET /ledger/proofs/consistency?from&to: a proof that the journal only grew
+// between two sizes, from and to: the events that it had at the first size are the beginning of those
+// that it had at the second. Without the parameter to, the second size is the current one.
 func (h *Handlers) proveConsistency(req *web.Request) error {
 	q := web.QueryOf(req.RequestCtx, "from", "to")
 	from, to := requiredPosition(q, "from"), position(q, "to")

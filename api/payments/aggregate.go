@@ -43,12 +43,12 @@ func (q *aggregateQuery) readGrouping() {
 		text = "type,status"
 	}
 	for name := range strings.SplitSeq(text, ",") {
-		by := map[string]*bool{"type": &q.byType, "status": &q.byStatus, "day": &q.byDay}[name]
-		if by == nil || *by {
+		isGrouped := map[string]*bool{"type": &q.byType, "status": &q.byStatus, "day": &q.byDay}[name]
+		if isGrouped == nil || *isGrouped {
 			q.Problems.Add("group_by", "group_by must be a list of type, status, day, each at most once")
 			return
 		}
-		*by = true
+		*isGrouped = true
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 // Bounds of aggregates. An aggregate may read every transaction of an organization, and takes machine
 // time from payments.
 const (
-	maxAggregates     = 2                      // at once
-	maxAggregateQueue = 32                     // waiting for their turn
-	maxAggregatesEach = 8                      // running and waiting, of one partner
+	maxAggregates     = 2                      // aggregates that run at once
+	maxAggregateQueue = 32                     // aggregates that wait for their turn
+	maxAggregatesEach = 8                      // aggregates of one partner that run or wait
 	aggregateSlice    = 100 * time.Millisecond // length of a turn
 	aggregateWait     = 3 * time.Second        // maximum wait for the first turn, unless Config sets another
 	aggregateTime     = 20 * time.Second       // total time of an aggregate's turns
@@ -31,13 +31,13 @@ const (
 // partners of each organization. Turns also change while an aggregate runs, so that nobody
 // has to wait until somebody else's long aggregate has ended.
 type aggregates struct {
-	turns *fair.Gate[turn]
+	turns *fair.Gate[aggregateOwner]
 	wait  time.Duration
 }
 
-// turn identifies the owner of an aggregate: an organization or, with a number, one of its
+// aggregateOwner identifies the owner of an aggregate: an organization or, with a number, one of its
 // partners.
-type turn struct {
+type aggregateOwner struct {
 	org     ledger.ID
 	partner int64
 }
@@ -45,7 +45,7 @@ type turn struct {
 func newAggregates(wait time.Duration) *aggregates {
 	return &aggregates{
 		wait:  cmp.Or(wait, aggregateWait),
-		turns: fair.New[turn](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxAggregatesEach}),
+		turns: fair.New[aggregateOwner](fair.Bounds{Inside: maxAggregates, Waiting: maxAggregateQueue, Each: maxAggregatesEach}),
 	}
 }
 
@@ -60,7 +60,7 @@ func (h *Handlers) aggregate(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	budget := runBudget{ctx: h.cfg.Serving, conn: req.Conn(), until: time.Now().Add(aggregateTime), place: place}
+	budget := runBudget{ctx: h.cfg.Serving, conn: req.Conn(), deadline: time.Now().Add(aggregateTime), place: place}
 	defer budget.leave()
 	view := h.cfg.Journal.View()
 	defer view.Close()
@@ -81,10 +81,10 @@ func (h *Handlers) aggregate(req *web.Request) error {
 }
 
 // enter waits for the caller's turn.
-func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.Place[turn], error) {
+func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.Place[aggregateOwner], error) {
 	ctx, cancel := context.WithTimeout(serving, a.wait)
 	defer cancel()
-	place, err := a.turns.Enter(ctx, turn{org: who.Org}, turn{who.Org, who.Partner.Number})
+	place, err := a.turns.Enter(ctx, aggregateOwner{org: who.Org}, aggregateOwner{who.Org, who.Partner.Number})
 	switch {
 	case err == nil:
 		return place, nil
@@ -94,8 +94,8 @@ func (a *aggregates) enter(serving context.Context, who *auth.Principal) (*fair.
 	return nil, unavailable("too many aggregates are under way")
 }
 
-func unavailable(why string) error {
-	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", why)
+func unavailable(reason string) error {
+	return ledger.Refuse("payments.aggregate", ledger.Unavailable, "%s", reason)
 }
 
 // run computes the sums in the cheaper of two ways: from the rows of the partner's index between the
@@ -106,11 +106,11 @@ func (a *aggregate) run() error {
 	if f.started.from == 0 && f.updated.from > 0 {
 		a.span, a.byUpdate = f.updated, true
 	}
-	all, err := a.prefersAll()
+	readAll, err := a.prefersAll()
 	if err != nil {
 		return err
 	}
-	if !all {
+	if !readAll {
 		return a.each(a.row)
 	}
 	return a.view.Records(a.org, ledger.Transaction, func(_ ledger.ID, stored posting.Record) (bool, error) {
@@ -135,15 +135,15 @@ func (a *aggregate) prefersAll() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	enough := events / (usualEvents * costOfSearch)
+	maxSearches := events / (usualEvents * costOfSearch)
 	searches := uint64(0)
 	err = a.each(func(row posting.Listed) (bool, error) {
 		if a.byUpdate || row.First {
 			searches++
 		}
-		return searches <= enough, a.budget.check()
+		return searches <= maxSearches, a.budget.check()
 	})
-	return searches > enough, err
+	return searches > maxSearches, err
 }
 
 // row adds the transaction of an index row.
@@ -176,11 +176,11 @@ func (a *aggregate) addIfMatching(stored *posting.Record) error {
 
 // runBudget ends an aggregate whose caller has disconnected or that takes too long.
 type runBudget struct {
-	ctx   context.Context // the context of the server
-	conn  net.Conn        // the caller's connection
-	until time.Time
-	place *fair.Place[turn] // nil: the aggregate takes no turns
-	n     int
+	ctx      context.Context // the context of the server
+	conn     net.Conn        // the caller's connection
+	deadline time.Time
+	place    *fair.Place[aggregateOwner] // nil: the aggregate takes no turns
+	n        int
 }
 
 // leave frees the place, if there is one.
@@ -197,7 +197,7 @@ func (b *runBudget) share() error {
 		return nil
 	}
 	waited, err := b.place.Share(b.ctx, aggregateSlice)
-	b.until = b.until.Add(waited)
+	b.deadline = b.deadline.Add(waited)
 	if err != nil {
 		b.place = nil
 		return unavailable("the service is stopping")
@@ -216,7 +216,7 @@ func (b *runBudget) check() error {
 		return unavailable("the service is stopping")
 	default:
 	}
-	if time.Now().After(b.until) {
+	if time.Now().After(b.deadline) {
 		return unavailable("there is too much to add up: ask for a shorter time")
 	}
 	if conn.CallerGone(b.conn) {

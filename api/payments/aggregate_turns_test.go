@@ -6,13 +6,13 @@ import (
 )
 
 func TestWaitForATurnEndsWithItsTime(t *testing.T) {
-	p := runBudget{ctx: t.Context(), until: time.Now().Add(time.Hour)}
+	p := runBudget{ctx: t.Context(), deadline: time.Now().Add(time.Hour)}
 	for range 3 * checkEvery {
 		if err := p.check(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p.until = time.Now().Add(-time.Second)
+	p.deadline = time.Now().Add(-time.Second)
 	n := 1
 	for p.check() == nil {
 		n++

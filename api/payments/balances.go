@@ -31,8 +31,8 @@ func newBalanceQuery(ctx *fasthttp.RequestCtx) *balanceQuery {
 	text, sent := q.Sent("network")
 	q.allNetworks = !sent
 	if text != "" {
-		var named bool
-		if q.network, named = money.ParseNetwork(text); !named {
+		var isNetwork bool
+		if q.network, isNetwork = money.ParseNetwork(text); !isNetwork {
 			q.Problems.Add("network", "network must be a name in lower case")
 		}
 	}

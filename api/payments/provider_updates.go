@@ -95,17 +95,17 @@ func (h *Handlers) sender(req *web.Request, content []byte) (*directory.Terminal
 	_, _ = mac.Write(timestamp) // a hash accepts all input
 	_, _ = mac.Write([]byte{'.'})
 	_, _ = mac.Write(content)
-	given := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
-	size, malformed := hex.Decode(given, header.PeekBytes(headerSignature))
-	signed := subtle.ConstantTimeCompare(mac.Sum(nil), given[:size]) == 1 && malformed == nil
+	signature := make([]byte, hex.DecodedLen(len(header.PeekBytes(headerSignature))))
+	size, malformed := hex.Decode(signature, header.PeekBytes(headerSignature))
+	signed := subtle.ConstantTimeCompare(mac.Sum(nil), signature[:size]) == 1 && malformed == nil
 	seconds, unreadable := strconv.ParseInt(string(timestamp), 10, 64)
-	off := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
-	fresh := unreadable == nil && off.Abs() <= maxNotificationSkew
-	return terminal, trusted && signed && fresh
+	skew := h.cfg.Clock.Now().Sub(time.Unix(seconds, 0))
+	isFresh := unreadable == nil && skew.Abs() <= maxNotificationSkew
+	return terminal, trusted && signed && isFresh
 }
 
-// eventOf returns the event's id from a signed envelope. The header is not signed, so the id in
-// the body counts, and a different id in the header is refused.
+// eventOf returns the event's id from an envelope, the signed JSON body of an update. The header is
+// not signed, so the id in the envelope counts, and a different id in the header is refused.
 func eventOf(envelope, header []byte) ([]byte, error) {
 	const op = "payments.updates"
 	if !web.IsObject(envelope) {
@@ -121,8 +121,8 @@ func eventOf(envelope, header []byte) ([]byte, error) {
 	return id, nil
 }
 
-// report starts an inquiry about the transaction whose id, as this service issued it, is in the
-// envelope. The rest of the envelope is ignored.
+// report starts an inquiry about the transaction that the envelope names. It names the transaction by
+// the id that this service has issued; everything else in it is ignored.
 func (h *Handlers) report(t *directory.Terminal, envelope []byte) error {
 	content := web.Member(envelope, "data")
 	if !web.IsObject(content) {

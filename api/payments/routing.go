@@ -33,8 +33,8 @@ func (h *Handlers) readRouting(req *web.Request) error {
 		tried = append(tried, h.triedTerminal(req.Principal.Org, &r.Attempts[i]))
 	}
 	if r.Terminal != (ledger.ID{}) {
-		own := lastAttempt(&result)
-		tried = append(tried, h.triedTerminal(req.Principal.Org, &own))
+		last := lastAttempt(&result)
+		tried = append(tried, h.triedTerminal(req.Principal.Org, &last))
 	}
 	web.WriteData(req, fiber.StatusOK, tried)
 	return nil

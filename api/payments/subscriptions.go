@@ -53,22 +53,22 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var wrong web.Problems
-	terms := readTerms(params, &wrong)
+	var problems web.Problems
+	terms := readTerms(params, &problems)
 	result, err := h.cfg.Subscriptions.Create(subscriptionactor.Create{
 		Org: req.Principal.Org, Partner: req.Principal.Partner.Number, Terms: terms, Key: key,
-		Malformed: len(wrong) > 0,
+		Malformed: len(problems) > 0,
 		Refuse: func(field, detail string) {
-			if !wrong.HasField(field) {
-				wrong.Add(field, detail)
+			if !problems.HasField(field) {
+				problems.Add(field, detail)
 			}
 		},
 	})
 	if errors.Is(err, subscriptionactor.ErrTerms) {
-		slices.SortStableFunc(wrong, func(a, b *ledger.Refusal) int {
+		slices.SortStableFunc(problems, func(a, b *ledger.Refusal) int {
 			return slices.Index(subscriptionFields, a.Field) - slices.Index(subscriptionFields, b.Field)
 		})
-		return wrong
+		return problems
 	}
 	if err == nil {
 		req.Response.Header.SetCanonical(web.HeaderLocation, schema.AppendID([]byte(subscriptionsPath+"/"), result.Record.ID))
@@ -78,32 +78,32 @@ func (h *Handlers) createSubscription(req *web.Request) error {
 
 // readTerms reads the terms of a create. A missing field or one of the wrong type is a problem;
 // the subscription decides whether the values are allowed.
-func readTerms(params []byte, wrong *web.Problems) (t subscription.Terms) {
+func readTerms(params []byte, problems *web.Problems) (t subscription.Terms) {
 	const initial, amount, period, metadata = "initial_payment_id", "amount", "period_days", "metadata"
 	if text, isText := jsonwalk.Text(web.Member(params, initial)); !isText {
-		wrong.Add(initial, initial+" is required: the id of a charged payment")
+		problems.Add(initial, initial+" is required: the id of a charged payment")
 	} else if id, err := web.ParseID(string(text)); err != nil {
-		wrong.Add(initial, initial+" must be a UUID")
+		problems.Add(initial, initial+" must be a UUID")
 	} else {
 		t.Initial = id
 	}
 	if text, isText := jsonwalk.Text(web.Member(params, amount)); !isText {
-		wrong.Add(amount, amount+" is required: a string of minor units")
+		problems.Add(amount, amount+" is required: a string of minor units")
 	} else if parsed, err := money.ParseBytes(text); err != nil {
-		wrong.Add(amount, amount+" must be a string of minor units")
+		problems.Add(amount, amount+" must be a string of minor units")
 	} else {
 		t.Amount = parsed
 	}
 	if value := web.Member(params, period); value == nil {
-		wrong.Add(period, period+" is required")
+		problems.Add(period, period+" is required")
 	} else if n, err := strconv.ParseInt(string(value), 10, 32); err != nil {
-		wrong.Add(period, period+" must be an integer from 1 to "+strconv.Itoa(subscription.MaxPeriodDays))
+		problems.Add(period, period+" must be an integer from 1 to "+strconv.Itoa(subscription.MaxPeriodDays))
 	} else {
 		t.PeriodDays = int(n)
 	}
 	if value := web.Member(params, metadata); value != nil {
 		if !web.IsObject(value) {
-			wrong.Add(metadata, metadata+" must be an object")
+			problems.Add(metadata, metadata+" must be an object")
 		} else {
 			t.Metadata = bytes.Clone(value)
 		}

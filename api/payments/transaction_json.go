@@ -26,7 +26,8 @@ func (h *Handlers) viewedBy(req *web.Request, result *paymentactor.Result) viewe
 	return viewed{at: h.cfg.Clock.Now(), links: req.Principal.Key != nil && !result.Replay}
 }
 
-// appendTransaction appends a transaction. p is its partner; descriptions are in its language.
+// appendTransaction appends a transaction. p is the transaction's partner, in whose language
+// the descriptions are.
 func (h *Handlers) appendTransaction(dst []byte, p *directory.Partner, result *paymentactor.Result, v viewed) []byte {
 	view := h.viewOf(p.Org, result, v)
 	view.Lang = p.Lang

@@ -25,9 +25,9 @@ var (
 	stamp   = posting.Stamp{
 		Version: 3, LastSeq: 9, Started: ledger.MicrosOf(started), Updated: ledger.MicrosOf(started.Add(time.Second)), Due: ledger.MicrosOf(started.Add(30 * time.Minute)),
 	}
-	own   = viewed{at: started.Add(time.Minute), links: true}
-	txID  = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
-	orgID = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
+	partnerView = viewed{at: started.Add(time.Minute), links: true}
+	txID        = uuid.MustParse("0f8fad5b-d9cb-469f-a165-70867728950e")
+	orgID       = uuid.MustParse("7c9e6679-7425-40de-944b-e07fc1f90ae7")
 )
 
 // newShowingHandlers returns handlers that only show transactions, and the partner that owns them.
@@ -176,7 +176,7 @@ func TestTransactionIsShown(t *testing.T) {
 			want = strings.Replace(want, c.differences[i], c.differences[i+1], 1)
 		}
 		want = strings.Replace(want, "ADDRESS", s.cfg.Pages.Address(orgID, txID, started.Add(16*time.Minute)), 1)
-		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own))
+		got := string(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView))
 		if got != want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\n%s, want\n%s", c.name, got, want)
 		}
@@ -205,12 +205,12 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 	want := `{"id":"0f8fad5b-d9cb-469f-a165-70867728950e","status":"created","type":"payment","env":"test","txid":"order \"1\"",` +
 		`"amount":"10000","currency":"USD","started":"2026-09-03T10:15:30.123456+00:00","widget_url":"` + address + `"}`
 	r := hosted()
-	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
 		t.Errorf("%s, want\n%s", got, want)
 	}
 	r.Status, r.TxID = payment.Charged, ""
 	want = strings.NewReplacer(`"created"`, `"charged"`, `"order \"1\""`, `null`, `"`+address+`"`, `null`).Replace(want)
-	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, own)); got != want {
+	if got := string(s.appendHosted(nil, orgID, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)); got != want {
 		t.Errorf("charged: %s, want\n%s", got, want)
 	}
 }
@@ -218,21 +218,21 @@ func TestHostedCreateReturnsItsShortForm(t *testing.T) {
 // Both addresses open the same page, for 15 minutes after they are shown.
 func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 	s, p := newShowingHandlers(t)
-	shown := make(map[string]any)
-	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, own), &shown); err != nil {
+	fields := make(map[string]any)
+	if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: hosted(), Stamp: stamp}, partnerView), &fields); err != nil {
 		t.Fatal(err)
 	}
-	for field, until := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
-		address, _ := shown[field].(string)
-		token, ours := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
-		org, err := s.cfg.Pages.Open(txID, token, until.Add(-time.Microsecond))
-		_, over := s.cfg.Pages.Open(txID, token, until)
-		if !ours || org != orgID || err != nil || over != payerpage.ErrExpired {
-			t.Errorf("%s %q opens %v, %v, and when its time is over %v", field, address, org, err, over)
+	for field, expires := range map[string]time.Time{"widget_url": started.Add(16 * time.Minute), "simple_auth_redirect_url": started.Add(16 * time.Minute)} {
+		address, _ := fields[field].(string)
+		token, isPage := strings.CutPrefix(address, "https://pay.example/pay/0f8fad5b-d9cb-469f-a165-70867728950e?token=")
+		org, err := s.cfg.Pages.Open(txID, token, expires.Add(-time.Microsecond))
+		_, openErr := s.cfg.Pages.Open(txID, token, expires)
+		if !isPage || org != orgID || err != nil || openErr != payerpage.ErrExpired {
+			t.Errorf("%s %q opens %v, %v, and when its time is over %v", field, address, org, err, openErr)
 		}
 	}
-	if shown["description"] != nil || shown["route"] != "" || shown["auth_params"] != nil {
-		t.Errorf("before routing: %v", shown)
+	if fields["description"] != nil || fields["route"] != "" || fields["auth_params"] != nil {
+		t.Errorf("before routing: %v", fields)
 	}
 }
 
@@ -240,8 +240,8 @@ func TestWaitingHostedTransactionShowsItsPage(t *testing.T) {
 // opens the payer's page, and nobody gets one after the payer's time.
 func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 	s, p := newShowingHandlers(t)
-	acting := charged()
-	setAction(acting, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
+	actingRecord := charged()
+	setAction(actingRecord, payment.Action{Type: "redirect", Method: "get", URL: "https://acs/", Material: []byte(`{"a":1}`), ExpiresAt: ledger.MicrosOf(started.Add(time.Minute))})
 	paidOut := charged()
 	paidOut.Type = payment.Payout
 	setAction(paidOut, payment.Action{Destinations: []payment.Destination{{ID: "b1"}}})
@@ -249,13 +249,13 @@ func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 		record *payment.Record
 		ends   time.Duration
 		widget bool
-	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {acting, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
+	}{"hosted": {hosted(), 30 * time.Minute, true}, "acting": {actingRecord, 10 * time.Minute, false}, "paid out": {paidOut, 10 * time.Minute, false}} {
 		show := func(v viewed) map[string]any {
-			var shown map[string]any
-			if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &shown); err != nil {
+			var members map[string]any
+			if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: c.record, Stamp: stamp}, v), &members); err != nil {
 				t.Fatal(err)
 			}
-			return shown
+			return members
 		}
 		last := started.Add(c.ends - time.Microsecond)
 		for links, want := range map[bool]any{true: s.cfg.Pages.Address(orgID, txID, last.Add(15*time.Minute)), false: nil} {
@@ -265,14 +265,14 @@ func TestPageAddressesAreForThePartnerKeyWithinThePayersTime(t *testing.T) {
 				t.Errorf("%s, links %v: %v and %v", name, links, address, widget)
 			}
 		}
-		over := show(viewed{at: started.Add(c.ends), links: true})
+		expired := show(viewed{at: started.Add(c.ends), links: true})
 		for _, field := range []string{"simple_auth_redirect_url", "availble_destinations", "expires_at"} {
-			if _, there := over[field]; there {
+			if _, there := expired[field]; there {
 				t.Errorf("%s: past its end it has %s", name, field)
 			}
 		}
-		if over["widget_url"] != nil || over["auth_params"] != nil {
-			t.Errorf("%s: past its end it shows %v %v", name, over["widget_url"], over["auth_params"])
+		if expired["widget_url"] != nil || expired["auth_params"] != nil {
+			t.Errorf("%s: past its end it shows %v %v", name, expired["widget_url"], expired["auth_params"])
 		}
 	}
 }
@@ -293,7 +293,7 @@ func TestDescriptionsAreInThePartnersLanguage(t *testing.T) {
 			Description string `json:"error_description"`
 			Message     string `json:"refund_msg"`
 		}
-		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, own), &shown); err != nil {
+		if err := json.Unmarshal(s.appendTransaction(nil, p, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView), &shown); err != nil {
 			t.Fatal(err)
 		}
 		if got := [2]string{shown.Description, shown.Message}; got != want {
@@ -325,7 +325,7 @@ func BenchmarkEncode(b *testing.B) {
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp}, own)
+		buf = s.appendTransaction(buf[:0], p, &paymentactor.Result{Record: r, Stamp: stamp}, partnerView)
 	}
 	b.SetBytes(int64(len(buf)))
 }

@@ -86,14 +86,14 @@ func (h *Handlers) continueTransaction(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	var with continuation
-	defer with.Wipe()
-	if with.read(object, stored.Record.Type, h.cfg.Fingerprint); len(with.problems) > 0 {
-		return with.problems
+	var body continuation
+	defer body.Wipe()
+	if body.read(object, stored.Record.Type, h.cfg.Fingerprint); len(body.problems) > 0 {
+		return body.problems
 	}
-	with.Kept.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
+	body.Kept.PayerIP = payerAddress(stored.Record.Customer, h.cfg.Proxies.Source(req.RequestCtx))
 	result, err := h.cfg.Payments.Continue(paymentactor.Continue{
-		Command: command, Credentials: with.Kept, Card: with.Card, Route: with.route, Browser: with.browser,
+		Command: command, Credentials: body.Kept, Card: body.Card, Route: body.route, Browser: body.browser,
 	})
 	return h.changed(req, &result, err)
 }
@@ -215,19 +215,19 @@ type continuation struct {
 }
 
 // read parses and checks the body for a transaction of type t.
-func (with *continuation) read(body []byte, t payment.Type, fingerprint func([]byte) string) {
+func (c *continuation) read(body []byte, t payment.Type, fingerprint func([]byte) string) {
 	if storage := web.Member(body, "money_storage"); storage == nil || web.IsEmptyObject(storage) {
-		with.problems.Add("money_storage", "money_storage is required")
+		c.problems.Add("money_storage", "money_storage is required")
 	} else {
-		with.Check(storage, t, &with.problems)
+		c.Check(storage, t, &c.problems)
 	}
-	with.route = with.problems.Text("route", web.Member(body, "route"), maxRoute)
-	with.browser = with.problems.Object("browser_data", web.Member(body, "browser_data"), maxBrowser)
-	if with.browser != nil {
-		checkBrowser(with.browser, &with.problems)
+	c.route = c.problems.Text("route", web.Member(body, "route"), maxRoute)
+	c.browser = c.problems.Object("browser_data", web.Member(body, "browser_data"), maxBrowser)
+	if c.browser != nil {
+		checkBrowser(c.browser, &c.problems)
 	}
-	if len(with.problems) == 0 {
-		with.Keep(t, fingerprint)
+	if len(c.problems) == 0 {
+		c.Keep(t, fingerprint)
 	}
 }
 

@@ -170,7 +170,7 @@ func (c *creation) checkAsset() {
 		}
 	}
 	asset.Network = money.ResolveNetwork(asset.Currency, c.checkNetwork())
-	if _, alone := asset.Scale(); !alone {
+	if _, hasScale := asset.Scale(); !hasScale {
 		// An asset that is the same on every network, such as a state currency, has no network.
 		if bare := (money.Asset{Currency: asset.Currency, Env: asset.Env}); scaled(bare) {
 			asset.Network = ""

@@ -149,7 +149,8 @@ func (g *Gate) Figures() Figures {
 }
 
 // vacant tells whether a place is free. A place whose command waits for a provider counts as free.
-// Lapsed places are free already, so as many of these commands as have lapsed are not counted again.
+// The places of lapsed commands are free already. Most of these commands wait for a provider, so
+// their number is subtracted from that of the provider calls: no place may count as free twice.
 func (g *Gate) vacant() bool {
 	n := g.inside.Len()
 	return n < g.places || n-max(0, g.providerCalls()-g.lapsed) < g.places

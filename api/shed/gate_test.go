@@ -129,12 +129,12 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 	inside := g.wantEnter("accepted")
 	burst := g.wantEnter("waiting")
 	g.moveBy(MaxAge - StandingAge/2)
-	late := g.wantEnter("waiting")
+	latecomer := g.wantEnter("waiting")
 	g.moveBy(StandingAge / 2)
 	g.want(burst, "shed")
-	g.want(late, "waiting")
+	g.want(latecomer, "waiting")
 	g.moveBy(StandingAge/2 + checkInterval)
-	g.want(late, "shed")
+	g.want(latecomer, "shed")
 	inside.Leave() // the queue is empty
 	inside = g.wantEnter("accepted")
 	next := g.wantEnter("waiting")
@@ -146,17 +146,17 @@ func TestStandingQueueHasTheShorterBound(t *testing.T) {
 
 func TestOldestWaitingCommandGetsTheNextPlace(t *testing.T) {
 	g := newTestGate(t, Options{Places: 2})
-	one, two := g.wantEnter("accepted"), g.wantEnter("accepted")
+	earlier, two := g.wantEnter("accepted"), g.wantEnter("accepted")
 	first, second := g.wantEnter("waiting"), g.wantEnter("waiting")
-	one.Leave()
+	earlier.Leave()
 	g.want(first, "accepted")
-	late := g.wantEnter("waiting") // behind the second, even if a command leaves now
+	latecomer := g.wantEnter("waiting") // behind the second, even if a command leaves now
 	g.want(second, "waiting")
 	two.Leave()
 	g.want(second, "accepted")
-	g.want(late, "waiting")
+	g.want(latecomer, "waiting")
 	first.Leave()
-	g.want(late, "accepted")
+	g.want(latecomer, "accepted")
 }
 
 // A command does not overtake a waiting one even if a place becomes free during its Enter.
@@ -219,19 +219,19 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 	g := newTestGate(t, Options{Places: places, Refusals: 1_000_000})
 	began := g.now
 	type command struct {
-		place *Place
-		came  time.Time
-		ends  time.Time // zero: it still waits
+		place   *Place
+		arrived time.Time
+		ends    time.Time // zero: it still waits
 	}
-	var all []*command
+	var commands []*command
 	accepted := 0
-	for n := 0; n < arrivals || len(all) > 0; n++ {
+	for n := 0; n < arrivals || len(commands) > 0; n++ {
 		if n < arrivals { // 2,500 a second, while 800 can be executed
-			all = append(all, &command{place: g.enterOrWait(), came: g.now})
+			commands = append(commands, &command{place: g.enterOrWait(), arrived: g.now})
 		}
-		for again := true; again; { // a command that leaves lets others in
-			again = false
-			all = slices.DeleteFunc(all, func(c *command) bool {
+		for repeat := true; repeat; { // a command that leaves lets others in
+			repeat = false
+			commands = slices.DeleteFunc(commands, func(c *command) bool {
 				switch became := c.place.outcome(); {
 				case became == "shed":
 					return true
@@ -239,13 +239,13 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 				case c.ends.IsZero():
 					accepted++
 					c.ends = g.now.Add(workTime)
-					waited := g.now.Sub(c.came)
+					waited := g.now.Sub(c.arrived)
 					if waited > MaxAge || waited > StandingAge+tick && g.now.Sub(began) > 2*MaxAge {
 						t.Fatalf("accepted after %s, %s after the first came", waited, g.now.Sub(began))
 					}
 				case !g.now.Before(c.ends):
 					c.place.Leave()
-					again = true
+					repeat = true
 					return true
 				}
 				return false
@@ -267,17 +267,17 @@ func TestAcceptedCommandsNeverWaitLongerThanTheBound(t *testing.T) {
 func TestRateOfRefusalsIsBounded(t *testing.T) {
 	g := newTestGate(t, Options{Places: 1, Refusals: 1_000})
 	g.wantEnter("accepted")
-	var all []*Place
+	var places []*Place
 	for range 500 {
-		all = append(all, g.wantEnter("waiting"))
+		places = append(places, g.wantEnter("waiting"))
 	}
 	for _, c := range []struct {
-		passes time.Duration
-		want   int
+		advance time.Duration
+		want    int
 	}{{MaxAge - time.Millisecond, 0}, {2 * time.Millisecond, 10}, {100 * time.Millisecond, 110}, {500 * time.Millisecond, 500}} {
-		g.moveBy(c.passes)
+		g.moveBy(c.advance)
 		shed := 0
-		for i, p := range all {
+		for i, p := range places {
 			if p.outcome() == "shed" {
 				shed++
 				if i >= c.want {
@@ -297,9 +297,9 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 	const places = 4
 	g := New(Options{Places: places, Lapse: time.Hour, Refusals: 1_000_000})
 	var inside, accepted, shed atomic.Int64
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for range 64 {
-		all.Go(func() {
+		wg.Go(func() {
 			for range 500 {
 				place := g.Enter()
 				if place == nil {
@@ -315,7 +315,7 @@ func TestInvariantsHoldUnderConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	if f := g.Figures(); f != (Figures{Shed: uint64(shed.Load())}) || accepted.Load()+shed.Load() != 64*500 {
 		t.Errorf("%+v, %d accepted", f, accepted.Load())
 	}

@@ -60,7 +60,7 @@ func (a *Authorizer) Admit(req *Request) error {
 		Source:       a.Proxies.Source(req.RequestCtx),
 	}
 	if route.SoleOrganization && len(c.Organization) == 0 {
-		if id, only := a.Organizations.SoleOrganization(); only {
+		if id, isSole := a.Organizations.SoleOrganization(); isSole {
 			c.Organization = []byte(id.String())
 		}
 	}

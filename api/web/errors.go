@@ -159,17 +159,17 @@ func appendProblems(dst []byte, list Problems) []byte {
 // appendFaults appends the body of a 422 of the contracts' routes: each refused field once with
 // all its messages. An unknown action is also the message of the whole body.
 func appendFaults(dst []byte, faults *schema.Faults) []byte {
-	e := schema.Encoder{Buf: dst}
-	e.Open('{')
-	e.Word("error", "unprocessable_entity")
+	encoder := schema.Encoder{Buf: dst}
+	encoder.Open('{')
+	encoder.Word("error", "unprocessable_entity")
 	for _, fault := range faults.List {
 		if fault.Field == "action" {
-			e.Key("message")
-			e.Buf = appendBounded(e.Buf, fault.Message)
+			encoder.Key("message")
+			encoder.Buf = appendBounded(encoder.Buf, fault.Message)
 			break
 		}
 	}
-	e.OpenField("details", '{')
+	encoder.OpenField("details", '{')
 	listed := make(map[string]bool)
 	list := faults.List[:min(len(faults.List), maxProblems)]
 	for _, fault := range list {
@@ -177,17 +177,17 @@ func appendFaults(dst []byte, faults *schema.Faults) []byte {
 			continue
 		}
 		listed[fault.Field] = true
-		e.Comma()
-		e.Buf = append(appendBounded(e.Buf, fault.Field), ':', '[')
+		encoder.Comma()
+		encoder.Buf = append(appendBounded(encoder.Buf, fault.Field), ':', '[')
 		for _, other := range list {
 			if other.Field == fault.Field {
-				e.Comma()
-				e.Buf = appendBounded(e.Buf, other.Message)
+				encoder.Comma()
+				encoder.Buf = appendBounded(encoder.Buf, other.Message)
 			}
 		}
-		e.Close(']')
+		encoder.Close(']')
 	}
-	e.Close('}')
-	e.Close('}')
-	return e.Buf
+	encoder.Close('}')
+	encoder.Close('}')
+	return encoder.Buf
 }

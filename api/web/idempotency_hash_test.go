@@ -36,9 +36,9 @@ func TestRequestHashDependsOnMethodPathAndBody(t *testing.T) {
 // A reader of the store must not be able to find a card's digits by trying.
 func TestRequestHashIsKeyed(t *testing.T) {
 	r := requestOf("POST", "/a", `{"cvv":"123"}`)
-	one := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
+	firstKeys := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("1%x", b) }}
 	two := IdempotencyKeys{Fingerprint: func(b []byte) string { return fmt.Sprintf("2%x", b) }}
-	if one.hash(r) == two.hash(r) {
+	if firstKeys.hash(r) == two.hash(r) {
 		t.Error("the hash is the same under another key")
 	}
 }

@@ -23,7 +23,7 @@ var instantLayouts = [...]string{
 // ParseInstant parses a time in one of the protocol's forms: ISO 8601, or "YYYY-MM-DD
 // HH:MM:SS.ffffff Etc/UTC".
 func ParseInstant(text string) (time.Time, bool) {
-	if wall, named := strings.CutSuffix(text, " Etc/UTC"); named {
+	if wall, hasZone := strings.CutSuffix(text, " Etc/UTC"); hasZone {
 		at, err := time.Parse(time.DateTime, wall)
 		return at, err == nil
 	}

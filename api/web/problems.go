@@ -45,19 +45,19 @@ func (p Problems) Err() error {
 	return p
 }
 
-// RefusalsOf converts any error to refusals of one code. An error that is not a refusal becomes
+// RefusalsOf converts any error to refusals, which all have the same code. An error that is not a refusal becomes
 // Internal, or Unavailable while the process stops.
 func RefusalsOf(err error) Problems {
-	var several Problems
+	var problems Problems
 	var fields directory.Refusals
-	var one *ledger.Refusal
+	var refusal *ledger.Refusal
 	switch {
-	case errors.As(err, &several):
-		return several
+	case errors.As(err, &problems):
+		return problems
 	case errors.As(err, &fields):
 		return Problems(fields)
-	case errors.As(err, &one):
-		return Problems{one}
+	case errors.As(err, &refusal):
+		return Problems{refusal}
 	case errors.Is(err, posting.ErrStopped):
 		return Problems{ledger.Refuse("web", ledger.Unavailable, "the service is stopping")}
 	}

@@ -45,11 +45,11 @@ func (q *Query) take(name, value string, known []string) {
 		steps.Add(min(len(k), len(name)) + 1)
 		found = found || k == name
 	}
-	_, twice := q.Sent(name)
+	_, repeated := q.Sent(name)
 	switch {
 	case !found:
 		q.Problems.Add(Truncate([]byte(strings.ToValidUTF8(name, "?")), 64), "Unexpected field")
-	case twice:
+	case repeated:
 		q.Problems.Add(name, name+" is there twice")
 	case len(value) > maxValue || !utf8.ValidString(value):
 		q.Problems.Add(name, name+" is malformed")

@@ -122,17 +122,17 @@ type Organizations interface {
 // the only one that exists.
 func (req *Request) Organization(known Organizations) (ledger.ID, error) {
 	const op, header = "web.Organization", "x-organization-id"
-	named := req.Request.Header.PeekBytes(HeaderOrganization)
-	if len(named) == 0 {
-		if sole, only := known.SoleOrganization(); only {
+	organization := req.Request.Header.PeekBytes(HeaderOrganization)
+	if len(organization) == 0 {
+		if sole, isSole := known.SoleOrganization(); isSole {
 			return sole, nil
 		}
 		return ledger.ID{}, ledger.RefuseField(op, header, "%s is required", header)
 	}
-	if err := refuseSeveralOrganizations(named); err != nil {
+	if err := refuseSeveralOrganizations(organization); err != nil {
 		return ledger.ID{}, err
 	}
-	id, err := ParseID(string(named))
+	id, err := ParseID(string(organization))
 	if err != nil {
 		return ledger.ID{}, ledger.RefuseField(op, header, "%s must be a UUID", header)
 	}
@@ -148,8 +148,8 @@ func IsJSON(contentType []byte) bool {
 	if string(contentType) == kind {
 		return true
 	}
-	named, parameters, err := mime.ParseMediaType(string(contentType))
-	if err != nil || named != kind {
+	mediaType, parameters, err := mime.ParseMediaType(string(contentType))
+	if err != nil || mediaType != kind {
 		return false
 	}
 	charset, has := parameters["charset"]

@@ -66,8 +66,8 @@ type streamedBody struct {
 func (b *streamedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		if late := b.to.SetWriteDeadline(time.Now().Add(WriteTimeout)); late != nil {
-			return 0, late
+		if deadlineErr := b.to.SetWriteDeadline(time.Now().Add(WriteTimeout)); deadlineErr != nil {
+			return 0, deadlineErr
 		}
 	}
 	return n, err

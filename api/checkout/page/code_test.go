@@ -19,19 +19,19 @@ func TestQRCodeImageHasExactlyItsModules(t *testing.T) {
 		if err != nil || got.Side != want.Size+8 {
 			t.Fatalf("side %d of %d, %v", got.Side, want.Size, err)
 		}
-		dark := make(map[[2]int]int)
+		darkModules := make(map[[2]int]int)
 		for run := range strings.SplitSeq(strings.TrimPrefix(got.Path, "M"), "M") {
 			var x, y, n, back int
 			if _, err := fmt.Sscanf(run, "%d %dh%dv1h-%dz", &x, &y, &n, &back); err != nil || n != back || n < 1 {
 				t.Fatalf("%q: %v", run, err)
 			}
 			for i := range n {
-				dark[[2]int{x + i - 4, y - 4}]++
+				darkModules[[2]int{x + i - 4, y - 4}]++
 			}
 		}
 		for y := -4; y < want.Size+4; y++ {
 			for x := -4; x < want.Size+4; x++ {
-				if n := dark[[2]int{x, y}]; n > 1 || (n == 1) != want.Black(x, y) {
+				if n := darkModules[[2]int{x, y}]; n > 1 || (n == 1) != want.Black(x, y) {
 					t.Errorf("%.20q: module %d %d is dark %d times", text, x, y, n)
 				}
 			}

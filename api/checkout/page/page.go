@@ -171,7 +171,7 @@ func (Outcome) file() string    { return "outcome" }
 func (Notice) file() string     { return "notice" }
 func (Challenge) file() string  { return "challenge" }
 
-var all = []Page{
+var allPages = []Page{
 	Card{}, Password{}, Signature{}, Scan{}, Choice{}, Forward{}, Leaving{}, Processing{}, Outcome{}, NotFound, Challenge{},
 }
 
@@ -192,12 +192,12 @@ func read(name string) string {
 // parse parses each page's file into its own template.
 func parse() map[string]*template.Template {
 	layout := template.Must(template.New("layout.html").Parse(read("layout.html")))
-	set := make(map[string]*template.Template, len(all))
-	for _, p := range all {
-		one := template.Must(layout.Clone())
-		set[p.file()] = template.Must(one.Parse(read(p.file() + ".html")))
+	parsedPages := make(map[string]*template.Template, len(allPages))
+	for _, p := range allPages {
+		pageTemplate := template.Must(layout.Clone())
+		parsedPages[p.file()] = template.Must(pageTemplate.Parse(read(p.file() + ".html")))
 	}
-	return set
+	return parsedPages
 }
 
 // view is the data for templates.

@@ -70,7 +70,7 @@ func TestEveryPageRendersInEveryLanguage(t *testing.T) {
 }
 
 func TestEveryTextExistsInEveryLanguage(t *testing.T) {
-	en := reflect.ValueOf(english)
+	englishTexts := reflect.ValueOf(english)
 	for lang, texts := range catalogue {
 		v := reflect.ValueOf(*texts)
 		for i := range v.NumField() {
@@ -81,11 +81,11 @@ func TestEveryTextExistsInEveryLanguage(t *testing.T) {
 				}
 				continue
 			}
-			if field.Len() != en.Field(i).Len() {
-				t.Errorf("%s: %s has %d texts, english %d", lang, name, field.Len(), en.Field(i).Len())
+			if field.Len() != englishTexts.Field(i).Len() {
+				t.Errorf("%s: %s has %d texts, english %d", lang, name, field.Len(), englishTexts.Field(i).Len())
 			}
 			for _, key := range field.MapKeys() {
-				if field.MapIndex(key).IsZero() || !en.Field(i).MapIndex(key).IsValid() {
+				if field.MapIndex(key).IsZero() || !englishTexts.Field(i).MapIndex(key).IsValid() {
 					t.Errorf("%s: %s of %v", lang, name, key)
 				}
 			}
@@ -179,12 +179,12 @@ func TestContentPolicyHasTheHashOfTheStyle(t *testing.T) {
 
 func TestContentPolicyAllowsOnlyTheFormsTargets(t *testing.T) {
 	directives := func(policy string) map[string]string {
-		all := map[string]string{}
+		texts := map[string]string{}
 		for _, d := range strings.Split(policy, "; ") {
 			name, value, _ := strings.Cut(d, " ")
-			all[name] = value
+			texts[name] = value
 		}
-		return all
+		return texts
 	}
 	for _, c := range []struct {
 		targets []string
@@ -258,8 +258,8 @@ func TestRefusedFieldsAreMarked(t *testing.T) {
 
 func TestOutcomeNamesItsResult(t *testing.T) {
 	for _, c := range []struct {
-		outcome    Outcome
-		title, say string
+		outcome     Outcome
+		title, text string
 	}{
 		{Outcome{Result: Done}, "Paid", english.CloseThis},
 		{Outcome{Result: Done, Order: Order{Payout: true}}, "The money is on its way to you", english.CloseThis},
@@ -271,7 +271,7 @@ func TestOutcomeNamesItsResult(t *testing.T) {
 	} {
 		c.outcome.Sum = dollars
 		html := render(t, "en", c.outcome)
-		if !strings.Contains(html, "<h1>"+c.title+"</h1>") || !strings.Contains(html, c.say) {
+		if !strings.Contains(html, "<h1>"+c.title+"</h1>") || !strings.Contains(html, c.text) {
 			t.Errorf("%+v: %s", c.outcome, html)
 		}
 	}

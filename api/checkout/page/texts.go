@@ -171,13 +171,13 @@ func wholeSeconds(d time.Duration) int64 { return int64(d / time.Second) }
 func (t *texts) Ended(o Outcome) string {
 	switch o.Result {
 	case Done:
-		return either(o.Payout, t.PaidOut, t.Paid)
+		return textFor(o.Payout, t.PaidOut, t.Paid)
 	case Approved:
 		return t.ApprovedPay
 	case Returned:
 		return t.ReturnedPay
 	}
-	return either(o.Payout, t.NotPaidOut, t.NotPaid)
+	return textFor(o.Payout, t.NotPaidOut, t.NotPaid)
 }
 
 // Reason returns the text for the reason code of an outcome; it is empty for a code that the payer is not shown.
@@ -186,9 +186,9 @@ func (t *texts) Reason(o Outcome) string { return t.Reasons[o.Reason] }
 // Notice is the text of a notice.
 func (t *texts) Notice(n Notice) message { return t.Notices[n] }
 
-func either(first bool, a, b string) string {
-	if first {
-		return a
+func textFor(payout bool, payoutText, paymentText string) string {
+	if payout {
+		return payoutText
 	}
-	return b
+	return paymentText
 }

@@ -149,7 +149,7 @@ func (x *exporter) includes(entry *ledger.Entry) (bool, error) {
 	if entry.Phase != ledger.Capture {
 		return false, nil
 	}
-	held, err := x.held(entry.Closes)
+	held, err := x.heldPostings(entry.Closes)
 	return anyBelow(x.Prefix, held), err
 }
 
@@ -162,8 +162,8 @@ func anyBelow(prefix string, postings []ledger.Posting) bool {
 	return false
 }
 
-// held returns the postings of a pending entry.
-func (x *exporter) held(seq uint64) ([]ledger.Posting, error) {
+// heldPostings returns the postings of a pending entry.
+func (x *exporter) heldPostings(seq uint64) ([]ledger.Posting, error) {
 	if postings, ok := x.holds.get(seq); ok {
 		return postings, nil
 	}
@@ -176,7 +176,7 @@ func (x *exporter) released(entry *ledger.Entry) ([]ledger.Posting, error) {
 	case ledger.Void:
 		return entry.Postings, nil
 	case ledger.Capture:
-		return x.held(entry.Closes)
+		return x.heldPostings(entry.Closes)
 	}
 	return nil, nil
 }

@@ -77,18 +77,18 @@ func TestUnknownPrefixIsAnEmptyExport(t *testing.T) {
 // Holds are kept in memory up to a bound. Older ones are looked up in the Book.
 func TestOldHoldIsLookedUp(t *testing.T) {
 	t.Parallel()
-	for _, between := range []int{export.MaxHolds - 1, export.MaxHolds} {
+	for _, openHolds := range []int{export.MaxHolds - 1, export.MaxHolds} {
 		var j journal
-		for range between + 1 {
+		for range openHolds + 1 {
 			j.books("hold", ledger.Pending, usd, "Dr A:provider:x 5", "Cr L:partner:1:available 5")
 		}
 		j.books("commit", ledger.Capture, usd, "Dr A:provider:x 5", "Cr L:partner:1:available 5").Closes = 1
 		looked := 0
 		text := string(written(t, export.HLedger, j.book(&looked)))
-		if want := between + 1 - export.MaxHolds; looked != want {
-			t.Errorf("%d holds later: looked up %d times, want %d", between, looked, want)
+		if want := openHolds + 1 - export.MaxHolds; looked != want {
+			t.Errorf("%d holds later: looked up %d times, want %d", openHolds, looked, want)
 		}
-		if !strings.HasSuffix(text, "    [pending:A:provider:x]  -0.05 \"USD\"\n    [pending:L:partner:1:available]  0.05 \"USD\"\n"+fmt.Sprintf("\n; end of the export: %d entries\n", between+2)) {
+		if !strings.HasSuffix(text, "    [pending:A:provider:x]  -0.05 \"USD\"\n    [pending:L:partner:1:available]  0.05 \"USD\"\n"+fmt.Sprintf("\n; end of the export: %d entries\n", openHolds+2)) {
 			t.Errorf("the capture releases nothing:\n%s", text[len(text)-500:])
 		}
 	}
@@ -100,9 +100,9 @@ func TestFailedExportHasNoEndMarker(t *testing.T) {
 	for _, name := range export.Names() {
 		f, _ := export.ParseFormat(name)
 		b := everyEntryKind().book(nil)
-		whole := b.Entries
+		entries := b.Entries
 		b.Entries = func(yield func(*ledger.Event, error) bool) {
-			for e := range whole {
+			for e := range entries {
 				if e.Seq == 4 {
 					yield(nil, broken)
 					return

@@ -87,17 +87,17 @@ func (j journal) book(lookups *int) *export.Book {
 }
 
 func accounts(seen map[ledger.Account]bool) iter.Seq2[ledger.Account, error] {
-	var all []ledger.Account
+	var list []ledger.Account
 	for a := range seen {
 		if a.Asset.Env == money.Prod {
-			all = append(all, a)
+			list = append(list, a)
 		}
 	}
-	slices.SortFunc(all, func(a, b ledger.Account) int {
+	slices.SortFunc(list, func(a, b ledger.Account) int {
 		return strings.Compare(string(a.Path)+"\n"+a.Asset.String(), string(b.Path)+"\n"+b.Asset.String())
 	})
 	return func(yield func(ledger.Account, error) bool) {
-		for _, a := range all {
+		for _, a := range list {
 			if !yield(a, nil) {
 				return
 			}

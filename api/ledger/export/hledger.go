@@ -107,30 +107,30 @@ func (h *hledger) preamble() error {
 // entry writes a transaction: cleared if it posts, pending if it only holds or releases. Holds
 // are virtual postings that balance by themselves.
 func (h *hledger) entry(e *ledger.Event) error {
-	b := append(h.buf[:0], '\n')
-	b = append(b, e.Entry.Effective.String()...)
-	b = append(b, '=')
-	b = append(b, e.Booked.Date().String()...)
-	b = append(b, ' ', statusFlag(e.Entry.Phase), ' ', '(')
-	b = strconv.AppendUint(b, e.Seq, 10)
-	b = append(b, ") "...)
-	b = append(b, oneLine(e.Name)...)
-	b = append(b, "\n    ; source:"...)
-	b = append(b, kindOf(e.Source.Kind)...)
-	b = append(b, ' ')
-	b = append(b, e.Source.ID.String()...)
-	b = append(b, "\n    ; booked:"...)
-	b = e.Booked.Time().AppendFormat(b, instant)
-	b = append(b, "\n    ; phase:"...)
-	b = append(b, e.Entry.Phase.String()...)
-	b = reference(b, "\n    ; reverses:", e.Entry.Reverses)
-	b = reference(b, "\n    ; closes:", e.Entry.Closes)
-	b = append(b, '\n')
+	buf := append(h.buf[:0], '\n')
+	buf = append(buf, e.Entry.Effective.String()...)
+	buf = append(buf, '=')
+	buf = append(buf, e.Booked.Date().String()...)
+	buf = append(buf, ' ', statusFlag(e.Entry.Phase), ' ', '(')
+	buf = strconv.AppendUint(buf, e.Seq, 10)
+	buf = append(buf, ") "...)
+	buf = append(buf, oneLine(e.Name)...)
+	buf = append(buf, "\n    ; source:"...)
+	buf = append(buf, kindOf(e.Source.Kind)...)
+	buf = append(buf, ' ')
+	buf = append(buf, e.Source.ID.String()...)
+	buf = append(buf, "\n    ; booked:"...)
+	buf = e.Booked.Time().AppendFormat(buf, instant)
+	buf = append(buf, "\n    ; phase:"...)
+	buf = append(buf, e.Entry.Phase.String()...)
+	buf = reference(buf, "\n    ; reverses:", e.Entry.Reverses)
+	buf = reference(buf, "\n    ; closes:", e.Entry.Closes)
+	buf = append(buf, '\n')
 	var err error
 	if movesPostedTotals(e.Entry.Phase) {
-		b, err = h.postings(b, e.Entry.Postings, false, false)
+		buf, err = h.postings(buf, e.Entry.Postings, false, false)
 	} else if e.Entry.Phase == ledger.Pending {
-		b, err = h.postings(b, e.Entry.Postings, true, false)
+		buf, err = h.postings(buf, e.Entry.Postings, true, false)
 	}
 	if err != nil {
 		return err
@@ -139,11 +139,11 @@ func (h *hledger) entry(e *ledger.Event) error {
 	if err != nil {
 		return err
 	}
-	if b, err = h.postings(b, released, true, true); err != nil {
+	if buf, err = h.postings(buf, released, true, true); err != nil {
 		return err
 	}
-	h.buf = b
-	_, err = h.out.Write(b)
+	h.buf = buf
+	_, err = h.out.Write(buf)
 	return err
 }
 

@@ -21,17 +21,17 @@ func decimal(dst []byte, a money.Amount, scale int) []byte {
 	if scale == 0 {
 		return append(dst, minor...)
 	}
-	whole := len(minor) - scale
-	if whole <= 0 {
+	point := len(minor) - scale
+	if point <= 0 {
 		dst = append(dst, "0."...)
-		for range -whole {
+		for range -point {
 			dst = append(dst, '0')
 		}
 		return append(dst, minor...)
 	}
-	dst = append(dst, minor[:whole]...)
+	dst = append(dst, minor[:point]...)
 	dst = append(dst, '.')
-	return append(dst, minor[whole:]...)
+	return append(dst, minor[point:]...)
 }
 
 // signed is decimal with the sign that plain text accounting gives a side: debits are positive.
@@ -57,13 +57,13 @@ const inMinorUnits = "amounts are in minor units: how many decimals it has is no
 
 // commodities collects the assets that have occurred so far, with their names in a format.
 type commodities struct {
-	name  func(money.Asset) (string, error)
-	seen  map[money.Asset]commodity
-	taken map[string]money.Asset
+	name       func(money.Asset) (string, error)
+	seen       map[money.Asset]commodity
+	assetNamed map[string]money.Asset
 }
 
 func newCommodities(name func(money.Asset) (string, error)) *commodities {
-	return &commodities{name: name, seen: make(map[money.Asset]commodity), taken: make(map[string]money.Asset)}
+	return &commodities{name: name, seen: make(map[money.Asset]commodity), assetNamed: make(map[string]money.Asset)}
 }
 
 // lookup returns the asset's commodity. The error is for an asset without a name, or with the name
@@ -76,12 +76,12 @@ func (c *commodities) lookup(a money.Asset) (commodity, error) {
 	if err != nil {
 		return commodity{}, err
 	}
-	if other, taken := c.taken[name]; taken {
+	if other, taken := c.assetNamed[name]; taken {
 		return commodity{}, fmt.Errorf("export: assets %v and %v are both %s", other, a, name)
 	}
 	found := commodity{asset: a, name: name}
 	found.scale, found.resolved = a.Scale()
-	c.seen[a], c.taken[name] = found, a
+	c.seen[a], c.assetNamed[name] = found, a
 	return found, nil
 }
 

@@ -37,11 +37,11 @@ type parquetRow struct {
 }
 
 func writeParquet(out io.Writer, x *exporter) error {
-	w := parquet.NewGenericWriter[parquetRow](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
+	writer := parquet.NewGenericWriter[parquetRow](out, parquet.Compression(&parquet.Snappy), parquet.MaxRowsPerRowGroup(groupRows))
 	batch := make([]parquetRow, 0, batchRows)
 	var buf []byte
 	flush := func() error {
-		_, err := w.Write(batch)
+		_, err := writer.Write(batch)
 		batch = batch[:0]
 		return err
 	}
@@ -65,7 +65,7 @@ func writeParquet(out io.Writer, x *exporter) error {
 	if err := flush(); err != nil {
 		return err
 	}
-	return w.Close()
+	return writer.Close()
 }
 
 func optionalSeq(seq uint64) *int64 {

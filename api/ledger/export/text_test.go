@@ -121,7 +121,7 @@ func TestCommoditiesHaveDistinctNames(t *testing.T) {
 		for _, a := range assets {
 			spelled, err := name(a)
 			must(t, err)
-			if other, taken := seen[spelled]; taken {
+			if other, isTaken := seen[spelled]; isTaken {
 				t.Errorf("%s: %v and %v are both %s", form, a, other, spelled)
 			}
 			seen[spelled] = a
@@ -170,7 +170,7 @@ func TestBeancountAccountNamesAreDistinct(t *testing.T) {
 			for _, pending := range []bool{false, true} {
 				path := ledger.Path("L:" + segment)
 				name := export.BeancountAccount(path, pending)
-				if other, taken := seen[name]; taken {
+				if other, isTaken := seen[name]; isTaken {
 					t.Fatalf("%s and %s are both %s", path, other, name)
 				}
 				seen[name] = path

@@ -130,11 +130,11 @@ func TestTablesLeaveAnUnknownScaleEmpty(t *testing.T) {
 // If two assets had the same name, their amounts would be added up. So neither of them is exported.
 func TestAssetsWithEqualNamesAreNotExported(t *testing.T) {
 	t.Parallel()
-	same := func(money.Asset) (string, error) { return "USDT", nil }
-	if err := export.Named(same, tron, tron); err != nil {
+	sameName := func(money.Asset) (string, error) { return "USDT", nil }
+	if err := export.Named(sameName, tron, tron); err != nil {
 		t.Errorf("one asset: %v", err)
 	}
-	if err := export.Named(same, tron, bsc); err == nil || !strings.Contains(err.Error(), "prod/USDT/tron") || !strings.Contains(err.Error(), "prod/USDT/bsc") {
+	if err := export.Named(sameName, tron, bsc); err == nil || !strings.Contains(err.Error(), "prod/USDT/tron") || !strings.Contains(err.Error(), "prod/USDT/bsc") {
 		t.Errorf("two assets: %v", err)
 	}
 }

@@ -118,33 +118,33 @@ func (w *workbook) row(r *row) error {
 		}
 	}
 	w.rows++
-	b := w.beginRow(w.buf[:0])
-	b = w.numberCell(b, r.seq)
-	b = w.numberCell(b, uint64(r.line))
-	b = w.textCell(b, r.booked.Time().Format(instant))
-	b = w.textCell(b, day(r.effective))
+	buf := w.beginRow(w.buf[:0])
+	buf = w.numberCell(buf, r.seq)
+	buf = w.numberCell(buf, uint64(r.line))
+	buf = w.textCell(buf, r.booked.Time().Format(instant))
+	buf = w.textCell(buf, day(r.effective))
 	for _, text := range [...]string{r.phase, r.event, r.kind, r.source.String()} {
-		b = w.textCell(b, text)
+		buf = w.textCell(buf, text)
 	}
-	b = w.numberCell(b, r.version)
+	buf = w.numberCell(buf, r.version)
 	for _, seq := range [...]uint64{r.reverses, r.closes} {
 		if seq == 0 {
-			b = w.emptyCell(b)
+			buf = w.emptyCell(buf)
 		} else {
-			b = w.numberCell(b, seq)
+			buf = w.numberCell(buf, seq)
 		}
 	}
 	for _, text := range [...]string{r.account, r.side, r.currency, r.network, r.env} {
-		b = w.textCell(b, text)
+		buf = w.textCell(buf, text)
 	}
 	if r.resolved {
-		b = w.numberCell(b, uint64(r.scale))
+		buf = w.numberCell(buf, uint64(r.scale))
 	} else {
-		b = w.emptyCell(b)
+		buf = w.emptyCell(buf)
 	}
-	b = w.amountCell(b, r.amount, 0)
-	b = w.amountCell(b, r.amount, r.scale)
-	w.buf = append(b, "</row>"...)
+	buf = w.amountCell(buf, r.amount, 0)
+	buf = w.amountCell(buf, r.amount, r.scale)
+	w.buf = append(buf, "</row>"...)
 	_, err := w.sheet.Write(w.buf)
 	return err
 }
@@ -158,8 +158,8 @@ func (w *workbook) numberCell(dst []byte, n uint64) []byte {
 func (w *workbook) amountCell(dst []byte, a money.Amount, scale int) []byte {
 	var digits [2 * money.MaxDigits]byte
 	text := decimal(digits[:0], a, scale)
-	whole, part, _ := strings.Cut(string(text), ".")
-	if len(whole) > exactDigits || len(strings.Trim(whole+part, "0")) > exactDigits {
+	integer, part, _ := strings.Cut(string(text), ".")
+	if len(integer) > exactDigits || len(strings.Trim(integer+part, "0")) > exactDigits {
 		return w.textCell(dst, string(text))
 	}
 	return append(append(append(w.beginCell(dst), "><v>"...), text...), "</v></c>"...)

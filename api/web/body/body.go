@@ -60,8 +60,8 @@ func New(proxies web.Proxies, knownBytes, anyoneBytes int) *Bodies {
 // owner is charged for a body: the organization of an authenticated caller (zero: the
 // operator), or the address that calls a route for anyone.
 type owner struct {
-	org  ledger.ID
-	from netip.Addr
+	org     ledger.ID
+	address netip.Addr
 }
 
 // budget bounds the bytes of bodies that are held at once, in all and for one owner.
@@ -118,7 +118,7 @@ func boundOf(route *web.Route) int {
 
 // Read reads the whole body into Request.Body. It is called after the caller is known and
 // before a command begins, so that a caller that sends slowly occupies only its own connection.
-func (all *Bodies) Read(req *web.Request) error {
+func (bodies *Bodies) Read(req *web.Request) error {
 	const op = "body.read"
 	stream := req.RequestBodyStream()
 	if stream == nil {
@@ -129,9 +129,9 @@ func (all *Bodies) Read(req *web.Request) error {
 		return tooLarge(bound)
 	}
 	b := bufferPool.Get().(*buffer)
-	b.budget, b.owner = all.known, owner{org: req.Principal.Org}
+	b.budget, b.owner = bodies.known, owner{org: req.Principal.Org}
 	if req.Route.Access.Callers == web.Anyone {
-		b.budget, b.owner = all.anyone, owner{from: all.proxies.Source(req.RequestCtx)}
+		b.budget, b.owner = bodies.anyone, owner{address: bodies.proxies.Source(req.RequestCtx)}
 	}
 	req.SetUserValue(contextKey, b)
 	var headers fasthttp.RequestHeader
@@ -234,8 +234,8 @@ func (b *buffer) release() {
 
 // Wipe overwrites the part of a request's body that was read.
 func Wipe(ctx *fasthttp.RequestCtx) {
-	b, held := ctx.UserValue(contextKey).(*buffer)
-	if !held {
+	b, hasBuffer := ctx.UserValue(contextKey).(*buffer)
+	if !hasBuffer {
 		return
 	}
 	if !ctx.Request.IsBodyStream() {

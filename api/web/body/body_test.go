@@ -19,12 +19,12 @@ import (
 // deadlines is a connection that records its read deadlines.
 type deadlines struct {
 	net.Conn
-	set []time.Time
+	deadlines []time.Time
 }
 
 // SetReadDeadline implements net.Conn.
 func (d *deadlines) SetReadDeadline(t time.Time) error {
-	d.set = append(d.set, t)
+	d.deadlines = append(d.deadlines, t)
 	return nil
 }
 
@@ -32,11 +32,11 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 type stallingBody []int
 
 // Read implements io.Reader.
-func (p *stallingBody) Read(into []byte) (int, error) {
+func (p *stallingBody) Read(buffer []byte) (int, error) {
 	if len(*p) == 0 {
 		return 0, os.ErrDeadlineExceeded
 	}
-	n := min((*p)[0], len(into))
+	n := min((*p)[0], len(buffer))
 	if (*p)[0] -= n; (*p)[0] == 0 {
 		*p = (*p)[1:]
 	}
@@ -54,7 +54,7 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	if !timedOut(err) {
 		t.Fatal(err)
 	}
-	first, last := conn.set[0], conn.set[len(conn.set)-1]
+	first, last := conn.deadlines[0], conn.deadlines[len(conn.deadlines)-1]
 	// The deadline is Grace after the beginning, and a second later for each 8 KiB that have arrived.
 	if late := first.Sub(began); late < Grace || late > Grace+time.Minute {
 		t.Errorf("after 4 bytes the next may come for %v", late)
@@ -62,8 +62,8 @@ func TestSlowBodyTimesOut(t *testing.T) {
 	if more := last.Sub(first); more < time.Second || more > 1130*time.Millisecond {
 		t.Errorf("9192 bytes more allow %v", more)
 	}
-	if !slices.IsSortedFunc(conn.set, time.Time.Compare) {
-		t.Errorf("deadlines %v", conn.set)
+	if !slices.IsSortedFunc(conn.deadlines, time.Time.Compare) {
+		t.Errorf("deadlines %v", conn.deadlines)
 	}
 }
 
@@ -123,17 +123,17 @@ func TestIncompleteBodyIsAnError(t *testing.T) {
 
 func TestOneBodyCannotUseTheWholeBudget(t *testing.T) {
 	b := newBudget(100)
-	one, other := owner{org: ledger.ID{1}}, owner{from: netip.MustParseAddr("192.0.2.1")}
+	orgOwner, addressOwner := owner{org: ledger.ID{1}}, owner{address: netip.MustParseAddr("192.0.2.1")}
 	for _, step := range []struct {
-		who  owner
-		n    int
-		fits bool
-	}{{one, 20, true}, {one, 6, false}, {one, 5, true}, {one, 1, false}, {other, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
-		if got := b.charge(step.who, step.n); got != step.fits {
-			t.Errorf("%d for %v: %v", step.n, step.who, got)
+		owner owner
+		n     int
+		fits  bool
+	}{{orgOwner, 20, true}, {orgOwner, 6, false}, {orgOwner, 5, true}, {orgOwner, 1, false}, {addressOwner, 25, true}, {owner{}, 25, true}, {owner{org: ledger.ID{2}}, 20, true}, {owner{org: ledger.ID{3}}, 6, false}, {owner{org: ledger.ID{3}}, 5, true}} {
+		if got := b.charge(step.owner, step.n); got != step.fits {
+			t.Errorf("%d for %v: %v", step.n, step.owner, got)
 		}
 	}
-	b.refund(one, 25)
+	b.refund(orgOwner, 25)
 	if b.held() != 75 || !b.charge(owner{org: ledger.ID{3}}, 20) {
 		t.Errorf("%d are held", b.held())
 	}

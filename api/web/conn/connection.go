@@ -34,7 +34,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &base{under: c, silent: l.Silent}
+	b := &base{raw: c, silent: l.Silent}
 	l.Silent.add(b)
 	b.place, _ = socketOf(c).(*connlimit.Conn)
 	if secure, ok := c.(*wiping.Conn); ok {
@@ -53,8 +53,8 @@ func socketOf(c net.Conn) net.Conn {
 
 // NoteState is called by the transport when a connection's state changes.
 func NoteState(c net.Conn, state fasthttp.ConnState) {
-	if over, ours := c.(interface{ wipe() }); ours && state == fasthttp.StateClosed {
-		over.wipe()
+	if ended, isOurs := c.(interface{ wipe() }); isOurs && state == fasthttp.StateClosed {
+		ended.wipe()
 	}
 }
 
@@ -94,7 +94,7 @@ func (c *secureConnection) wipe() {
 
 // base is the common part of both kinds of connections.
 type base struct {
-	under   net.Conn
+	raw     net.Conn // the accepted connection
 	silent  *Silent
 	place   *connlimit.Conn // nil if connections are not bounded
 	hasSent atomic.Bool     // the caller has sent something
@@ -113,7 +113,7 @@ func (b *base) read(p []byte) (int, error) {
 	if b.reuses(p) {
 		clear(p)
 	}
-	n, err := b.under.Read(p)
+	n, err := b.raw.Read(p)
 	switch {
 	case err == io.EOF && n > 0:
 		err = nil // TLS reports the end together with the last bytes; the next read reports it again
@@ -139,12 +139,12 @@ func (b *base) close() error {
 	b.silent.remove(b)
 	if b.hungUp.Load() { // set by a handler: the transport has finished the request and closes the connection
 		b.wipe()
-		half, ok := b.under.(interface{ CloseWrite() error })
-		if ok && half.CloseWrite() == nil && b.under.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
-			_, _ = Discard(b.under, lingerBytes)
+		half, ok := b.raw.(interface{ CloseWrite() error })
+		if ok && half.CloseWrite() == nil && b.raw.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = Discard(b.raw, lingerBytes)
 		}
 	}
-	return b.under.Close()
+	return b.raw.Close()
 }
 
 // wipe overwrites the reader's buffer when the connection ends. The transport gives the reader
@@ -229,7 +229,7 @@ func (s *Silent) add(b *base) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		_ = b.under.Close()
+		_ = b.raw.Close()
 		return
 	}
 	if s.conns == nil {
@@ -242,7 +242,7 @@ func (s *Silent) add(b *base) {
 func (s *Silent) remove(b *base) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, there := s.conns[b]; !there {
+	if _, found := s.conns[b]; !found {
 		return false
 	}
 	delete(s.conns, b)
@@ -256,7 +256,7 @@ func (s *Silent) CloseAll() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for b := range s.conns {
-		_ = b.under.Close()
+		_ = b.raw.Close()
 	}
 	clear(s.conns)
 }
@@ -273,9 +273,9 @@ func Discard(from io.Reader, n int) (read int, err error) {
 	defer scraps.Put(b)
 	defer clear(b[:])
 	for read < n {
-		var some int
-		some, err = from.Read(b[:])
-		if read += some; err != nil {
+		var arrived int
+		arrived, err = from.Read(b[:])
+		if read += arrived; err != nil {
 			return read, err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 func TestReadWipesThePreviousData(t *testing.T) {
 	client, server := net.Pipe()
 	defer func() { _ = client.Close() }()
-	c := &connection{Conn: server, base: &base{under: server, silent: new(Silent)}}
+	c := &connection{Conn: server, base: &base{raw: server, silent: new(Silent)}}
 	c.silent.add(c.base)
 	buffer := []byte("4242424242424242 and what else is left")
 	go func() { _, _ = client.Write([]byte("new")) }()
@@ -29,7 +29,7 @@ func TestReaderBufferIsWipedUnlessAnotherConnectionHasIt(t *testing.T) {
 	reads := func(text string) *base {
 		client, server := net.Pipe()
 		t.Cleanup(func() { _ = client.Close() })
-		l := &base{under: server, silent: new(Silent)}
+		l := &base{raw: server, silent: new(Silent)}
 		l.silent.add(l)
 		go func() { _, _ = client.Write([]byte(text)) }()
 		if n, err := l.read(buffer); err != nil || string(buffer[:n]) != text {

@@ -59,11 +59,11 @@ func (c *MoneyStorage) Keep(t payment.Type, fingerprint func([]byte) string) {
 	c.Kept.CardLast4 = string(number[len(number)-LastDigits:])
 	c.Kept.CardFingerprint = fingerprint(number)
 
-	all := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
+	copied := make([]byte, 0, len(number)+len(s.CardHolder)+len(s.ExpMonth)+len(s.ExpYear)+len(s.CVV))
 	part := func(value []byte) []byte {
-		from := len(all)
-		all = append(all, value...)
-		return all[from:len(all):len(all)]
+		from := len(copied)
+		copied = append(copied, value...)
+		return copied[from:len(copied):len(copied)]
 	}
 	c.Card = &secret.Card{Number: part(number), Holder: part(s.CardHolder), ExpMonth: part(s.ExpMonth), ExpYear: part(s.ExpYear)}
 	if t == payment.Payment {

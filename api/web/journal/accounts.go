@@ -58,14 +58,14 @@ func Visible(who *auth.Principal, prefix string) []string {
 	if who.Partner == nil {
 		return []string{prefix}
 	}
-	var under []string
-	for _, own := range append(auth.Prefixes(who.Partner.Number), string(ledger.Suspense(who.Partner.Number))) {
+	var prefixes []string
+	for _, ownPrefix := range append(auth.Prefixes(who.Partner.Number), string(ledger.Suspense(who.Partner.Number))) {
 		switch {
-		case strings.HasPrefix(own, prefix):
-			under = append(under, own)
-		case strings.HasPrefix(prefix, own):
-			under = append(under, prefix)
+		case strings.HasPrefix(ownPrefix, prefix):
+			prefixes = append(prefixes, ownPrefix)
+		case strings.HasPrefix(prefix, ownPrefix):
+			prefixes = append(prefixes, prefix)
 		}
 	}
-	return under
+	return prefixes
 }

@@ -15,7 +15,7 @@ func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*jsonform.Balances, len(events))
+	balances := make([]*jsonform.Balances, len(events))
 	for n := range events {
 		entry := events[n].Entry
 		if entry == nil {
@@ -28,7 +28,7 @@ func NewBalances(view *posting.View, who *auth.Principal, events []ledger.Event)
 				b.After[i] = after[n][i].Balance(path.NormalSide())
 			}
 		}
-		all[n] = b
+		balances[n] = b
 	}
-	return all, nil
+	return balances, nil
 }

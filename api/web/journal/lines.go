@@ -24,10 +24,10 @@ func ReadLineCursor(q *web.Query) (at LineCursor) {
 		return at
 	}
 	seq, index, _ := strings.Cut(text, ".")
-	var err, bad error
+	var err, indexErr error
 	at.Seq, err = strconv.ParseUint(seq, 10, 63)
-	at.Index, bad = strconv.Atoi(index)
-	if err != nil || bad != nil || at.Seq == 0 || at.Index < 0 {
+	at.Index, indexErr = strconv.Atoi(index)
+	if err != nil || indexErr != nil || at.Seq == 0 || at.Index < 0 {
 		q.BadCursor()
 		return LineCursor{}
 	}

@@ -69,8 +69,8 @@ func (q *EventQuery) accounts(view *posting.View) (accounts []ledger.Account, er
 		if q.Env.Valid() && env != q.Env {
 			continue
 		}
-		under := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
-		err = under.Each(view, q.Who, func(a ledger.Account) (bool, error) {
+		filter := AccountFilter{Env: env, Path: q.Account, Prefix: string(q.Account)}
+		err = filter.Each(view, q.Who, func(a ledger.Account) (bool, error) {
 			accounts = append(accounts, a)
 			return true, nil
 		})
@@ -89,15 +89,15 @@ func LineReader(view *posting.View, org ledger.ID, accounts []ledger.Account) ev
 		}
 		var seqs []uint64
 		for _, a := range accounts {
-			own := 0
+			count := 0
 			last := uint64(0)
 			err := view.Lines(org, a, before, func(l posting.Line) (bool, error) {
 				if l.Seq != last {
 					seqs = append(seqs, l.Seq)
 					last = l.Seq
-					own++
+					count++
 				}
-				return own < n, nil
+				return count < n, nil
 			})
 			if err != nil {
 				return nil, err

@@ -66,11 +66,11 @@ func PathOf(id ledger.ID, end, token string) string {
 // Open returns the organization for which a token was issued. The error is ErrExpired, with the
 // organization, or ErrToken.
 func (p Pages) Open(id ledger.ID, token string, now time.Time) (org ledger.ID, err error) {
-	named, tag, found := strings.Cut(token, tokenSeparator)
-	if !found || len(named) != organizationChars {
+	payload, tag, found := strings.Cut(token, tokenSeparator)
+	if !found || len(payload) != organizationChars {
 		return org, ErrToken
 	}
-	if n, err := base64.RawURLEncoding.Strict().Decode(org[:], []byte(named)); err != nil || n != len(org) {
+	if n, err := base64.RawURLEncoding.Strict().Decode(org[:], []byte(payload)); err != nil || n != len(org) {
 		return ledger.ID{}, ErrToken
 	}
 	switch err := p.Tokens.Check(purpose, org, id, tag, now); {

@@ -24,22 +24,22 @@ func pagesOf(t testing.TB) Pages {
 
 func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 	p := pagesOf(t)
-	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
-	for _, address := range []string{p.Address(org, id, until), p.Return(org, id, until)} {
+	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	for _, address := range []string{p.Address(org, id, expires), p.Return(org, id, expires)} {
 		path, token, _ := strings.Cut(address, "?token=")
 		if want := "https://pay.example/pay/" + id.String(); path != want && path != want+"/return" {
 			t.Errorf("the address is %s", address)
 		}
-		if got, err := p.Open(id, token, until.Add(-time.Microsecond)); got != org || err != nil {
+		if got, err := p.Open(id, token, expires.Add(-time.Microsecond)); got != org || err != nil {
 			t.Errorf("opens %v %v", got, err)
 		}
-		if got, err := p.Open(id, token, until); got != org || err != ErrExpired {
+		if got, err := p.Open(id, token, expires); got != org || err != ErrExpired {
 			t.Errorf("at its end it opens %v %v", got, err)
 		}
-		if _, err := p.Open(uuid.New(), token, until.Add(-time.Hour)); err != ErrToken {
+		if _, err := p.Open(uuid.New(), token, expires.Add(-time.Hour)); err != ErrToken {
 			t.Errorf("another page: %v", err)
 		}
-		if _, err := pagesOf(t).Open(id, token, until.Add(-time.Hour)); err != ErrToken {
+		if _, err := pagesOf(t).Open(id, token, expires.Add(-time.Hour)); err != ErrToken {
 			t.Errorf("with another key: %v", err)
 		}
 	}
@@ -48,13 +48,13 @@ func TestTokenOpensItsOwnPageUntilItExpires(t *testing.T) {
 // Only an issued token opens a page, however it is encoded.
 func FuzzOnlyIssuedTokensOpen(f *testing.F) {
 	p := pagesOf(f)
-	org, id, until := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
-	_, issued, _ := strings.Cut(p.Address(org, id, until), "?token=")
+	org, id, expires := uuid.New(), uuid.New(), time.Date(2026, 9, 3, 10, 30, 0, 0, time.UTC)
+	_, issued, _ := strings.Cut(p.Address(org, id, expires), "?token=")
 	for _, seed := range []string{issued, issued + "=", issued[:len(issued)-1], " " + issued, "", ".", strings.ToUpper(issued), issued + "\n"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, token string) {
-		got, err := p.Open(id, token, until.Add(-time.Hour))
+		got, err := p.Open(id, token, expires.Add(-time.Hour))
 		if opened := err == nil && got == org; opened != (token == issued) || err != nil && got != (ledger.ID{}) {
 			t.Errorf("%q opens %v %v", token, got, err)
 		}

@@ -201,10 +201,10 @@ func (p *progress) update() {
 
 // end writes the last line.
 func (p *progress) end() error {
-	over := ""
+	lineStart := ""
 	if !p.updated.IsZero() {
-		over = "\r"
+		lineStart = "\r"
 	}
-	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", over, p.name, p.bytes, time.Since(p.began).Seconds())
+	_, err := fmt.Fprintf(p.out, "%s%s%d bytes in %.1f s\n", lineStart, p.name, p.bytes, time.Since(p.began).Seconds())
 	return err
 }

@@ -21,9 +21,9 @@ func exportFile(t *testing.T) string {
 // wantNoFile checks that the file's directory is empty: it has neither the file nor a temporary file.
 func wantNoFile(t *testing.T, file string) {
 	t.Helper()
-	left, err := os.ReadDir(filepath.Dir(file))
-	if err != nil || len(left) != 0 {
-		t.Errorf("there is %v, %v", left, err)
+	leftovers, err := os.ReadDir(filepath.Dir(file))
+	if err != nil || len(leftovers) != 0 {
+		t.Errorf("there is %v, %v", leftovers, err)
 	}
 }
 

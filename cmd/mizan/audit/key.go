@@ -49,6 +49,6 @@ func (c *keyCommand) Run(s *cli.Streams) error {
 
 // sameID tells whether a text is the id, in upper or lower case.
 func sameID(id uuid.UUID, text string) bool {
-	other, err := uuid.Parse(text)
-	return err == nil && other == id
+	parsed, err := uuid.Parse(text)
+	return err == nil && parsed == id
 }

@@ -24,9 +24,9 @@ type created struct {
 	Token string `json:"token"`
 }
 
-func create(t *testing.T, by *testkit.Client, path, body string) created {
+func create(t *testing.T, client *testkit.Client, path, body string) created {
 	t.Helper()
-	answer, err := by.Post(path, body)
+	answer, err := client.Post(path, body)
 	if err != nil || answer.Status != 201 {
 		t.Fatalf("%s: %v: %d %s", path, err, answer.Status, answer.Body)
 	}

@@ -90,11 +90,11 @@ func (c *listPeriodsCommand) Run(s *cli.Streams) error {
 	table := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "MONTH\tCLOSED_AT\tCLOSED_BY\tSEQ\tHASH") // Flush returns the error
 	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
-		by := m.ClosedBy.Login
-		if by == "" {
-			by = "session " + m.ClosedBy.Session
+		closer := m.ClosedBy.Login
+		if closer == "" {
+			closer = "session " + m.ClosedBy.Session
 		}
-		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, by, m.Seq, m.Hash)
+		_, err := fmt.Fprintf(table, "%s\t%s\t%q\t%d\t%s\n", m.Month, m.ClosedAt, closer, m.Seq, m.Hash)
 		return err
 	})
 	if err != nil {
@@ -146,7 +146,7 @@ const periodsVerify = "audit periods verify"
 // it, without code of the server. A proof under the server's signed head shows that the month was
 // closed with that hash.
 func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
-	given, err := givenKey(periodsVerify, c.Key)
+	keyFlag, err := givenKey(periodsVerify, c.Key)
 	if err != nil {
 		return err
 	}
@@ -158,11 +158,11 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	key, err := server.keyOrServersKey(given)
+	key, err := server.keyOrServersKey(keyFlag)
 	if err != nil {
 		return err
 	}
-	head, err := server.ownHead(key)
+	head, err := server.verifiedHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return refusedEvidence(periodsVerify, err)
@@ -170,7 +170,7 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	if given == "" {
+	if keyFlag == "" {
 		_, _ = fmt.Fprintf(s.Err, "mizan: %s: the key was taken from the server: compare it with the one that you got elsewhere: %s\n", periodsVerify, key)
 	}
 	if len(closed) == 0 {
@@ -198,17 +198,17 @@ func (c *checkPeriodsCommand) Run(s *cli.Streams) error {
 
 // closedMonths lists the requested months, the last one first. Months are closed without gaps, so a list with
 // a gap is incomplete, and closedMonths refuses it.
-func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMonth, err error) {
+func (c *checkPeriodsCommand) closedMonths(ledger *client.Ledger) (closed []*closedMonth, err error) {
 	for _, text := range c.Months {
 		if _, ok := period.Parse(text); !ok {
-			return nil, l.Misused("%q is not a month, YYYY-MM", text)
+			return nil, ledger.Misused("%q is not a month, YYYY-MM", text)
 		}
 	}
 	var before period.Month
-	err = eachRow(l, periodsPath, url.Values{}, func(m *closedMonth) error {
+	err = eachRow(ledger, periodsPath, url.Values{}, func(m *closedMonth) error {
 		month, ok := period.Parse(m.Month)
 		if !ok {
-			return l.Failed("the server names %q, which is no month", m.Month)
+			return ledger.Failed("the server names %q, which is no month", m.Month)
 		}
 		if before != 0 && month != before-1 {
 			return refusedEvidence(periodsVerify, fmt.Errorf("the server's list goes from %v to %v, and months are closed without a gap", before, month))
@@ -224,7 +224,7 @@ func (c *checkPeriodsCommand) closedMonths(l *client.Ledger) (closed []*closedMo
 	}
 	for _, text := range c.Months {
 		if !slices.ContainsFunc(closed, func(m *closedMonth) bool { return m.Month == text }) {
-			return nil, l.Misused("%s is not closed", text)
+			return nil, ledger.Misused("%s is not closed", text)
 		}
 	}
 	return closed, nil

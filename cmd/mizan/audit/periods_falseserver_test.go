@@ -49,7 +49,7 @@ func (f *falseServer) leaf() []byte {
 }
 
 func (f *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	say := func(data any) {
+	respond := func(data any) {
 		if err := json.NewEncoder(w).Encode(map[string]any{"data": data}); err != nil {
 			f.t.Error(err)
 		}
@@ -57,16 +57,16 @@ func (f *falseServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	root := tlog.RecordHash(f.leaf())
 	switch r.URL.Path[len("/api/v1/ledger/"):] {
 	case "key":
-		say(map[string]any{"key": f.key})
+		respond(map[string]any{"key": f.key})
 	case "head":
 		text := string(tlog.FormatTree(tlog.Tree{N: 1, Hash: root})) + "organization " + falseServerOrganization + "\n"
 		signed, err := note.Sign(&note.Note{Text: text}, f.signer)
 		if err != nil {
 			f.t.Error(err)
 		}
-		say(map[string]any{"signature": signed})
+		respond(map[string]any{"signature": signed})
 	case "proofs/inclusion":
-		say(map[string]any{"leaf": f.leaf(), "proof": []tlog.Hash{}})
+		respond(map[string]any{"leaf": f.leaf(), "proof": []tlog.Hash{}})
 	case "periods":
 		_, _ = fmt.Fprint(w, `{"data":[`+f.months+`],"cursor":{"cursor_field":"month","cursor_value":null}}`)
 	case "trial-balance":
@@ -101,7 +101,7 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 	token := filepath.Join(t.TempDir(), "token")
 	write(t, token, "mzs_x\n")
 	const asset = `{"account":"A:bank","asset":{"currency":"EUR","network":"","env":"prod"},`
-	other := strings.Repeat("0", len(emptyOctoberHash))
+	wrongHash := strings.Repeat("0", len(emptyOctoberHash))
 	october := closedPeriodJSON("2026-10", emptyOctoberHash, "1", "0")
 	run := func(args []string, out, problems *strings.Builder) int {
 		r := testkit.Run(t, nil, args...)
@@ -118,10 +118,10 @@ func TestChangedClosedMonthIsRefused(t *testing.T) {
 		"no month is closed":                    {"", "", emptyOctoberHash, 0, "no month is closed\n"},
 		"another trial balance":                 {asset + `"debits_posted":"1","credits_posted":"0","debits_pending":"0","credits_pending":"0","balance":"1"}`, october, emptyOctoberHash, 4, "differs: its trial balance is hashed as "},
 		"more rows than there are":              {"", closedPeriodJSON("2026-10", emptyOctoberHash, "1", "1"), emptyOctoberHash, 4, "differs: its trial balance has 0 rows, not 1"},
-		"closed with another hash":              {"", october, other, 4, "differs: event 1 does not close it with that hash"},
+		"closed with another hash":              {"", october, wrongHash, 4, "differs: event 1 does not close it with that hash"},
 		"closed by an event beyond the journal": {"", closedPeriodJSON("2026-10", emptyOctoberHash, "2", "0"), emptyOctoberHash, 4, "differs: event 2 is not in the journal of 1"},
 		"closed by no event":                    {"", closedPeriodJSON("2026-10", emptyOctoberHash, "0", "0"), emptyOctoberHash, 4, "differs: event 0 is not in the journal of 1"},
-		"a month that is left out":              {"", closedPeriodJSON("2026-12", other, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
+		"a month that is left out":              {"", closedPeriodJSON("2026-12", wrongHash, "1", "0") + "," + october, emptyOctoberHash, 4, "months are closed without a gap"},
 	} {
 		f.balance, f.months, f.hash = c.balance, c.months, c.hash
 		var out, problems strings.Builder

@@ -26,9 +26,9 @@ func startInLaterYear(t *testing.T) (s *testkit.Server, months []string) {
 	for m := first; m < first+3; m++ {
 		months = append(months, m.String())
 	}
-	moved, err := s.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (first + 3).First().String() + "T00:00:00Z"})
-	if err != nil || moved.Status != http.StatusOK {
-		t.Fatalf("%v: %v", moved, err)
+	response, err := s.Admin().Put("/api/v1/sandbox/clock", map[string]string{"now": (first + 3).First().String() + "T00:00:00Z"})
+	if err != nil || response.Status != http.StatusOK {
+		t.Fatalf("%v: %v", response, err)
 	}
 	return s, months
 }

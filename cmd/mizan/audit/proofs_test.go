@@ -61,8 +61,8 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "proof")
 
 	key := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--data", server.Dir)))
-	if asked := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--sandbox", server.Dir))); asked != key || !strings.HasPrefix(key, "mizan+") {
-		t.Fatalf("the keyring's key is %q, the server's %q", key, asked)
+	if serverKey := strings.TrimSpace(testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "key", "--sandbox", server.Dir))); serverKey != key || !strings.HasPrefix(key, "mizan+") {
+		t.Fatalf("the keyring's key is %q, the server's %q", key, serverKey)
 	}
 	wantExit(t, 0, "proves event "+seq, "audit", "prove", seq, "--sandbox", server.Dir, "--out", file, "--key", key)
 	written, err := os.ReadFile(file)
@@ -75,13 +75,13 @@ func TestEventProofIsCheckedOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key))
+	output := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key))
 	for _, want := range []string{
 		"Proven: this is event " + seq + " of the journal of organization " + server.Sandbox.OrganizationID, "transaction " + id,
 		"debit   A:provider:", "credit  L:partner:1:available",
 	} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("no %q in\n%s", want, shown)
+		if !strings.Contains(output, want) {
+			t.Errorf("no %q in\n%s", want, output)
 		}
 	}
 	wantExit(t, 4, "mizan: audit check: refused: the head is signed with another key", "audit", "check", file, "--key", otherKey)
@@ -108,10 +108,10 @@ func TestRecordProofUsesItsLastEvent(t *testing.T) {
 	server.Stop()
 
 	wantExit(t, 0, "`mizan audit prove "+seq+"` proves it", "audit", "record", seq, "--data", server.Dir, "--organization", org, "--out", record)
-	shown := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--record", record))
+	output := testkit.WantQuietSuccess(t, testkit.Run(t, noServer, "audit", "check", file, "--key", key, "--record", record))
 	for _, want := range []string{"Proven: this is event " + seq, "Proven too: " + record + " is what was stored of the record after the event."} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("no %q in\n%s", want, shown)
+		if !strings.Contains(output, want) {
+			t.Errorf("no %q in\n%s", want, output)
 		}
 	}
 	stored, err := os.ReadFile(record)

@@ -29,7 +29,7 @@ type proveCommand struct {
 // refuse.
 func (c *proveCommand) Run(s *cli.Streams) error {
 	const name = "audit prove"
-	given, err := givenKey(name, c.Key)
+	keyFlag, err := givenKey(name, c.Key)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	p, key, err := c.prove(server, given)
+	p, key, err := c.prove(server, keyFlag)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return refusedEvidence(name, err)
@@ -64,11 +64,11 @@ func (c *proveCommand) Run(s *cli.Streams) error {
 	return err
 }
 
-func (c *proveCommand) prove(server *auditServer, given string) (p *evidence.Proof, key string, err error) {
-	if key, err = server.keyOrServersKey(given); err != nil {
+func (c *proveCommand) prove(server *auditServer, keyFlag string) (p *evidence.Proof, key string, err error) {
+	if key, err = server.keyOrServersKey(keyFlag); err != nil {
 		return nil, "", err
 	}
-	head, err := server.ownHead(key)
+	head, err := server.verifiedHead(key)
 	if err != nil {
 		return nil, "", err
 	}

@@ -61,7 +61,7 @@ func (a *auditServer) head() ([]byte, error) {
 }
 
 // inclusion returns an event's canonical bytes, and the proof that the event is in the tree over the journal's
-// first events, size in number.
+// first size events.
 func (a *auditServer) inclusion(seq uint64, size int64) ([]byte, tlog.RecordProof, error) {
 	var data struct {
 		Leaf  []byte      `json:"leaf"`
@@ -85,9 +85,9 @@ func (a *auditServer) consistency(from, to int64) (tlog.TreeProof, error) {
 }
 
 // keyOrServersKey returns the given key or, if it is empty, the key that the server names.
-func (a *auditServer) keyOrServersKey(given string) (string, error) {
-	if given != "" {
-		return given, nil
+func (a *auditServer) keyOrServersKey(keyFlag string) (string, error) {
+	if keyFlag != "" {
+		return keyFlag, nil
 	}
 	return a.key()
 }
@@ -97,8 +97,8 @@ func refusedEvidence(name string, err error) *cli.Fault {
 	return &cli.Fault{Code: exitRefused, Lines: []string{"mizan: " + name + ": refused: " + cli.OneLine(err.Error())}}
 }
 
-// ownHead returns the server's head of the requested organization, with its signature checked.
-func (a *auditServer) ownHead(key string) (*evidence.Head, error) {
+// verifiedHead returns the server's head of the requested organization, with its signature checked.
+func (a *auditServer) verifiedHead(key string) (*evidence.Head, error) {
 	verifier, err := evidence.ParseKey(key)
 	if err != nil {
 		return nil, err

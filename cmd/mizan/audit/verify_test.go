@@ -16,21 +16,21 @@ import (
 // leaf is a value in a response that is neither object nor list, with a function that replaces the
 // value.
 type leaf struct {
-	name string // the path of names to the value
-	put  func(any)
-	was  any
+	name     string // the path of names to the value
+	put      func(any)
+	original any
 }
 
 func leavesOf(name string, value any, put func(any)) (list []leaf) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			list = append(list, leavesOf(strings.TrimPrefix(name+"."+key, "."), v[key], func(other any) { v[key] = other })...)
+			list = append(list, leavesOf(strings.TrimPrefix(name+"."+key, "."), v[key], func(changed any) { v[key] = changed })...)
 		}
 		return list
 	case []any:
 		for i := range v {
-			list = append(list, leavesOf(name, v[i], func(other any) { v[i] = other })...)
+			list = append(list, leavesOf(name, v[i], func(changed any) { v[i] = changed })...)
 		}
 		return list
 	}
@@ -63,27 +63,27 @@ func recordOf(line map[string]any) any {
 }
 
 // undetectedChanges changes the values in a response, one at a time, and returns the names of those whose change
-// rule 1 does not detect. It tries the values named in only or, if only is nil, all whose names are not in known.
-// Then it adds the names of all values to known.
-func (w *workload) undetectedChanges(t *testing.T, line map[string]any, only []string, known map[string]bool) (missed []string) {
+// rule 1 does not detect. It tries the values whose names are in names. If names is nil, it tries all
+// values whose names are not in the map known. Then it adds the names of all values to that map.
+func (w *workload) undetectedChanges(t *testing.T, line map[string]any, names []string, known map[string]bool) (missed []string) {
 	t.Helper()
 	tried := 0
 	for _, l := range leavesOf("", recordOf(line), nil) {
-		if only != nil && !slices.Contains(only, l.name) || only == nil && known[l.name] {
+		if names != nil && !slices.Contains(names, l.name) || names == nil && known[l.name] {
 			continue
 		}
 		tried++
-		l.put(changedValue(l.was))
+		l.put(changedValue(l.original))
 		if report := w.check(t, line); report.Rules[0].Outcome != findings.Broken {
 			missed = append(missed, l.name)
 		}
-		l.put(l.was)
+		l.put(l.original)
 	}
 	for _, l := range leavesOf("", recordOf(line), nil) {
 		known[l.name] = true
 	}
-	if tried < len(only) {
-		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, only)
+	if tried < len(names) {
+		t.Errorf("%s %s: %d values were tried, of %q", line["method"], line["path"], tried, names)
 	}
 	slices.Sort(missed)
 	return slices.Compact(missed)
@@ -120,24 +120,24 @@ func routeOf(line map[string]any) string {
 }
 
 func TestAuditFindsEveryChangedValueOfAResponse(t *testing.T) {
-	w := recordWorkload(t)
-	report := w.check(t, w.lines...)
-	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(w.lines)) || rule.Note != "" {
-		t.Fatalf("%+v of %d answers", report.Rules, len(w.lines))
+	workload := recordWorkload(t)
+	report := workload.check(t, workload.lines...)
+	if rule := report.Rules[0]; report.Broken() || rule.Count != uint64(len(workload.lines)) || rule.Note != "" {
+		t.Fatalf("%+v of %d answers", report.Rules, len(workload.lines))
 	}
 	tried, done := make(map[string]map[string]bool), make(map[string]bool) // tried: by method and kind of record; done: by route
-	for _, line := range w.lines {
+	for _, line := range workload.lines {
 		route := routeOf(line)
 		if route == "GET /leases" {
 			continue
 		}
-		about := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
+		family := strings.Join(strings.SplitN(route, "/", 3)[:2], "/")
 		again := done[route] // all values of a response on this route were tried before
 		done[route] = true
-		if tried[about] == nil {
-			tried[about] = make(map[string]bool)
+		if tried[family] == nil {
+			tried[family] = make(map[string]bool)
 		}
-		if missed, want := w.undetectedChanges(t, line, nil, tried[about]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
+		if missed, want := workload.undetectedChanges(t, line, nil, tried[family]), uncomparedFields[route]; !again && !slices.Equal(missed, want) {
 			t.Errorf("%s: %q can be changed, want %q", route, missed, want)
 		}
 	}
@@ -189,11 +189,11 @@ func TestAuditComparesListsOfContracts(t *testing.T) {
 
 // Rule 1 detects a contract that was refused, or shown at another path.
 func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
-	w := recordWorkload(t)
-	i := slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
-	made, moved, gone := w.lines[i], w.lines[i+1], "/api/v1/pfp/leases/"+idOf(w.lines[i]["response"].(map[string]any))
-	with := func(of map[string]any, pairs ...any) map[string]any {
-		other := maps.Clone(of)
+	workload := recordWorkload(t)
+	i := slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /leases" })
+	creation, transition, leasePath := workload.lines[i], workload.lines[i+1], "/api/v1/pfp/leases/"+idOf(workload.lines[i]["response"].(map[string]any))
+	changed := func(entry map[string]any, pairs ...any) map[string]any {
+		other := maps.Clone(entry)
 		for k := 0; k < len(pairs); k += 2 {
 			other[pairs[k].(string)] = pairs[k+1]
 		}
@@ -205,23 +205,23 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 		lines []map[string]any
 		holds bool
 	}{
-		{"as it was", []map[string]any{made, moved}, true},
-		{"unknown later", []map[string]any{made, with(made, "method", "GET", "path", gone, "status", 404, "response", unknown)}, false},
-		{"unknown in the other prefix", []map[string]any{made, with(made, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+gone[len(gone)-36:], "status", 404, "response", unknown)}, true},
-		{"of another product", []map[string]any{with(made, "path", "/api/v1/pfp/partnerships")}, false},
-		{"of the other prefix", []map[string]any{with(made, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
-		{"of another organization", []map[string]any{with(made, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
-		{"another key", []map[string]any{with(made, "idempotency_key", "another")}, false},
-		{"another action", []map[string]any{with(moved, "path", gone+"/terminate", "idempotency_key", "")}, false},
-		{"an action that there is not", []map[string]any{with(moved, "path", gone+"/vanish")}, false},
-		{"another contract", []map[string]any{with(moved, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
-		{"nothing", []map[string]any{with(made, "response", map[string]any{})}, false},
-		{"refused, and the key names it", []map[string]any{with(made, "status", 422, "response", unknown)}, false},
-		{"refused, and nothing is there", []map[string]any{with(made, "status", 422, "response", unknown, "idempotency_key", "free")}, true},
-		{"refused, then done", []map[string]any{with(made, "status", 422, "response", unknown), made}, true},
-		{"no answer", []map[string]any{with(made, "status", 0, "response", nil)}, true},
+		{"as it was", []map[string]any{creation, transition}, true},
+		{"unknown later", []map[string]any{creation, changed(creation, "method", "GET", "path", leasePath, "status", 404, "response", unknown)}, false},
+		{"unknown in the other prefix", []map[string]any{creation, changed(creation, "method", "GET", "path", "/api/v1/baas/islamic-banking/ijara/"+leasePath[len(leasePath)-36:], "status", 404, "response", unknown)}, true},
+		{"of another product", []map[string]any{changed(creation, "path", "/api/v1/pfp/partnerships")}, false},
+		{"of the other prefix", []map[string]any{changed(creation, "path", "/api/v1/baas/islamic-banking/ijara")}, false},
+		{"of another organization", []map[string]any{changed(creation, "organization_id", "00000000-0000-4000-8000-000000000000")}, false},
+		{"another key", []map[string]any{changed(creation, "idempotency_key", "another")}, false},
+		{"another action", []map[string]any{changed(transition, "path", leasePath+"/terminate", "idempotency_key", "")}, false},
+		{"an action that there is not", []map[string]any{changed(transition, "path", leasePath+"/vanish")}, false},
+		{"another contract", []map[string]any{changed(transition, "path", "/api/v1/pfp/leases/00000000-0000-4000-8000-000000000000/acquire")}, false},
+		{"nothing", []map[string]any{changed(creation, "response", map[string]any{})}, false},
+		{"refused, and the key names it", []map[string]any{changed(creation, "status", 422, "response", unknown)}, false},
+		{"refused, and nothing is there", []map[string]any{changed(creation, "status", 422, "response", unknown, "idempotency_key", "free")}, true},
+		{"refused, then done", []map[string]any{changed(creation, "status", 422, "response", unknown), creation}, true},
+		{"no answer", []map[string]any{changed(creation, "status", 0, "response", nil)}, true},
 	} {
-		report := w.check(t, c.lines...)
+		report := workload.check(t, c.lines...)
 		if report.Broken() == c.holds || !c.holds && report.Rules[0].Outcome != findings.Broken {
 			t.Errorf("%s: %+v", c.name, report.Rules[0])
 		}
@@ -230,17 +230,17 @@ func TestAuditComparesLaterResponsesAboutAContract(t *testing.T) {
 
 // Rule 1 detects a "not found" response to a partner that had been shown the subscription.
 func TestAuditComparesLaterResponsesAboutASubscription(t *testing.T) {
-	w := recordWorkload(t)
-	made := w.lines[slices.IndexFunc(w.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
-	unknown := maps.Clone(made)
+	workload := recordWorkload(t)
+	creation := workload.lines[slices.IndexFunc(workload.lines, func(line map[string]any) bool { return routeOf(line) == "POST /subscriptions" })]
+	unknown := maps.Clone(creation)
 	delete(unknown, "idempotency_key")
 	unknown["method"], unknown["status"], unknown["response"] = "GET", 404, map[string]any{"error": "not_found"}
-	unknown["path"] = "/api/v1/subscriptions/" + idOf(made["response"].(map[string]any))
-	if report := w.check(t, made, unknown); report.Rules[0].Outcome != findings.Broken {
+	unknown["path"] = "/api/v1/subscriptions/" + idOf(creation["response"].(map[string]any))
+	if report := workload.check(t, creation, unknown); report.Rules[0].Outcome != findings.Broken {
 		t.Errorf("the partner's own: %+v", report.Rules[0])
 	}
-	unknown["partner_id"] = made["partner_id"].(int64) + 1
-	if report := w.check(t, made, unknown); report.Broken() {
+	unknown["partner_id"] = creation["partner_id"].(int64) + 1
+	if report := workload.check(t, creation, unknown); report.Broken() {
 		t.Errorf("another partner's: %+v", report.Rules[0])
 	}
 }

@@ -138,10 +138,10 @@ func (w *watchRun) load() error {
 		return misused(watchName, "--key: %s was begun with the key %s", w.State, w.state.Key)
 	}
 	id := w.state.Head.Organization
-	switch named := w.server.ledger.NamedOrganization(); {
-	case named == "":
+	switch requested := w.server.ledger.NamedOrganization(); {
+	case requested == "":
 		w.server.ledger.SetOrganization(id.String())
-	case !sameID(id, named):
+	case !sameID(id, requested):
 		return misused(watchName, "--organization: %s is of organization %s", w.State, id)
 	}
 	return nil
@@ -197,14 +197,14 @@ func (w *watchRun) requestExtension(from, to int64) (tlog.TreeProof, error) {
 	return nil, &evidence.Refusal{Reason: fmt.Sprintf("the server signs %d events and does not prove that they begin with the %d that were seen", to, from)}
 }
 
-// storeFirstHead stores the first head. If the key comes from the server, it protects only from the second poll
-// on, because the first poll has to trust it.
+// storeFirstHead stores the first head. If the key comes from the server, the first poll has to trust the
+// server, and the key protects only later polls.
 func (w *watchRun) storeFirstHead() error {
 	key, err := w.server.keyOrServersKey(w.key)
 	if err != nil {
 		return err
 	}
-	head, err := w.server.ownHead(key)
+	head, err := w.server.verifiedHead(key)
 	var refusal *evidence.Refusal
 	if errors.As(err, &refusal) {
 		return refusedEvidence(watchName, err)
@@ -234,7 +234,7 @@ func (w *watchRun) save() error {
 // head that the key did not sign proves nothing and is not stored.
 func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error {
 	f := refusedEvidence(watchName, refusal)
-	say := func(format string, args ...any) *cli.Fault {
+	fault := func(format string, args ...any) *cli.Fault {
 		f.Lines = append(f.Lines, "mizan: "+watchName+": "+cli.OneLine(fmt.Sprintf(format, args...)))
 		return f
 	}
@@ -243,13 +243,13 @@ func (w *watchRun) storeRefused(signed []byte, refusal *evidence.Refusal) error 
 		return err
 	}
 	if _, err := note.Open(signed, note.VerifierList(key)); err != nil {
-		return say("it is not signed with the key of %s, and is not kept", w.State)
+		return fault("it is not signed with the key of %s, and is not kept", w.State)
 	}
-	kept, err := storeBeside(w.State+".refused", signed)
+	path, err := storeBeside(w.State+".refused", signed)
 	if err != nil {
-		return say("the refused head could not be kept: %v", err)
+		return fault("the refused head could not be kept: %v", err)
 	}
-	return say("the head that was refused is in %s; the last that was believed stays in %s", kept, w.State)
+	return fault("the head that was refused is in %s; the last that was believed stays in %s", path, w.State)
 }
 
 // maxRefusedHeads bounds the refused heads that are stored beside a state.

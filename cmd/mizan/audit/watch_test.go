@@ -61,46 +61,46 @@ func copyFolder(t *testing.T, folder string) string {
 func TestWatchRefusesAShorterOrForkedJournal(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	w.wantWatch(0, "the watch begins", server.Dir)
-	w.wantWatch(0, "extends the", server.Dir)
+	auditor := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	auditor.wantWatch(0, "the watch begins", server.Dir)
+	auditor.wantWatch(0, "extends the", server.Dir)
 	testkit.Pay(t, server.Partner(), "order-1")
-	w.wantWatch(0, "extends the", server.Dir)
+	auditor.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
 	older := copyFolder(t, server.Dir)
 	server.Restart()
 	testkit.Pay(t, server.Partner(), "order-2")
-	w.wantWatch(0, "extends the", server.Dir)
+	auditor.wantWatch(0, "extends the", server.Dir)
 	server.Stop()
 
-	before := w.storedState()
+	before := auditor.storedState()
 	restored := testkit.Start(t, testkit.Options{Dir: older})
-	w.wantWatch(4, "mizan: audit watch: refused: the journal shrank", older)
-	refused, err := os.ReadFile(w.state + ".refused")
+	auditor.wantWatch(4, "mizan: audit watch: refused: the journal shrank", older)
+	refused, err := os.ReadFile(auditor.state + ".refused")
 	if err != nil || !strings.HasPrefix(string(refused), "go.sum database tree\n") {
 		t.Errorf("the refused head is not kept: %q (%v)", refused, err)
 	}
 	for n := range 3 {
 		testkit.Pay(t, restored.Partner(), fmt.Sprint("another-", n))
 	}
-	w.wantWatch(4, "is not proven to begin with the", older, "--every", "1s")
-	w.wantWatch(4, w.state+".refused.2; the last", older)
-	if still, err := os.ReadFile(w.state + ".refused"); err != nil || string(still) != string(refused) {
+	auditor.wantWatch(4, "is not proven to begin with the", older, "--every", "1s")
+	auditor.wantWatch(4, auditor.state+".refused.2; the last", older)
+	if still, err := os.ReadFile(auditor.state + ".refused"); err != nil || string(still) != string(refused) {
 		t.Errorf("the first refused head became %q (%v)", still, err)
 	}
-	second, err := os.ReadFile(w.state + ".refused.2")
+	second, err := os.ReadFile(auditor.state + ".refused.2")
 	if err != nil || string(second) == string(refused) || !strings.HasPrefix(string(second), "go.sum database tree\n") {
 		t.Errorf("the second refused head is not kept: %q (%v)", second, err)
 	}
-	if _, err := os.Stat(w.state + ".refused.3"); err == nil {
+	if _, err := os.Stat(auditor.state + ".refused.3"); err == nil {
 		t.Error("one head is kept twice")
 	}
 	restored.Stop()
-	if w.storedState() != before {
+	if auditor.storedState() != before {
 		t.Error("what was refused has moved the state")
 	}
 	server.Restart()
-	w.wantWatch(0, "extends the", server.Dir)
+	auditor.wantWatch(0, "extends the", server.Dir)
 }
 
 func TestWatchRefusesAServerWithAnotherKey(t *testing.T) {
@@ -161,37 +161,37 @@ func TestWatchRefusesAHeadSignedByAnotherKey(t *testing.T) {
 func TestWatchStateBelongsToOneOrganization(t *testing.T) {
 	t.Parallel()
 	server := testkit.Start(t, testkit.Options{})
-	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
-	w.wantWatch(0, "the watch begins", server.Dir)
+	auditor := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	auditor.wantWatch(0, "the watch begins", server.Dir)
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(server.Sandbox.Second.SessionToken), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.wantWatch(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
+	auditor.wantWatch(2, "is of organization "+server.Sandbox.OrganizationID, server.Dir,
 		"--organization", server.Sandbox.Second.OrganizationID, "--session-token-file", token)
-	before := w.storedState()
-	if err := os.WriteFile(w.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
+	before := auditor.storedState()
+	if err := os.WriteFile(auditor.state, []byte(strings.Replace(before, "database", "databasf", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.wantWatch(2, "--state: ", server.Dir)
+	auditor.wantWatch(2, "--state: ", server.Dir)
 }
 
 // If two watches used one state, one could overwrite a later head of the other.
 func TestWatchStateIsLocked(t *testing.T) {
 	t.Parallel()
-	w := &watcher{t, filepath.Join(t.TempDir(), "state")}
+	auditor := &watcher{t, filepath.Join(t.TempDir(), "state")}
 	server := testkit.Start(t, testkit.Options{})
-	w.wantWatch(0, "the watch begins", server.Dir)
-	lock, err := os.OpenFile(w.state+".lock", os.O_RDWR, 0)
+	auditor.wantWatch(0, "the watch begins", server.Dir)
+	lock, err := os.OpenFile(auditor.state+".lock", os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Fatal(err)
 	}
-	before := w.storedState()
-	w.wantWatch(3, "another watch is at work with "+w.state, server.Dir)
-	if w.storedState() != before {
+	before := auditor.storedState()
+	auditor.wantWatch(3, "another watch is at work with "+auditor.state, server.Dir)
+	if auditor.storedState() != before {
 		t.Error("it has looked all the same")
 	}
 	if err := lock.Close(); err != nil {
@@ -200,40 +200,40 @@ func TestWatchStateIsLocked(t *testing.T) {
 
 	// The next watch removes the temporary file of a killed watch; a state that is a link stays a
 	// link.
-	left := filepath.Join(filepath.Dir(w.state), ".state.123.tmp")
-	write(t, left, "half")
+	leftover := filepath.Join(filepath.Dir(auditor.state), ".state.123.tmp")
+	write(t, leftover, "half")
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(w.state, link); err != nil {
+	if err := os.Symlink(auditor.state, link); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Pay(t, server.Partner(), "order-1")
 	(&watcher{t, link}).wantWatch(0, "extends the", server.Dir)
-	if _, err := os.Stat(left); err == nil {
+	if _, err := os.Stat(leftover); err == nil {
 		t.Error("a killed watch's file is there still")
 	}
-	if target, err := os.Readlink(link); err != nil || target != w.state || w.storedState() == before {
-		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, w.storedState() != before)
+	if target, err := os.Readlink(link); err != nil || target != auditor.state || auditor.storedState() == before {
+		t.Errorf("the link leads to %q (%v), and the state has moved: %v", target, err, auditor.storedState() != before)
 	}
-	w.wantWatch(2, "--state: is empty", server.Dir, "--state", "")
+	auditor.wantWatch(2, "--state: is empty", server.Dir, "--state", "")
 }
 
 // If a server is unreachable, the watch does not fail but polls again.
 func TestWatchRetriesAnUnreachableServer(t *testing.T) {
 	t.Parallel()
-	var asked atomic.Int32
-	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if asked.Add(1) == 1 {
+	var requests atomic.Int32
+	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte(`{"data":{"signature":"eA=="}}`))
 	}))
-	t.Cleanup(stand.Close)
+	t.Cleanup(standIn.Close)
 	environment := append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...)
 	r := testkit.Run(t, environment, "audit", "watch", "--state", filepath.Join(t.TempDir(), "state"), "--every", "1s",
-		"--url", stand.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
-	if r.Exit != 4 || asked.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
-		t.Errorf("exit %d after %d requests: %s", r.Exit, asked.Load(), r.Stderr)
+		"--url", standIn.URL, "--organization", "0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a01", "--key", otherKey)
+	if r.Exit != 4 || requests.Load() != 2 || !strings.Contains(r.Stderr, "503") || !strings.Contains(r.Stderr, "refused: the head's signature") {
+		t.Errorf("exit %d after %d requests: %s", r.Exit, requests.Load(), r.Stderr)
 	}
 }
 
@@ -250,7 +250,7 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 	}
 	var size atomic.Int64
 	var turnedAway atomic.Bool
-	stand := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	standIn := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/consistency") {
 			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
@@ -273,12 +273,12 @@ func TestWatchRefusesAServerWithoutProofs(t *testing.T) {
 		}
 		_, _ = w.Write(answer)
 	}))
-	t.Cleanup(stand.Close)
+	t.Cleanup(standIn.Close)
 	state := filepath.Join(t.TempDir(), "state")
 	wantPoll := func(exit int, words string) {
 		t.Helper()
 		r := testkit.Run(t, append([]string{"MIZAN_SESSION_TOKEN=mzs_any"}, noServer[2:]...), "audit", "watch", "--state", state,
-			"--url", stand.URL, "--organization", id, "--key", key)
+			"--url", standIn.URL, "--organization", id, "--key", key)
 		if r.Exit != exit || !strings.Contains(r.Stdout+r.Stderr, words) {
 			t.Errorf("exit %d, want %d: want %q in\n%s%s", r.Exit, exit, words, r.Stdout, r.Stderr)
 		}

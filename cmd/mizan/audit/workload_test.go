@@ -64,9 +64,9 @@ func (c recorder) ask(key, method, path, body string, want int) map[string]any {
 // and its body, which may be empty.
 func (c recorder) requestSigned(path, body string, steps ...[2]string) string {
 	c.t.Helper()
-	made := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
-	at := path + "/" + made["id"].(string)
-	day := made["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
+	created := c.ask("sign "+path, "POST", path, body, 201)["data"].(map[string]any)
+	at := path + "/" + created["id"].(string)
+	day := created["inserted_at"].(string)[:len("2026-09-03")] // the clock stands still
 	for i, step := range steps {
 		step[1] = strings.ReplaceAll(step[1], "{today}", day)
 		c.ask(fmt.Sprintf("move %s %d", at, i), "POST", at+"/"+step[0], step[1], 200)
@@ -87,22 +87,22 @@ const ruling = `{"approved_by":"the board","fatwa_reference":"F-7"}`
 
 func recordWorkload(t *testing.T) *workload {
 	t.Helper()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	d := new(workload)
-	bank := recorder{t: t, client: s.Session(), organization: s.Sandbox.OrganizationID, lines: &d.lines}
-	recordSecularContracts(bank, s.Sandbox.OrganizationID)
-	recordReligiousContracts(bank, s.Sandbox.OrganizationID)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	day := new(workload)
+	bank := recorder{t: t, client: server.Session(), organization: server.Sandbox.OrganizationID, lines: &day.lines}
+	recordSecularContracts(bank, server.Sandbox.OrganizationID)
+	recordReligiousContracts(bank, server.Sandbox.OrganizationID)
 	admin := bank
-	admin.client = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
-	recordAdministration(admin, s.Sandbox.PartnerID)
+	admin.client = server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
+	recordAdministration(admin, server.Sandbox.PartnerID)
 	shop := bank
-	shop.client, shop.partner = s.Partner(), s.Sandbox.PartnerID
+	shop.client, shop.partner = server.Partner(), server.Sandbox.PartnerID
 	recordPayments(shop)
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Fatalf("the server stopped with %d", code)
 	}
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
-	j, err := posting.Open(posting.Options{Store: store.Options{Dir: s.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
+	j, err := posting.Open(posting.Options{Store: store.Options{Dir: server.Dir, Log: quiet}, Clock: clock.Real{}, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,11 +111,11 @@ func recordWorkload(t *testing.T) *workload {
 			t.Error(err)
 		}
 	})
-	d.journal = j
-	if d.keyring, err = secret.LoadKeyring(filepath.Join(s.Dir, "keyring")); err != nil {
+	day.journal = j
+	if day.keyring, err = secret.LoadKeyring(filepath.Join(server.Dir, "keyring")); err != nil {
 		t.Fatal(err)
 	}
-	return d
+	return day
 }
 
 func recordSecularContracts(c recorder, customer string) {
@@ -181,25 +181,25 @@ func recordPayments(c recorder) {
 	if paid["status"] != "charged" {
 		c.t.Fatalf("the payment is %v: %v", paid["status"], paid["error_description"])
 	}
-	made := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
-	kept := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
-	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(kept), "", 200)
-	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(made)+"/cancel", "", 200)
+	subscription := c.ask("renewed", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"900","period_days":30,"metadata":{"a":1}}}`, paid["id"]), 201)
+	otherSubscription := c.ask("", "POST", "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":%q,"amount":"800","period_days":31}}`, paid["id"]), 201)
+	c.ask("", "GET", "/api/v1/subscriptions/"+idOf(otherSubscription), "", 200)
+	c.ask("", "POST", "/api/v1/subscriptions/"+idOf(subscription)+"/cancel", "", 200)
 }
 
 // check runs the rules on the store with some of the responses.
 func (w *workload) check(t *testing.T, lines ...map[string]any) *findings.Report {
 	t.Helper()
-	var all bytes.Buffer
+	var content bytes.Buffer
 	for _, line := range lines {
 		text, err := json.Marshal(line)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all.Write(append(text, '\n'))
+		content.Write(append(text, '\n'))
 	}
 	path := filepath.Join(t.TempDir(), "answers")
-	if err := os.WriteFile(path, all.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, content.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	report, err := check.Check(context.Background(), w.journal, check.Inputs{Answers: path, Keyring: w.keyring, Log: slog.New(slog.DiscardHandler)})

@@ -22,19 +22,19 @@ type BackupFlags struct {
 
 // Bounds of a backup's transfer.
 const (
-	backupStall   = 2 * time.Minute // without receiving a byte
+	backupStall   = 2 * time.Minute // how long the transfer may receive no byte
 	maxBackupFail = 64 << 10        // bytes of a response that is not a backup
 )
 
 // Take requests a backup with this body and copies it to out as it arrives. name is the
 // command's. After an error, which is a *Fault, out has no complete backup.
 func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []byte, out io.Writer) error {
-	e := Command{Name: name, Streams: s}
-	flags, none := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
-	flags.Organization = &none // the organization in the environment does not apply
-	d, err := flags.Open()
+	command := Command{Name: name, Streams: s}
+	flags, noOrganization := AdminFlags{URL: f.URL, TokenFile: f.TokenFile, CAFile: f.CAFile, Sandbox: f.Sandbox}, ""
+	flags.Organization = &noOrganization // the organization in the environment does not apply
+	client, err := flags.Open()
 	if err != nil {
-		return e.Misused("%v", err)
+		return command.Misused("%v", err)
 	}
 	stalled := errors.New("nothing came for " + backupStall.String())
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -45,16 +45,16 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return e.Failed("%s: %v", d.Base, err)
+		return command.Failed("%s: %v", client.Base, err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Base+basePath+"/backups", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, client.Base+basePath+"/backups", bytes.NewReader(body))
 	if err != nil {
-		return e.Misused("%v", err)
+		return command.Misused("%v", err)
 	}
-	request.Header.Set("Authorization", "Bearer "+d.token)
+	request.Header.Set("Authorization", "Bearer "+client.token)
 	request.Header.Set("Content-Type", "application/json")
-	d.http.Timeout = 0 // a backup may take any length of time
-	response, err := d.http.Do(request)
+	client.http.Timeout = 0 // a backup may take any length of time
+	response, err := client.http.Do(request)
 	if err != nil {
 		return failure(withoutURL(err))
 	}
@@ -64,16 +64,16 @@ func (f *BackupFlags) Take(ctx context.Context, name string, s *Streams, body []
 		if a.Body, err = io.ReadAll(io.LimitReader(response.Body, maxBackupFail)); err != nil {
 			return failure(err)
 		}
-		_, err := e.Check(a)
+		_, err := command.Check(a)
 		if err == nil {
-			err = e.Failed("%s: the answer is no backup: status %d", d.Base, a.Status)
+			err = command.Failed("%s: the answer is no backup: status %d", client.Base, a.Status)
 		}
 		return err
 	}
 	to := &outputWriter{to: out}
 	if _, err := io.Copy(to, &stallReader{response.Body, watch}); err != nil {
 		if to.failed != nil {
-			return e.Failed("%v", to.failed)
+			return command.Failed("%v", to.failed)
 		}
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return failure(errors.New("the server broke off the backup"))

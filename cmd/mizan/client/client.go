@@ -134,8 +134,8 @@ type WriteKey struct {
 // NewWriteKey returns the caller's key, or a random one.
 func NewWriteKey(flag *string) (WriteKey, error) {
 	if flag == nil {
-		fresh, err := uuid.NewRandom()
-		return WriteKey{text: fresh.String()}, err
+		random, err := uuid.NewRandom()
+		return WriteKey{text: random.String()}, err
 	}
 	key := *flag
 	if key == "" || len(key) > maxKey {

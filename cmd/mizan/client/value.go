@@ -102,7 +102,7 @@ func (d *Document) Decode(ctx *kong.DecodeContext) error {
 		return err
 	}
 	content := []byte(text)
-	if path, named := strings.CutPrefix(text, "@"); named {
+	if path, isFile := strings.CutPrefix(text, "@"); isFile {
 		var err error
 		if content, err = readFile(path, maxDocument); err != nil {
 			return err

@@ -20,7 +20,7 @@ type badKey struct{ key, text string }
 // readConfigFile reads a flat JSON object: names of flags (with '-' or '_') with strings, numbers,
 // booleans, or lists of strings. It returns values in the form that their flags have. For a file that
 // can't be read, or is not one object, it returns only err, because the keys are unknown.
-func readConfigFile(path string) (values map[string]string, bad []badKey, err error) {
+func readConfigFile(path string) (values map[string]string, badKeys []badKey, err error) {
 	content, err := cli.ReadFile(path, maxConfigFile)
 	if err != nil {
 		return nil, nil, err
@@ -29,42 +29,42 @@ func readConfigFile(path string) (values map[string]string, bad []badKey, err er
 	decoder.UseNumber()
 	values = make(map[string]string)
 	seen := make(map[string]bool)
-	wrong := func(err error) (map[string]string, []badKey, error) {
+	malformed := func(err error) (map[string]string, []badKey, error) {
 		return nil, nil, fmt.Errorf("%s is not one JSON object: %w", path, err)
 	}
 	if open, err := decoder.Token(); err != nil || open != json.Delim('{') {
-		return wrong(errors.New("it has to start with {"))
+		return malformed(errors.New("it has to start with {"))
 	}
 	for decoder.More() {
 		// The tokens are read one by one, because a map would silently take the last of two equal
 		// keys.
 		name, err := decoder.Token()
 		if err != nil {
-			return wrong(err)
+			return malformed(err)
 		}
 		var value any
 		if err := decoder.Decode(&value); err != nil {
-			return wrong(err)
+			return malformed(err)
 		}
 		key := strings.ReplaceAll(name.(string), "_", "-")
 		text, ok := asFlagText(value)
 		switch {
 		case seen[key]:
-			bad = append(bad, badKey{key, "given twice in " + path})
+			badKeys = append(badKeys, badKey{key, "given twice in " + path})
 		case !ok:
-			bad = append(bad, badKey{key, "has to be a string, a number, a boolean or a list of strings in " + path})
+			badKeys = append(badKeys, badKey{key, "has to be a string, a number, a boolean or a list of strings in " + path})
 		default:
 			values[key] = text
 		}
 		seen[key] = true
 	}
 	if _, err := decoder.Token(); err != nil {
-		return wrong(err)
+		return malformed(err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return wrong(errors.New("something follows the object"))
+		return malformed(errors.New("something follows the object"))
 	}
-	return values, bad, nil
+	return values, badKeys, nil
 }
 
 // asFlagText converts a JSON value to the form that its flag has.

@@ -94,8 +94,8 @@ type Config struct {
 func (c *Flags) Read() (*Config, error) {
 	r := c.readLayers()
 	cfg := r.readConfig()
-	if len(r.bad) > 0 {
-		return nil, cli.BadConfiguration(r.bad...)
+	if len(r.faults) > 0 {
+		return nil, cli.BadConfiguration(r.faults...)
 	}
 	return cfg, nil
 }
@@ -127,13 +127,13 @@ func (c *Flags) readLayers() *reader {
 
 // applyFile takes from the configuration file the keys that neither a flag nor the environment has set.
 func (r *reader) applyFile(list []Key, path string) {
-	values, bad, err := readConfigFile(path)
+	values, badKeys, err := readConfigFile(path)
 	if err != nil {
 		r.reportBad("config", "%v", err)
 		r.fileUnreadable = true
 		return
 	}
-	for _, b := range bad {
+	for _, b := range badKeys {
 		r.reportBad(b.key, "%s", b.text)
 	}
 	for _, k := range list {

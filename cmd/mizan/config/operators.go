@@ -22,10 +22,10 @@ var botToken = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 // operators reads the channels to operators, Telegram and e-mail. Either may be absent.
 func (r *reader) operators(sandbox bool) operators.Options {
 	o := operators.Options{TelegramURL: r.telegramURL(), TelegramToken: r.secret("telegram-token-file")}
-	switch given := r.settings["telegram-token-file"].IsSet; {
-	case given && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
+	switch isGiven := r.settings["telegram-token-file"].IsSet; {
+	case isGiven && o.TelegramToken != "" && !botToken.MatchString(string(o.TelegramToken)):
 		r.reportBad("telegram-token-file", "%s does not hold a bot's token", r.text("telegram-token-file"))
-	case !given && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
+	case !isGiven && r.settings["telegram-url"].IsSet && !r.fileUnreadable:
 		r.reportBad("telegram-url", "only goes with --telegram-token-file")
 	}
 	o.SMTP = r.smtp(sandbox)
@@ -34,7 +34,7 @@ func (r *reader) operators(sandbox bool) operators.Options {
 
 func (r *reader) telegramURL() string {
 	address := r.origin("telegram-url")
-	if rest, plain := strings.CutPrefix(address, "http://"); plain && !Loopback(withPort(rest)) {
+	if rest, isPlain := strings.CutPrefix(address, "http://"); isPlain && !Loopback(withPort(rest)) {
 		r.reportBad("telegram-url", "has to be https unless it is on this machine: the token is part of each request")
 		return ""
 	}
@@ -52,12 +52,12 @@ func withPort(host string) string {
 // smtp reads the keys of e-mail and checks that they fit together.
 func (r *reader) smtp(sandbox bool) operators.SMTP {
 	host, port := r.smtpAddress()
-	s := operators.SMTP{
+	smtp := operators.SMTP{
 		Host: host, Port: port, From: r.sender("smtp-from"), User: r.text("smtp-user"), Password: r.secret("smtp-pass-file"),
 		TLS: operators.TLSMode(r.oneOf("smtp-tls", "", string(operators.StartTLS), string(operators.TLS), string(operators.Plain))),
 	}
 	if r.fileUnreadable {
-		return s
+		return smtp
 	}
 	if !r.settings["smtp-address"].IsSet {
 		for _, name := range []string{"smtp-from", "smtp-user", "smtp-pass-file", "smtp-tls"} {
@@ -75,13 +75,13 @@ func (r *reader) smtp(sandbox bool) operators.SMTP {
 		r.reportBad("smtp-pass-file", "is required with --smtp-user")
 	case pass && !user:
 		r.reportBad("smtp-user", "is required with --smtp-pass-file")
-	case user && s.TLS == operators.Plain:
+	case user && smtp.TLS == operators.Plain:
 		r.reportBad("smtp-tls", "off does not go with --smtp-user: the password would be sent in the open")
 	}
-	if s.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
+	if smtp.TLS == operators.Plain && host != "" && !sandbox && !r.reported["sandbox"] && !Loopback(net.JoinHostPort(host, strconv.Itoa(port))) {
 		r.reportBad("smtp-tls", "off needs a loopback --smtp-address, or --sandbox")
 	}
-	return s
+	return smtp
 }
 
 func (r *reader) smtpAddress() (host string, port int) {

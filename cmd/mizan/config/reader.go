@@ -17,7 +17,7 @@ import (
 // reader converts settings to values and collects the errors in them.
 type reader struct {
 	settings       map[string]*Setting
-	bad            []string
+	faults         []string
 	reported       map[string]bool
 	fileUnreadable bool // the configuration file exists and could not be read
 }
@@ -32,7 +32,7 @@ func (r *reader) reportBad(name, format string, args ...any) {
 	if s := r.settings[name]; s != nil && s.origin != "" {
 		line += " (in " + s.origin + ")"
 	}
-	r.bad = append(r.bad, line)
+	r.faults = append(r.faults, line)
 }
 
 func (r *reader) text(name string) string { return r.settings[name].Raw }
@@ -53,11 +53,11 @@ func (r *reader) flag(name string, standard bool) bool {
 	if !r.settings[name].IsSet {
 		return standard
 	}
-	on, err := strconv.ParseBool(r.text(name))
+	isOn, err := strconv.ParseBool(r.text(name))
 	if err != nil && r.text(name) != "" {
 		r.reportBad(name, "%q is not true or false", r.text(name))
 	}
-	return on
+	return isOn
 }
 
 func (r *reader) address(name string) string {
@@ -194,14 +194,14 @@ func (r *reader) duration(name string) time.Duration {
 }
 
 // durationBetween reads a duration between two bounds.
-func (r *reader) durationBetween(name, example string, least, most time.Duration) time.Duration {
+func (r *reader) durationBetween(name, example string, minimum, maximum time.Duration) time.Duration {
 	raw := r.text(name)
 	if raw == "" {
 		return 0
 	}
 	d, ok := asDuration(raw)
-	if !ok || d < least || d > most {
-		r.reportBad(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, least, most)
+	if !ok || d < minimum || d > maximum {
+		r.reportBad(name, "%q is not a duration such as %s, at least %v and up to %v", raw, example, minimum, maximum)
 		return 0
 	}
 	return d

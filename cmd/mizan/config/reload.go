@@ -16,9 +16,9 @@ type Reloadable struct {
 // because files that only the start needs may be gone.
 func (c *Flags) Reread() (*Reloadable, error) {
 	r := c.readLayers()
-	again := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
-	if len(r.bad) > 0 {
-		return nil, cli.BadConfiguration(r.bad...)
+	reloaded := &Reloadable{Level: r.level(), CertFile: r.text("tls-cert"), KeyFile: r.text("tls-key")}
+	if len(r.faults) > 0 {
+		return nil, cli.BadConfiguration(r.faults...)
 	}
-	return again, nil
+	return reloaded, nil
 }

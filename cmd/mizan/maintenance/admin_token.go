@@ -51,21 +51,21 @@ func (c *rotateTokenCommand) Run(s *cli.Streams) error {
 }
 
 func (c *rotateTokenCommand) checkFlags() error {
-	var bad []string
+	var faults []string
 	if (c.URL == "") == (c.Data == "") {
-		bad = append(bad, "url: give either --url, of a running server, or --data, of a stopped one")
+		faults = append(faults, "url: give either --url, of a running server, or --data, of a stopped one")
 	}
 	if c.Data != "" && c.TokenFile != "" {
-		bad = append(bad, "token-file: only goes with --url")
+		faults = append(faults, "token-file: only goes with --url")
 	}
 	if c.Data != "" && c.CAFile != "" {
-		bad = append(bad, "ca-file: only goes with --url")
+		faults = append(faults, "ca-file: only goes with --url")
 	}
 	if c.URL != "" && c.Keyring != "" {
-		bad = append(bad, "keyring: only goes with --data")
+		faults = append(faults, "keyring: only goes with --data")
 	}
-	if len(bad) > 0 {
-		return cli.BadConfiguration(bad...)
+	if len(faults) > 0 {
+		return cli.BadConfiguration(faults...)
 	}
 	return nil
 }

@@ -48,11 +48,11 @@ func wantTokens(t *testing.T, s *testkit.Server, inForce string, retired ...stri
 }
 
 func TestTokenIsRotatedOnARunningServer(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	first, ca := s.Sandbox.AdminToken, filepath.Join(s.Dir, "tls", "ca.pem")
-	second := rotate(t, []string{"MIZAN_ADMIN_TOKEN=" + first}, "--url", s.BaseURL, "--ca-file", ca)
-	wantTokens(t, s, second, first)
-	box, err := os.ReadFile(filepath.Join(s.Dir, "sandbox.json"))
+	server := testkit.Start(t, testkit.Options{})
+	first, ca := server.Sandbox.AdminToken, filepath.Join(server.Dir, "tls", "ca.pem")
+	second := rotate(t, []string{"MIZAN_ADMIN_TOKEN=" + first}, "--url", server.BaseURL, "--ca-file", ca)
+	wantTokens(t, server, second, first)
+	box, err := os.ReadFile(filepath.Join(server.Dir, "sandbox.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,46 +63,46 @@ func TestTokenIsRotatedOnARunningServer(t *testing.T) {
 	if err := os.WriteFile(file, []byte(second+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	third := rotate(t, nil, "--url", s.BaseURL, "--ca-file", ca, "--token-file", file)
-	wantTokens(t, s, third, first, second)
+	third := rotate(t, nil, "--url", server.BaseURL, "--ca-file", ca, "--token-file", file)
+	wantTokens(t, server, third, first, second)
 
-	refused := testkit.Run(t, nil, "admin-token", "rotate", "--url", s.BaseURL, "--ca-file", ca, "--token-file", file)
+	refused := testkit.Run(t, nil, "admin-token", "rotate", "--url", server.BaseURL, "--ca-file", ca, "--token-file", file)
 	if refused.Exit != 2 || refused.Stdout != "" || refused.Stderr != "mizan: admin-token: the server answered 401 unauthorized\n" {
 		t.Errorf("a retired token: exit %d, %q, %q", refused.Exit, refused.Stdout, refused.Stderr)
 	}
-	distrusted := testkit.Run(t, []string{"MIZAN_ADMIN_TOKEN=" + third}, "admin-token", "rotate", "--url", s.BaseURL)
+	distrusted := testkit.Run(t, []string{"MIZAN_ADMIN_TOKEN=" + third}, "admin-token", "rotate", "--url", server.BaseURL)
 	if distrusted.Exit != 1 || strings.Contains(distrusted.Stderr, third) || !strings.HasSuffix(distrusted.Stderr, "\n"+notSentLine) {
 		t.Errorf("an unknown authority: exit %d, %q", distrusted.Exit, distrusted.Stderr)
 	}
-	wantTokens(t, s, third)
+	wantTokens(t, server, third)
 
-	s.Kill()
-	s.Restart()
-	if s.Sandbox.AdminToken != third {
+	server.Kill()
+	server.Restart()
+	if server.Sandbox.AdminToken != third {
 		t.Error("sandbox.json has another token after the restart")
 	}
-	wantTokens(t, s, third, first, second)
+	wantTokens(t, server, third, first, second)
 }
 
 func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
 	for _, clock := range []string{"real", "manual"} {
 		t.Run(clock, func(t *testing.T) {
-			s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", clock}})
-			first := s.Sandbox.AdminToken
-			locked := testkit.Run(t, nil, "admin-token", "rotate", "--data", s.Dir)
+			server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", clock}})
+			first := server.Sandbox.AdminToken
+			locked := testkit.Run(t, nil, "admin-token", "rotate", "--data", server.Dir)
 			if locked.Exit != 3 || locked.Stdout != "" {
 				t.Errorf("beside a running server: exit %d, %q", locked.Exit, locked.Stdout)
 			}
 			testkit.WantOneLine(t, locked.Stderr, "mizan: locked: ")
-			wantTokens(t, s, first)
-			s.Stop()
-			second := rotate(t, nil, "--data", s.Dir)
-			s.Restart()
-			if s.Sandbox.AdminToken != second {
+			wantTokens(t, server, first)
+			server.Stop()
+			second := rotate(t, nil, "--data", server.Dir)
+			server.Restart()
+			if server.Sandbox.AdminToken != second {
 				t.Error("sandbox.json has another token")
 			}
-			wantTokens(t, s, second, first)
+			wantTokens(t, server, second, first)
 		})
 	}
 }
@@ -110,30 +110,30 @@ func TestAllTokensAreRotatedInAStoppedStore(t *testing.T) {
 // A terminal's credentials for another platform are sealed by the keyring. With or without the
 // keyring, all tokens are rotated and the terminal keeps its credentials.
 func TestTokenRotationKeepsTerminalCredentials(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--log-level", "error"}})
 	const connected = `{"name":"far","partner_id":1,"provider":"utp","type":"payment","env":"test","provider_params":{` +
 		`"base_url":"https://platform.example","organization_id":"0d7c1b5e-2f3a-4c4d-8e5f-60718293a4b5","api_key":"mzk_canary","webhook_secret":"a-secret"}}`
-	answer, err := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID).Post("/api/v1/terminal", connected)
+	answer, err := server.Admin().With("x-organization-id", server.Sandbox.OrganizationID).Post("/api/v1/terminal", connected)
 	testkit.WantStatus(t, answer, err, 201)
-	s.Stop()
+	server.Stop()
 
-	keys, elsewhere := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
-	first := rotate(t, nil, "--data", s.Dir)
-	if err := os.Rename(keys, elsewhere); err != nil {
+	keys, movedKeys := filepath.Join(server.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	first := rotate(t, nil, "--data", server.Dir)
+	if err := os.Rename(keys, movedKeys); err != nil {
 		t.Fatal(err)
 	}
-	second := rotate(t, nil, "--data", s.Dir, "--keyring", elsewhere)
-	without := testkit.Run(t, nil, "admin-token", "rotate", "--data", s.Dir)
+	second := rotate(t, nil, "--data", server.Dir, "--keyring", movedKeys)
+	without := testkit.Run(t, nil, "admin-token", "rotate", "--data", server.Dir)
 	lines := strings.Split(without.Stderr, "\n")
 	if without.Exit != 0 || len(lines) != 3 || !strings.HasPrefix(lines[0], "mizan: admin-token: keyring: open "+keys) {
 		t.Errorf("without a keyring: exit %d, %q", without.Exit, without.Stderr)
 	}
-	if err := os.Rename(elsewhere, keys); err != nil {
+	if err := os.Rename(movedKeys, keys); err != nil {
 		t.Fatal(err)
 	}
-	s.Restart("--log-level", "error")
-	wantTokens(t, s, strings.TrimSpace(without.Stdout), first, second)
-	if log := s.Stderr(); log != "" {
+	server.Restart("--log-level", "error")
+	wantTokens(t, server, strings.TrimSpace(without.Stdout), first, second)
+	if log := server.Stderr(); log != "" {
 		t.Errorf("the terminal has lost its keys: %s", log)
 	}
 }
@@ -160,18 +160,18 @@ func TestRetiredTokenInTheFileIsRefused(t *testing.T) {
 	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--admin-token-file", file}})
-	s.Stop()
-	rotated := rotate(t, nil, "--data", s.Dir)
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--admin-token-file", file)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--admin-token-file", file}})
+	server.Stop()
+	rotated := rotate(t, nil, "--data", server.Dir)
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--admin-token-file", file)
 	if r.Exit != 2 || strings.Contains(r.Stderr, old) {
 		t.Errorf("exit %d, %q", r.Exit, r.Stderr)
 	}
 	if !strings.Contains(r.Stderr, "mizan: configuration: admin-token-file: another token has taken the place of the one in this file\n") {
 		t.Errorf("%q", r.Stderr)
 	}
-	s.Restart("--log-level", "info")
-	wantTokens(t, s, rotated, old)
+	server.Restart("--log-level", "info")
+	wantTokens(t, server, rotated, old)
 }
 
 func TestRotationArgumentsAreChecked(t *testing.T) {

@@ -49,22 +49,22 @@ func TestNoServerStartsInAnUnfinishedRestore(t *testing.T) {
 // An increment to a base that can't be restored is not taken, because it would look like a
 // usable backup.
 func TestIncrementToADamagedBackupIsRefused(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	dir, keyring := t.TempDir(), filepath.Join(s.Dir, "keyring")
-	full := filepath.Join(dir, "monday")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", full)
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", full)
-	content, err := os.ReadFile(full)
+	server := testkit.Start(t, testkit.Options{})
+	dir, keyring := t.TempDir(), filepath.Join(server.Dir, "keyring")
+	fullBackup := filepath.Join(dir, "monday")
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", fullBackup)
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "tuesday"), "--since", fullBackup)
+	content, err := os.ReadFile(fullBackup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	content[len(content)/2] ^= 1
-	if err := os.WriteFile(full, content, 0o600); err != nil {
+	if err := os.WriteFile(fullBackup, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range [][]string{nil, {"--keyring", keyring}} {
-		args := append([]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
-		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, full+": the backup is damaged") {
+		args := append([]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(dir, "wednesday"), "--since", dir}, more...)
+		if r := testkit.Run(t, nil, args...); r.Exit != 1 || !strings.Contains(r.Stderr, fullBackup+": the backup is damaged") {
 			t.Errorf("exit %d: %s", r.Exit, r.Stderr)
 		}
 	}

@@ -79,30 +79,30 @@ func trialBalance(t *testing.T, s *testkit.Server) string {
 // A full backup and an increment of a running server are verified and restored, and a server
 // runs on each: the books are equal, and new payments work.
 func TestBackupOfARunningServerIsRestored(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
+	server := testkit.Start(t, testkit.Options{})
 	backups, place := t.TempDir(), t.TempDir()
-	keyring := filepath.Join(s.Dir, "keyring")
+	keyring := filepath.Join(server.Dir, "keyring")
 	for i := range 20 {
-		testkit.Pay(t, s.Partner(), fmt.Sprint("first-", i))
+		testkit.Pay(t, server.Partner(), fmt.Sprint("first-", i))
 	}
-	balances := []string{trialBalance(t, s)}
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backups, "--keyring", keyring)
-	between := time.Now().UTC().Format(time.RFC3339Nano)
-	testkit.Pay(t, s.Partner(), "second")
-	balances = append(balances, trialBalance(t, s))
+	balances := []string{trialBalance(t, server)}
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backups, "--keyring", keyring)
+	betweenBackups := time.Now().UTC().Format(time.RFC3339Nano)
+	testkit.Pay(t, server.Partner(), "second")
+	balances = append(balances, trialBalance(t, server))
 	if balances[0] == balances[1] {
 		t.Fatal("a payment has changed no balance")
 	}
 	increment := filepath.Join(backups, "increment.backup")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--since", backups, "--to", increment)
-	testkit.Pay(t, s.Partner(), "never backed up")
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--since", backups, "--to", increment)
+	testkit.Pay(t, server.Partner(), "never backed up")
 	if output := testkit.Succeed(t, "backup", "verify", "--from", backups, "--keyring", keyring); !strings.Contains(output, "incremental") || !strings.Contains(output, "from 2 backups: whole") {
 		t.Errorf("the verification says %s", output)
 	}
-	if s.Stop() != 0 {
+	if server.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	for i, from := range [][]string{{"--from", backups, "--at", between}, {"--from", increment}} {
+	for i, from := range [][]string{{"--from", backups, "--at", betweenBackups}, {"--from", increment}} {
 		dir := filepath.Join(place, fmt.Sprint("data", i))
 		output := testkit.Succeed(t, append([]string{"restore", "--data", dir, "--keyring", keyring}, from...)...)
 		if !strings.Contains(output, "mizan: restored "+dir+" to 2") || !strings.Contains(output, "rule 5 ok ") {
@@ -133,23 +133,23 @@ func startSlowBackup(t *testing.T, s *testkit.Server, dir string) *process {
 }
 
 func TestKilledServerLeavesNoBackup(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: slow})
+	server := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	p := startSlowBackup(t, s, dir)
-	s.Kill()
+	p := startSlowBackup(t, server, dir)
+	server.Kill()
 	if code := p.exit(); code != 1 || !strings.Contains(p.output.String(), "the server broke off") {
 		t.Errorf("the backup ended with %d: %s", code, p.output.String())
 	}
 	if completeBackups(t, dir) != nil || partialBackupSize(t, dir) > 0 {
 		t.Error("something is left of the backup")
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
+	testkit.Succeed(t, "audit", "verify", "--data", server.Dir)
 }
 
 func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: slow})
+	server := testkit.Start(t, testkit.Options{Flags: slow})
 	dir := t.TempDir()
-	p := startSlowBackup(t, s, dir)
+	p := startSlowBackup(t, server, dir)
 	if err := p.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -157,9 +157,9 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 	if completeBackups(t, dir) != nil {
 		t.Error("there is a backup")
 	}
-	testkit.Pay(t, s.Partner(), "")
+	testkit.Pay(t, server.Partner(), "")
 	testkit.WaitUntil(t, "another backup", func() bool { // the server notices the kill when it sends more bytes
-		p := startCommand(t, "backup", "--sandbox", s.Dir, "--to", dir)
+		p := startCommand(t, "backup", "--sandbox", server.Dir, "--to", dir)
 		exited := make(chan int, 1)
 		go func() { exited <- p.exit() }()
 		for {
@@ -178,10 +178,10 @@ func TestKilledBackupLeavesNoFileAndTheServerRuns(t *testing.T) {
 			}
 		}
 	})
-	if s.Stop() != 0 {
+	if server.Stop() != 0 {
 		t.Error("the server did not stop cleanly")
 	}
-	testkit.Succeed(t, "audit", "verify", "--data", s.Dir)
+	testkit.Succeed(t, "audit", "verify", "--data", server.Dir)
 }
 
 // The command for an interrupted backup reports the interruption and leaves no file.
@@ -214,18 +214,18 @@ func TestStopEndsABackup(t *testing.T) {
 
 // After a restore is killed at any moment, its directory does not exist or is complete.
 func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
+	server := testkit.Start(t, testkit.Options{})
 	for i := range 20 {
-		testkit.Pay(t, s.Partner(), fmt.Sprint("order-", i))
+		testkit.Pay(t, server.Partner(), fmt.Sprint("order-", i))
 	}
 	backup := filepath.Join(t.TempDir(), "one.backup")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	want, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "data")
-	args := []string{"restore", "--from", backup, "--data", dir, "--keyring", filepath.Join(s.Dir, "keyring")}
+	args := []string{"restore", "--from", backup, "--data", dir, "--keyring", filepath.Join(server.Dir, "keyring")}
 	exists := func(path string) bool {
 		_, err := os.Stat(path)
 		return !errors.Is(err, fs.ErrNotExist)
@@ -256,16 +256,16 @@ func TestKilledRestoreIsAbsentOrComplete(t *testing.T) {
 
 func TestUnrestorableBackupsAreExplained(t *testing.T) {
 	testkit.NotUnderRace(t, refusedOnly)
-	s := testkit.Start(t, testkit.Options{})
+	server := testkit.Start(t, testkit.Options{})
 	dir := t.TempDir()
-	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(s.Dir, "keyring")
-	testkit.Succeed(t, "backup", "--sandbox", s.Dir, "--to", backup)
+	backup, keyring := filepath.Join(dir, "one.backup"), filepath.Join(server.Dir, "keyring")
+	testkit.Succeed(t, "backup", "--sandbox", server.Dir, "--to", backup)
 	content, err := os.ReadFile(backup)
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := filepath.Join(dir, "keyring")
-	testkit.Succeed(t, "keyring", other)
+	otherKeyring := filepath.Join(dir, "keyring")
+	testkit.Succeed(t, "keyring", otherKeyring)
 	half := filepath.Join(t.TempDir(), "half.backup")
 	if err := os.WriteFile(half, content[:len(content)/2], 0o600); err != nil {
 		t.Fatal(err)
@@ -285,32 +285,32 @@ func TestUnrestorableBackupsAreExplained(t *testing.T) {
 		exit   int
 		stderr string // text in the error
 	}{
-		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", other}, 1, "another keyring"},
+		"another keyring":                    {[]string{"restore", "--from", backup, "--data", data, "--keyring", otherKeyring}, 1, "another keyring"},
 		"a truncated backup":                 {[]string{"restore", "--from", half, "--data", data, "--keyring", keyring}, 1, "the backup is damaged"},
 		"a missing keyring":                  {[]string{"restore", "--from", backup, "--data", data, "--keyring", data}, 2, "mizan: configuration: keyring: "},
 		"a missing backup":                   {[]string{"restore", "--from", data, "--data", data, "--keyring", keyring}, 2, "mizan: configuration: from: " + data + ": no such file"},
 		"a malformed time":                   {[]string{"restore", "--from", dir, "--at", "yesterday", "--data", data, "--keyring", keyring}, 2, "mizan: configuration: at: "},
 		"a time for a single file":           {[]string{"restore", "--from", backup, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 2, "a time can be given"},
 		"a time before the oldest backup":    {[]string{"restore", "--from", dir, "--at", "2001-01-01T00:00:00Z", "--data", data, "--keyring", keyring}, 1, "the oldest backup in it is of 2"},
-		"a data directory that is not empty": {[]string{"restore", "--from", backup, "--data", s.Dir, "--keyring", keyring}, 2, "is not empty"},
+		"a data directory that is not empty": {[]string{"restore", "--from", backup, "--data", server.Dir, "--keyring", keyring}, 2, "is not empty"},
 		"an empty time":                      {[]string{"restore", "--from", dir, "--at=", "--data", data, "--keyring", keyring}, 2, "at: is empty"},
 		"an empty time of verify":            {[]string{"backup", "verify", "--from", dir, "--at=", "--keyring", keyring}, 2, "at: is empty"},
 		"an empty source":                    {[]string{"restore", "--from=", "--data", data, "--keyring", keyring}, 2, "from: is empty"},
 		"an empty data directory":            {[]string{"restore", "--from", dir, "--data=", "--keyring", keyring}, 2, "data: is empty"},
-		"an empty target":                    {[]string{"backup", "--sandbox", s.Dir, "--to="}, 2, "to: is empty"},
-		"an empty base":                      {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--since="}, 2, "since: is empty"},
-		"an empty keyring":                   {[]string{"backup", "--sandbox", s.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
-		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", other, "--keyring", keyring}, 2, "is no directory"},
+		"an empty target":                    {[]string{"backup", "--sandbox", server.Dir, "--to="}, 2, "to: is empty"},
+		"an empty base":                      {[]string{"backup", "--sandbox", server.Dir, "--to", data, "--since="}, 2, "since: is empty"},
+		"an empty keyring":                   {[]string{"backup", "--sandbox", server.Dir, "--to", data, "--keyring="}, 2, "keyring: is empty"},
+		"a data directory that is a file":    {[]string{"restore", "--from", backup, "--data", otherKeyring, "--keyring", keyring}, 2, "is no directory"},
 		"a data directory without a parent":  {[]string{"restore", "--from", backup, "--data", data + "/none", "--keyring", keyring}, 2, "mizan: configuration: data: "},
 		"a backup of a newer release":        {[]string{"restore", "--from", newer, "--data", data, "--keyring", keyring}, 3, "it was made by another release"},
-		"a truncated base":                   {[]string{"backup", "--sandbox", s.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
-		"a missing base":                     {[]string{"backup", "--sandbox", s.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
-		"a hidden target":                    {[]string{"backup", "--sandbox", s.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
-		"a target that is a dangling link":   {[]string{"backup", "--sandbox", s.Dir, "--to", link}, 2, "is a link that leads nowhere"},
+		"a truncated base":                   {[]string{"backup", "--sandbox", server.Dir, "--since", half, "--to", data}, 1, "the backup is damaged"},
+		"a missing base":                     {[]string{"backup", "--sandbox", server.Dir, "--since", data, "--to", data}, 2, "since: " + data + ": no such file"},
+		"a hidden target":                    {[]string{"backup", "--sandbox", server.Dir, "--to", filepath.Join(t.TempDir(), ".hidden")}, 2, "begins with a dot"},
+		"a target that is a dangling link":   {[]string{"backup", "--sandbox", server.Dir, "--to", link}, 2, "is a link that leads nowhere"},
 		"verify of a truncated backup":       {[]string{"backup", "verify", "--from", half, "--keyring", keyring}, 1, "the backup is damaged"},
-		"a target that exists":               {[]string{"backup", "--sandbox", s.Dir, "--to", backup}, 2, "is there already"},
-		"a base that is no backup":           {[]string{"backup", "--sandbox", s.Dir, "--since", other, "--to", data}, 2, "mizan: configuration: since: "},
-		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", other, "--to", data}, 2, "holds no token"},
+		"a target that exists":               {[]string{"backup", "--sandbox", server.Dir, "--to", backup}, 2, "is there already"},
+		"a base that is no backup":           {[]string{"backup", "--sandbox", server.Dir, "--since", otherKeyring, "--to", data}, 2, "mizan: configuration: since: "},
+		"a token file without a token":       {[]string{"backup", "--url", "http://127.0.0.1:1", "--token-file", otherKeyring, "--to", data}, 2, "holds no token"},
 	} {
 		r := testkit.Run(t, nil, c.args...)
 		if r.Exit != c.exit || !strings.Contains(r.Stderr, c.stderr) || strings.Count(r.Stderr, "\n") != 1 {

@@ -116,15 +116,15 @@ func TestKeysRotateAddsAPrimaryKey(t *testing.T) {
 // TestKeysRotateBesideARunningServer checks that neither the running server nor its next start
 // undoes the rotation, and that the server keeps working.
 func TestKeysRotateBesideARunningServer(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	path := filepath.Join(s.Dir, "keyring")
-	testkit.Pay(t, s.Partner(), "before")
-	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--data", s.Dir))
+	server := testkit.Start(t, testkit.Options{})
+	path := filepath.Join(server.Dir, "keyring")
+	testkit.Pay(t, server.Partner(), "before")
+	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "rotate", "--data", server.Dir))
 	rotated, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	testkit.Pay(t, s.Partner(), "after")
+	testkit.Pay(t, server.Partner(), "after")
 	unchanged := func(when string) {
 		t.Helper()
 		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, rotated) {
@@ -132,21 +132,21 @@ func TestKeysRotateBesideARunningServer(t *testing.T) {
 		}
 	}
 	unchanged("beside the server")
-	s.Stop()
+	server.Stop()
 	unchanged("after the server's stop")
-	s.Restart()
+	server.Restart()
 	unchanged("after a start")
-	testkit.Pay(t, s.Partner(), "with the new key")
-	s.Kill()
+	testkit.Pay(t, server.Partner(), "with the new key")
+	server.Kill()
 	unchanged("after a kill")
-	if list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--data", s.Dir)); strings.Count(list, "\n") != 2 {
+	if list := testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keys", "list", "--data", server.Dir)); strings.Count(list, "\n") != 2 {
 		t.Errorf("list says\n%s", list)
 	}
 }
 
 func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 	testkit.NotUnderRace(t, commandsOnly)
-	named, dir := newKeyring(t), t.TempDir()
+	keyring, dir := newKeyring(t), t.TempDir()
 	dataKeyring := filepath.Join(dir, "keyring")
 	testkit.WantQuietSuccess(t, testkit.Run(t, nil, "keyring", dataKeyring))
 	keysOf := func(path string) string {
@@ -158,11 +158,11 @@ func TestKeysCommandUsesTheServersKeyring(t *testing.T) {
 		env, args  []string
 	}{
 		{"--data", dataKeyring, nil, []string{"--data", dir}},
-		{"--keyring", named, nil, []string{"--keyring", named}},
-		{"both", named, nil, []string{"--keyring", named, "--data", dir}},
+		{"--keyring", keyring, nil, []string{"--keyring", keyring}},
+		{"both", keyring, nil, []string{"--keyring", keyring, "--data", dir}},
 		{"MIZAN_DATA", dataKeyring, []string{"MIZAN_DATA=" + dir}, nil},
-		{"MIZAN_KEYRING", named, []string{"MIZAN_KEYRING=" + named}, []string{"--data", dir}},
-		{"a flag over the environment", named, []string{"MIZAN_KEYRING=" + dataKeyring}, []string{"--keyring", named}},
+		{"MIZAN_KEYRING", keyring, []string{"MIZAN_KEYRING=" + keyring}, []string{"--data", dir}},
+		{"a flag over the environment", keyring, []string{"MIZAN_KEYRING=" + dataKeyring}, []string{"--keyring", keyring}},
 	} {
 		if list := testkit.WantQuietSuccess(t, testkit.Run(t, c.env, append([]string{"keys", "list"}, c.args...)...)); list != keysOf(c.want) {
 			t.Errorf("%s: list says\n%s, want the keys of %s", c.name, list, c.want)

@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// Why tests are not repeated under the race detector.
+// The reasons why tests are not repeated under the race detector.
 const (
 	commandsOnly = "it examines commands with one goroutine, and servers that answer one request after the other"
 	refusedOnly  = "it examines commands that are refused before anything runs at once"

@@ -73,16 +73,16 @@ func (r *replayWorld) changeRecords() {
 			return r.server.Session().Post("/api/v1/pfp/safekeeping-deposits/"+id+"/activate", "{}")
 		},
 	} {
-		var made struct {
+		var created struct {
 			ID   string `json:"id"`
 			Data struct {
 				ID string `json:"id"`
 			} `json:"data"`
 		}
-		if err := json.Unmarshal([]byte(r.replies[name]), &made); err != nil {
+		if err := json.Unmarshal([]byte(r.replies[name]), &created); err != nil {
 			r.t.Fatal(err)
 		}
-		if a, err := change(made.ID + made.Data.ID); err != nil || a.Status != 200 {
+		if a, err := change(created.ID + created.Data.ID); err != nil || a.Status != 200 {
 			r.t.Fatalf("%s: %v %+v", name, err, a)
 		}
 	}
@@ -95,11 +95,11 @@ func startReplayWorld(t *testing.T) *replayWorld {
 	if err != nil || paid.Status != 201 {
 		t.Fatalf("%v %+v", err, paid)
 	}
-	var made struct{ ID string }
-	if err := paid.JSON(&made); err != nil {
+	var created struct{ ID string }
+	if err := paid.JSON(&created); err != nil {
 		t.Fatal(err)
 	}
-	r.paid = made.ID
+	r.paid = created.ID
 	r.replies = r.replayAll("first", everyCreated)
 	r.changeRecords()
 	return r
@@ -132,16 +132,16 @@ func keepPrimaryKeyOnly(t *testing.T, from, to string) {
 	if err := json.Unmarshal(fields["sealing_keys"], &keys); err != nil {
 		t.Fatal(err)
 	}
-	kept := keys.Keys[:0]
+	keptKeys := keys.Keys[:0]
 	for _, key := range keys.Keys {
 		if uint32(key["keyId"].(float64)) == keys.Primary {
-			kept = append(kept, key)
+			keptKeys = append(keptKeys, key)
 		}
 	}
-	if len(kept) != 1 || len(keys.Keys) < 2 {
-		t.Fatalf("%d of %d keys", len(kept), len(keys.Keys))
+	if len(keptKeys) != 1 || len(keys.Keys) < 2 {
+		t.Fatalf("%d of %d keys", len(keptKeys), len(keys.Keys))
 	}
-	keys.Keys = kept
+	keys.Keys = keptKeys
 	var err error
 	if fields["sealing_keys"], err = json.Marshal(keys); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	r.stop()
 	r.verify(0)
 
-	whole, err := os.ReadFile(keyring)
+	content, err := os.ReadFile(keyring)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestCachedRepliesSurviveARotationButNotALostKey(t *testing.T) {
 	}
 
 	// With the key all replies can be opened again, and nothing was stored meanwhile.
-	if err := os.WriteFile(keyring, whole, 0o600); err != nil {
+	if err := os.WriteFile(keyring, content, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.server.Restart()
@@ -222,7 +222,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	if err := os.Rename(filepath.Join(r.server.Dir, "keyring"), place); err != nil {
 		t.Fatal(err)
 	}
-	other := newKeyring(t)
+	otherKeyring := newKeyring(t)
 	for name, c := range map[string]struct {
 		flags   []string
 		exit    int
@@ -230,7 +230,7 @@ func TestVerifyTakesTheStoresOwnKeyring(t *testing.T) {
 	}{
 		"no --keyring":            {nil, 0, ""},
 		"the store's own keyring": {[]string{"--keyring", place}, 0, ""},
-		"another keyring":         {[]string{"--keyring", other}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
+		"another keyring":         {[]string{"--keyring", otherKeyring}, 2, "mizan: configuration: keyring: the store was made with another keyring"},
 		"a missing keyring":       {[]string{"--keyring", place + "x"}, 2, "no such file"},
 		"a directory":             {[]string{"--keyring", r.server.Dir}, 1, "is not a regular file"},
 	} {

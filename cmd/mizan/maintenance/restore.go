@@ -34,8 +34,8 @@ func (c *RestoreCommand) Run(s *cli.Streams) error {
 		From: c.From, At: at, Data: c.Data, Keyring: keyring, KeyringID: keyring.Identity(), Log: slog.New(slog.DiscardHandler),
 	})
 	if done != nil && done.Report != nil {
-		if _, shown := done.Report.WriteTo(s.Out); shown != nil && err == nil {
-			err = shown // the directory has been restored nevertheless
+		if _, reportErr := done.Report.WriteTo(s.Out); reportErr != nil && err == nil {
+			err = reportErr // the directory has been restored nevertheless
 		}
 	}
 	if err != nil {

@@ -39,10 +39,10 @@ func (s *server) greetingValues() greetingValues {
 
 // quote makes a path one word of a POSIX shell.
 func quote(path string) string {
-	plain := func(c rune) bool {
+	isUnsafe := func(c rune) bool {
 		return c != '/' && c != '.' && c != '_' && c != '-' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z')
 	}
-	if path != "" && !strings.ContainsFunc(path, plain) {
+	if path != "" && !strings.ContainsFunc(path, isUnsafe) {
 		return path
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"

@@ -40,7 +40,7 @@ const (
 	caMargin   = 400 * 24 * time.Hour
 	certLife   = 365 * 24 * time.Hour
 	certMargin = 30 * 24 * time.Hour
-	backdate   = time.Hour // for clients whose clocks are slow
+	backdate   = time.Hour // how long a certificate is valid before it is issued, for clients whose clocks are slow
 )
 
 // authority is the certificate authority of a data directory, with the server certificate

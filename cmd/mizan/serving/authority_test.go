@@ -99,12 +99,12 @@ func TestCertificateIsRenewedWhileTheServerRuns(t *testing.T) {
 func TestAuthorityIsRenewedWithItsKey(t *testing.T) {
 	dir := t.TempDir()
 	first := makeAuthority(t, dir, noon, "localhost")
-	late := noon.Add(caLife - caMargin + time.Hour)
-	second := makeAuthority(t, dir, late, "localhost")
+	renewalTime := noon.Add(caLife - caMargin + time.Hour)
+	second := makeAuthority(t, dir, renewalTime, "localhost")
 	if second.ca.Equal(first.ca) || !second.caKey.Equal(first.caKey) {
 		t.Error("the authority was not renewed with its own key")
 	}
-	if !isTrusted(t, first.ca, second, "localhost", late) || !isTrusted(t, second.ca, second, "localhost", late) {
+	if !isTrusted(t, first.ca, second, "localhost", renewalTime) || !isTrusted(t, second.ca, second, "localhost", renewalTime) {
 		t.Error("a client with the old or the new authority does not trust the server")
 	}
 }

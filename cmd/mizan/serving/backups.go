@@ -34,11 +34,11 @@ func (s *server) openBackups(ctx context.Context) error {
 // endBackups waits until all backups have ended, but no longer than a stop may take, because a backup
 // disk that hangs must not keep the server from stopping.
 func (s *server) endBackups(scheduled *sync.WaitGroup) {
-	by := s.stopBy
-	if by.IsZero() {
-		by = time.Now().Add(stopBound)
+	deadline := s.stopBy
+	if deadline.IsZero() {
+		deadline = time.Now().Add(stopBound)
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), by)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {

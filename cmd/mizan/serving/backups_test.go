@@ -15,10 +15,10 @@ import (
 const givenUp = "a backup does not end, and is given up"
 
 // newStoppingServer returns a server that must have stopped at an instant, and its log.
-func newStoppingServer(by time.Time) (*server, *bytes.Buffer) {
+func newStoppingServer(deadline time.Time) (*server, *bytes.Buffer) {
 	log := new(bytes.Buffer)
 	return &server{
-		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: by,
+		backups: backup.New(backup.Options{}), log: slog.New(slog.NewTextHandler(log, nil)), stopBy: deadline,
 	}, log
 }
 

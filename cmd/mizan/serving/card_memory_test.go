@@ -124,9 +124,9 @@ const wipeBound = 20 * time.Second
 // wantNoTrace fails the test if the process's memory contains a trace of a card.
 func wantNoTrace(t *testing.T, pid int, when string) {
 	t.Helper()
-	until := time.Now().Add(wipeBound)
+	deadline := time.Now().Add(wipeBound)
 	found, size := searchMemory(t, pid)
-	for len(found) > 0 && time.Now().Before(until) {
+	for len(found) > 0 && time.Now().Before(deadline) {
 		found, size = searchMemory(t, pid)
 	}
 	t.Logf("%s: %d MiB of memory, %d traces", when, size>>20, len(found))
@@ -259,21 +259,21 @@ func (p *payer) payInEveryWay(n int) {
 
 	// Payers who must act: the card is stored until they have acted.
 	for _, card := range []string{cardRedirect, cardForm} {
-		made := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(card)))
-		p.passChallenge(made["simple_auth_redirect_url"])
-		p.wantFinal(p.ask(200, "GET", payments+"/"+made["id"], asJSON, ""), "charged")
+		created := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(card)))
+		p.passChallenge(created["simple_auth_redirect_url"])
+		p.wantFinal(p.ask(200, "GET", payments+"/"+created["id"], asJSON, ""), "charged")
 	}
-	made := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(cardPassword)))
-	p.wantFinal(p.ask(200, "POST", payments+"/additional_params_for_auth/"+made["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
+	response := p.ask(201, "POST", payments, asJSON, createBody("payment", "", storage(cardPassword)))
+	p.wantFinal(p.ask(200, "POST", payments+"/additional_params_for_auth/"+response["id"], asJSON, `{"additional_params_for_auth":{"otp":"123456"}}`), "charged")
 	hosted = p.ask(201, "POST", payments, asJSON, createBody("payment", `,"hosted":true`, "{}"))
 	next := p.ask(303, "POST", hosted["widget_url"], asForm, cardFormBody(cardPassword))
 	p.ask(303, "POST", next["location"], asForm, "otp=123456")
 	p.wantFinal(p.ask(200, "GET", payments+"/"+hosted["id"], asJSON, ""), "charged")
 }
 
-func (p *payer) wantFinal(made map[string]string, status string) {
-	if made["status"] != status {
-		p.t.Errorf("%s is %q, want %q", made["id"], made["status"], status)
+func (p *payer) wantFinal(transaction map[string]string, status string) {
+	if transaction["status"] != status {
+		p.t.Errorf("%s is %q, want %q", transaction["id"], transaction["status"], status)
 	}
 }
 
@@ -284,13 +284,13 @@ var (
 
 // passChallenge follows a payer's redirect to the simulated bank and approves.
 func (p *payer) passChallenge(address string) {
-	shown := p.ask(303, "GET", address, asForm, "")
-	page := shown["body"]
+	pageOutput := p.ask(303, "GET", address, asForm, "")
+	page := pageOutput["body"]
 	for range 4 {
-		if shown["location"] == "" {
+		if pageOutput["location"] == "" {
 			break
 		}
-		request, err := http.NewRequest("GET", p.absolute(shown["location"]), nil)
+		request, err := http.NewRequest("GET", p.absolute(pageOutput["location"]), nil)
 		if err != nil {
 			p.t.Error(err)
 			return
@@ -302,7 +302,7 @@ func (p *payer) passChallenge(address string) {
 		}
 		content, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		page, shown = string(content), map[string]string{"location": response.Header.Get("location")}
+		page, pageOutput = string(content), map[string]string{"location": response.Header.Get("location")}
 	}
 	for range 2 { // the form of the rail leads to the page with the buttons
 		action := formAction.FindStringSubmatch(page)
@@ -449,41 +449,41 @@ func screenEveryCard(t *testing.T, s *testkit.Server) {
 var withoutGC = []string{"GOGC=off", "GOMEMLIMIT=6GiB"}
 
 func searchAfterPayments(t *testing.T, flags []string) {
-	s := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
-	screenEveryCard(t, s)
+	server := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+	screenEveryCard(t, server)
 	var payers []*payer
 	var open []net.Conn
 	var mu sync.Mutex
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i := range 16 {
 		version := uint16(tls.VersionTLS12 + i%2)
-		p := newPayer(t, s, version)
+		p := newPayer(t, server, version)
 		payers = append(payers, p)
-		all.Go(func() {
-			left := p.sendUnusualRequests(1000*i+999, version)
+		wg.Go(func() {
+			traces := p.sendUnusualRequests(1000*i+999, version)
 			for k := range 3 {
 				p.payInEveryWay(1000*i + k)
 			}
 			mu.Lock()
-			open = append(open, left...)
+			open = append(open, traces...)
 			mu.Unlock()
 		})
 	}
-	all.Wait()
+	wg.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}
-	wantNoTrace(t, s.PID(), "connections are open")
+	wantNoTrace(t, server.PID(), "connections are open")
 	for _, p := range payers {
 		p.close()
 	}
 	for _, c := range open {
 		_ = c.Close()
 	}
-	if _, err := s.Anyone().Get("/api/v1/health"); err != nil {
+	if _, err := server.Anyone().Get("/api/v1/health"); err != nil {
 		t.Fatal(err)
 	}
-	wantNoTrace(t, s.PID(), "connections are closed")
+	wantNoTrace(t, server.PID(), "connections are closed")
 }
 
 // The provider for other platforms sends cards, over TLS and without, in requests of all sizes,
@@ -495,13 +495,13 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 	}
 	for name, flags := range map[string][]string{"with TLS": nil, "without TLS": {"--tls", "off"}} {
 		t.Run(name, func(t *testing.T) {
-			far := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
-			near := testkit.Start(t, testkit.Options{Env: withoutGC})
-			connectServers(t, near, far)
-			var all sync.WaitGroup
+			remoteServer := testkit.Start(t, testkit.Options{Env: withoutGC, Flags: flags})
+			localServer := testkit.Start(t, testkit.Options{Env: withoutGC})
+			connectServers(t, localServer, remoteServer)
+			var wg sync.WaitGroup
 			for i := range 8 {
-				p := newPayer(t, near, tls.VersionTLS13)
-				all.Go(func() {
+				p := newPayer(t, localServer, tls.VersionTLS13)
+				wg.Go(func() {
 					for k := range 6 {
 						more := ""
 						if k%2 == 1 {
@@ -512,32 +512,32 @@ func TestMemoryHoldsNoCardSentToAnotherPlatform(t *testing.T) {
 					}
 				})
 			}
-			all.Wait()
+			wg.Wait()
 			if t.Failed() {
 				t.FailNow()
 			}
-			wantNoTrace(t, near.PID(), "sent on, connections are open")
-			wantNoTrace(t, far.PID(), "received, connections are open")
-			far.Stop()
-			wantNoTrace(t, near.PID(), "connections are closed")
+			wantNoTrace(t, localServer.PID(), "sent on, connections are open")
+			wantNoTrace(t, remoteServer.PID(), "received, connections are open")
+			remoteServer.Stop()
+			wantNoTrace(t, localServer.PID(), "connections are closed")
 		})
 	}
 }
 
 // connectServers gives a server's first partner terminals whose provider is the other server.
-func connectServers(t *testing.T, near, far *testkit.Server) {
+func connectServers(t *testing.T, localServer, remoteServer *testkit.Server) {
 	t.Helper()
-	params := map[string]any{"base_url": far.BaseURL, "organization_id": far.Sandbox.OrganizationID, "api_key": far.Sandbox.APIKey, "priority": -1}
-	if strings.HasPrefix(far.BaseURL, "https:") {
-		ca, err := os.ReadFile(filepath.Join(far.Dir, "tls", "ca.pem"))
+	params := map[string]any{"base_url": remoteServer.BaseURL, "organization_id": remoteServer.Sandbox.OrganizationID, "api_key": remoteServer.Sandbox.APIKey, "priority": -1}
+	if strings.HasPrefix(remoteServer.BaseURL, "https:") {
+		ca, err := os.ReadFile(filepath.Join(remoteServer.Dir, "tls", "ca.pem"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		params["ca_pem"] = string(ca)
 	}
 	for _, kind := range []string{"payment", "payout"} {
-		a, err := near.Admin().With("x-organization-id", near.Sandbox.OrganizationID).Post("/api/v1/terminal", map[string]any{
-			"name": "far", "partner_id": near.Sandbox.PartnerID, "provider": "utp", "type": kind, "env": "test", "provider_params": params,
+		a, err := localServer.Admin().With("x-organization-id", localServer.Sandbox.OrganizationID).Post("/api/v1/terminal", map[string]any{
+			"name": "far", "partner_id": localServer.Sandbox.PartnerID, "provider": "utp", "type": kind, "env": "test", "provider_params": params,
 		})
 		if err != nil || a.Status != 201 {
 			t.Fatalf("%v %d %s", err, a.Status, a.Body)

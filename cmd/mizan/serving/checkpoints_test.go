@@ -13,14 +13,14 @@ import (
 // A server makes checkpoints of the days that are over while it runs.
 func TestCheckpointsAreMade(t *testing.T) {
 	t.Parallel()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--metrics-listen", "127.0.0.1:0"}})
-	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(s.Stderr())
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual", "--metrics-listen", "127.0.0.1:0"}})
+	found := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(server.Stderr())
 	if found == nil {
-		t.Fatalf("the log doesn't say where metrics are:\n%s", s.Stderr())
+		t.Fatalf("the log doesn't say where metrics are:\n%s", server.Stderr())
 	}
-	advance(t, s, `{"advance_seconds":86400}`)
-	testkit.Pay(t, s.Partner(), "the next day")
-	made := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
+	advance(t, server, `{"advance_seconds":86400}`)
+	testkit.Pay(t, server.Partner(), "the next day")
+	checkpointMade := regexp.MustCompile(`\nmizan_checkpoints_total [1-9]`)
 	ask := time.NewTicker(100 * time.Millisecond)
 	defer ask.Stop()
 	for guard := time.After(2 * time.Minute); ; {
@@ -33,13 +33,13 @@ func TestCheckpointsAreMade(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Match(content) {
+		if checkpointMade.Match(content) {
 			return
 		}
 		select {
 		case <-ask.C:
 		case <-guard:
-			t.Fatalf("none was made:\n%s", s.Stderr())
+			t.Fatalf("none was made:\n%s", server.Stderr())
 		}
 	}
 }

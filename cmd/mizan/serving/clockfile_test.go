@@ -30,7 +30,7 @@ func TestDamagedClockFileIsDetected(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, clockFile)
-	whole, err := os.ReadFile(path)
+	stored, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +43,13 @@ func TestDamagedClockFileIsDetected(t *testing.T) {
 			t.Errorf("%s at %d was read as %v", what, i, at)
 		}
 	}
-	for i := range whole {
-		try("cut", i, whole[:i])
+	for i := range stored {
+		try("cut", i, stored[:i])
 		for bit := range 8 {
-			flipped := append([]byte(nil), whole...)
+			flipped := append([]byte(nil), stored...)
 			flipped[i] ^= 1 << bit
 			try("flip", i, flipped)
 		}
 	}
-	try("tail", len(whole), append(append([]byte(nil), whole...), 'x'))
+	try("tail", len(stored), append(append([]byte(nil), stored...), 'x'))
 }

@@ -86,21 +86,21 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		}
 	}))
 	defer sink.Close()
-	s := testkit.Start(t, testkit.Options{OpenFiles: smallestLimit})
-	hooked, err := s.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(s.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
+	server := testkit.Start(t, testkit.Options{OpenFiles: smallestLimit})
+	hooked, err := server.Admin().Do("PATCH", "/api/v1/partners/"+strconv.FormatInt(server.Sandbox.PartnerID, 10), map[string]any{"notify_url": sink.URL, "secret": "0123456789abcdef"})
 	testkit.WantStatus(t, hooked, err, 200)
-	before := countTables(t, s.Dir)
-	openIdleConnections(t, s, 2*smallestLimit)
+	before := countTables(t, server.Dir)
+	openIdleConnections(t, server, 2*smallestLimit)
 	// Each payment comes on a separate connection and is large, so that the store fills its
 	// memtables of 24 MiB and opens a table and a log for each.
 	const payments, workers = 840, 8
 	body := strings.Replace(testkit.CardPayment("%d"), `"type"`, `"merchant_meta":{"note":"`+strings.Repeat("m", 60_000)+`"},"type"`, 1)
 	work := make(chan int)
-	var paying sync.WaitGroup
+	var wg sync.WaitGroup
 	for range workers {
-		paying.Go(func() {
+		wg.Go(func() {
 			for i := range work {
-				answer, err := s.Partner().With("connection", "close").Post("/api/v1/transactions", fmt.Sprintf(body, i))
+				answer, err := server.Partner().With("connection", "close").Post("/api/v1/transactions", fmt.Sprintf(body, i))
 				if err != nil || answer.Status != 201 || !bytes.Contains(answer.Body, []byte(`"charged"`)) {
 					t.Errorf("payment %d: %v %.200s", i, err, answerOf(answer))
 				}
@@ -111,25 +111,25 @@ func TestIdleConnectionsLeaveHandlesForEverythingElse(t *testing.T) {
 		work <- i
 	}
 	close(work)
-	paying.Wait()
+	wg.Wait()
 	if t.Failed() {
-		t.Fatal(s.Stderr())
+		t.Fatal(server.Stderr())
 	}
 	for began := time.Now(); notifications.Load() < payments; {
 		if time.Since(began) > startPatience {
 			t.Fatalf("%d of %d notifications came", notifications.Load(), payments)
 		}
-		answer, err := s.Anyone().Get("/api/v1/health")
+		answer, err := server.Anyone().Get("/api/v1/health")
 		testkit.WantStatus(t, answer, err, 200)
 	}
-	if after := countTables(t, s.Dir); after <= before {
+	if after := countTables(t, server.Dir); after <= before {
 		t.Errorf("the store has %d tables, and had %d: it opened no files, so this proves little", after, before)
 	}
-	if !strings.Contains(s.Stderr(), "connections are at their bound") {
-		t.Errorf("the log does not say so: %s", s.Stderr())
+	if !strings.Contains(server.Stderr(), "connections are at their bound") {
+		t.Errorf("the log does not say so: %s", server.Stderr())
 	}
-	if code := s.Stop(); code != cli.ExitClean {
-		t.Errorf("exit %d\n%s", code, s.Stderr())
+	if code := server.Stop(); code != cli.ExitClean {
+		t.Errorf("exit %d\n%s", code, server.Stderr())
 	}
 }
 
@@ -154,17 +154,17 @@ func countTables(t *testing.T, dir string) int {
 // free. The test lowers the server's soft limit. The server gets free handles when it raises the limit again.
 func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 	t.Parallel()
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	var was unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &was); err != nil {
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	var oldLimit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &oldLimit); err != nil {
 		t.Fatal(err)
 	}
 	const failed = "no connection could be accepted"
-	for n := 0; n < 10 && !strings.Contains(s.Stderr(), failed); n++ { // the server may raise the limit first
-		if err := unix.Prlimit(s.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: was.Max}, nil); err != nil {
+	for n := 0; n < 10 && !strings.Contains(server.Stderr(), failed); n++ { // the server may raise the limit first
+		if err := unix.Prlimit(server.PID(), unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 3, Max: oldLimit.Max}, nil); err != nil {
 			t.Fatal(err)
 		}
-		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://")) // the kernel's queue accepts it
+		c, err := net.Dial("tcp", strings.TrimPrefix(server.BaseURL, "http://")) // the kernel's queue accepts it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,30 +177,30 @@ func TestAcceptRetriesWithoutFileHandles(t *testing.T) {
 		}
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || answer.StatusCode != 200 {
-			t.Fatalf("%v %v\n%s", answer, err, s.Stderr())
+			t.Fatalf("%v %v\n%s", answer, err, server.Stderr())
 		}
 	}
-	if log := s.Stderr(); !strings.Contains(log, failed) || !strings.Contains(log, "too many open files") {
+	if log := server.Stderr(); !strings.Contains(log, failed) || !strings.Contains(log, "too many open files") {
 		t.Errorf("the log has %s", log)
 	}
-	testkit.Pay(t, s.Partner(), "after")
+	testkit.Pay(t, server.Partner(), "after")
 }
 
 // Bodies that are announced and never arrive take no memory, and their requests time out.
 func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 	testkit.NotUnderRace(t, memoryRead)
 	const promises = 3000
-	s := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
-	testkit.Pay(t, s.Partner(), "before")
-	before := residentMemory(t, s)
-	var held []net.Conn
+	server := testkit.Start(t, testkit.Options{Plain: true, Flags: []string{"--tls", "off"}})
+	testkit.Pay(t, server.Partner(), "before")
+	before := residentMemory(t, server)
+	var conns []net.Conn
 	for i := range promises {
-		c, err := net.Dial("tcp", strings.TrimPrefix(s.BaseURL, "http://"))
+		c, err := net.Dial("tcp", strings.TrimPrefix(server.BaseURL, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer func() { _ = c.Close() }()
-		path, key := "/api/v1/transactions", s.Sandbox.APIKey
+		path, key := "/api/v1/transactions", server.Sandbox.APIKey
 		if i%3 == 1 {
 			key = "mzk_nobody"
 		}
@@ -209,13 +209,13 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 			path, length = "/api/v1/sessions", 64<<10
 		}
 		if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Api-Key: %s\r\nX-Organization-Id: %s\r\nContent-Length: %d\r\n\r\n{\"a\"",
-			path, key, s.Sandbox.OrganizationID, length); err != nil {
+			path, key, server.Sandbox.OrganizationID, length); err != nil {
 			t.Fatal(err)
 		}
-		held = append(held, c)
+		conns = append(conns, c)
 	}
-	testkit.Pay(t, s.Partner(), "during")
-	for i, c := range held {
+	testkit.Pay(t, server.Partner(), "during")
+	for i, c := range conns {
 		if err := c.SetReadDeadline(time.Now().Add(startPatience)); err != nil {
 			t.Fatal(err)
 		}
@@ -233,12 +233,12 @@ func TestAnnouncedBodiesTakeNoMemory(t *testing.T) {
 		}
 	}
 	// VmHWM: the largest memory so far, at any time.
-	if grew := residentMemory(t, s) - before; grew > 200<<20 {
+	if grew := residentMemory(t, server) - before; grew > 200<<20 {
 		t.Errorf("%d promises took %d MiB", promises, grew>>20)
 	} else {
 		t.Logf("%d promises took %d MiB", promises, grew>>20)
 	}
-	testkit.Pay(t, s.Partner(), "after")
+	testkit.Pay(t, server.Partner(), "after")
 }
 
 // residentMemory returns the largest memory that the process has had, in bytes.

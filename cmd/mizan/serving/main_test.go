@@ -8,7 +8,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// Why tests are not repeated under the race detector.
+// The reasons why tests are not repeated under the race detector.
 const (
 	refusedStart = "a start that is refused ends before anything runs at once"
 	onceAtAStart = "what a start writes and prints is decided on one goroutine, before it serves"

@@ -29,10 +29,10 @@ type idleDetector struct {
 
 // becameIdle returns true once after each burst, when nothing was written since the last call.
 func (d *idleDetector) becameIdle(changes uint64) bool {
-	rested := changes == d.changes && d.busy
-	d.busy = changes != d.changes || (d.busy && !rested)
+	isIdle := changes == d.changes && d.busy
+	d.busy = changes != d.changes || (d.busy && !isIdle)
 	d.changes = changes
-	return rested
+	return isIdle
 }
 
 // releaseMemory returns memory to the operating system after each burst of requests. The garbage

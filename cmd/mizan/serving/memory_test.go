@@ -6,12 +6,12 @@ import "testing"
 // again before the next change.
 func TestMemoryIsReleasedOnceAfterEachBurst(t *testing.T) {
 	var r idleDetector
-	for i, look := range []struct {
-		changes uint64
-		over    bool
+	for i, step := range []struct {
+		changes  uint64
+		wantIdle bool
 	}{{0, false}, {0, false}, {5, false}, {9, false}, {9, true}, {9, false}, {10, false}, {10, true}, {10, false}} {
-		if got := r.becameIdle(look.changes); got != look.over {
-			t.Errorf("look %d at %d changes: %v, want %v", i, look.changes, got, look.over)
+		if got := r.becameIdle(step.changes); got != step.wantIdle {
+			t.Errorf("look %d at %d changes: %v, want %v", i, step.changes, got, step.wantIdle)
 		}
 	}
 }

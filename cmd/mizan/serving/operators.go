@@ -64,9 +64,9 @@ func (s *server) notifyOperators(org, to ledger.ID, body, reached []byte) (notif
 		listed = operators.ContactsOf(&t.Notification)
 	}
 	a := s.operators.Send(s.runtime.Context(), listed, before, m)
-	made := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
+	created := notifier.Attempt{At: ledger.MicrosOf(a.At), Status: a.Status, Failure: a.Failure, Took: a.Took.Milliseconds()}
 	if a.Reached.None() {
-		return made, nil, a.Wait
+		return created, nil, a.Wait
 	}
-	return made, a.Reached.Append(nil), a.Wait
+	return created, a.Reached.Append(nil), a.Wait
 }

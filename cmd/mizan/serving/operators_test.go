@@ -46,10 +46,10 @@ func (i *inbox) receive(contact, text string) {
 func (i *inbox) take() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	told := i.messages
+	messages := i.messages
 	i.messages = nil
-	slices.Sort(told)
-	return told
+	slices.Sort(messages)
+	return messages
 }
 
 func (i *inbox) block(chat string, refuses bool) {
@@ -179,11 +179,11 @@ func payAmount(t *testing.T, s *testkit.Server, card string, amount int, want st
 		},
 	}})
 	testkit.WantStatus(t, answer, err, 201)
-	var made struct {
+	var created struct {
 		Status string `json:"status"`
 	}
-	if err := answer.JSON(&made); err != nil || made.Status != want {
-		t.Fatalf("the payment is %q, want %q (%v)", made.Status, want, err)
+	if err := answer.JSON(&created); err != nil || created.Status != want {
+		t.Fatalf("the payment is %q, want %q (%v)", created.Status, want, err)
 	}
 }
 
@@ -199,18 +199,17 @@ func wantMessages(t *testing.T, when string, got []string, want ...string) {
 	}
 }
 
-// All messages to operators, from the request to the chat and the mailbox, across refusals and
-// restarts.
+// All messages to operators arrive in the chat and in the mailbox, in spite of refusals and restarts.
 func TestOperatorsGetTheirMessages(t *testing.T) {
 	i := &inbox{t: t, blocked: map[string]bool{"-100123": true}}
-	s := testkit.Start(t, testkit.Options{Flags: []string{
+	server := testkit.Start(t, testkit.Options{Flags: []string{
 		"--clock", "manual", "--telegram-url", i.telegram().URL, "--telegram-token-file", testkit.File(t, "token", "123456:CANARY-token"),
 		"--smtp-address", i.mail(), "--smtp-from", "mizan@bank.example", "--smtp-tls", "off",
 	}})
-	advanceToMidnight(t, s, 1, 12*time.Hour)
-	deactivateSandboxTerminals(t, s)
-	answer, err := s.Admin().Post("/api/v1/terminal", map[string]any{
-		"name": "Euros", "partner_id": s.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
+	advanceToMidnight(t, server, 1, 12*time.Hour)
+	deactivateSandboxTerminals(t, server)
+	answer, err := server.Admin().Post("/api/v1/terminal", map[string]any{
+		"name": "Euros", "partner_id": server.Sandbox.PartnerID, "provider": "simulator", "type": "payment", "env": "test",
 		"provider_params": map[string]any{"priority": -1, "currencies": []string{"EUR"}, "fee_fixed": "30"},
 		"merchant_params": map[string]any{
 			"tg_ids_to_notify": []any{-100123, "@ops"}, "emails_to_notify": []string{"ops@bank.example"}, "large_transaction_threshold": "500000",
@@ -218,33 +217,33 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 	})
 	testkit.WantStatus(t, answer, err, 201)
 
-	payAmount(t, s, "4242424242424242", 499_999, "charged")
-	advance(t, s, `{"advance_seconds":1}`)
+	payAmount(t, server, "4242424242424242", 499_999, "charged")
+	advance(t, server, `{"advance_seconds":1}`)
 	wantMessages(t, "below the threshold", i.take())
 
 	const large = `Large payment: 5000.00 EUR (500000 minor units) at "Euros"`
-	payAmount(t, s, "4242424242424242", 500_000, "charged")
-	advance(t, s, `{"advance_seconds":1}`)
+	payAmount(t, server, "4242424242424242", 500_000, "charged")
+	advance(t, server, `{"advance_seconds":1}`)
 	wantMessages(t, "a large one", i.take(), "@ops: "+large, "ops@bank.example: "+large)
 	i.block("-100123", false)
-	advance(t, s, `{"advance_seconds":28}`)
+	advance(t, server, `{"advance_seconds":28}`)
 	wantMessages(t, "before the retry", i.take())
-	advance(t, s, `{"advance_seconds":3}`)
+	advance(t, server, `{"advance_seconds":3}`)
 	wantMessages(t, "the one that was left", i.take(), "-100123: "+large)
 
 	const negative = `Negative revenue: fee above the amount of a payment of 0.29 EUR (29 minor units) at "Euros"`
-	payAmount(t, s, "4242424242424242", 29, "charged")
-	advance(t, s, `{"advance_seconds":1}`)
+	payAmount(t, server, "4242424242424242", 29, "charged")
+	advance(t, server, `{"advance_seconds":1}`)
 	wantMessages(t, "a fee above the amount", i.take(), "-100123: "+negative, "@ops: "+negative, "ops@bank.example: "+negative)
 
 	for range 10 {
-		payAmount(t, s, "4000000000000002", 100, "rejected")
+		payAmount(t, server, "4000000000000002", 100, "rejected")
 	}
-	advance(t, s, `{"advance_seconds":1}`)
+	advance(t, server, `{"advance_seconds":1}`)
 	const spike = `7 of 10 transactions rejected or failed at "Euros"`
 	wantMessages(t, "a spike of failures", i.take(), "-100123: "+spike, "@ops: "+spike, "ops@bank.example: "+spike)
 
-	advanceToMidnight(t, s, 3, time.Second)
+	advanceToMidnight(t, server, 3, time.Second)
 	var days []string
 	for _, line := range i.take() {
 		contact, subject, _ := strings.Cut(line, ": ")
@@ -257,23 +256,23 @@ func TestOperatorsGetTheirMessages(t *testing.T) {
 		`@ops "Euros": 13 transactions, 10 rejected or failed`, `@ops "Euros": no transactions`, `@ops "Euros": no transactions`,
 		`ops@bank.example "Euros": 13 transactions, 10 rejected or failed`, `ops@bank.example "Euros": no transactions`, `ops@bank.example "Euros": no transactions`)
 
-	s.Kill()
-	s.Restart()
-	advance(t, s, `{"advance_seconds":60}`)
+	server.Kill()
+	server.Restart()
+	advance(t, server, `{"advance_seconds":60}`)
 	wantMessages(t, "after a restart", i.take())
 	for _, text := range i.texts {
 		if strings.Contains(text, "CANARY") || strings.Contains(text, "4242") || strings.Contains(text, "4000000000000002") {
 			t.Errorf("a message holds what is nobody's business: %s", text)
 		}
 	}
-	if strings.Contains(s.Stderr(), "CANARY") {
+	if strings.Contains(server.Stderr(), "CANARY") {
 		t.Error("the log holds a secret")
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Errorf("the server stopped with %d", code)
 	}
 	canaries := testkit.File(t, "canaries", "CANARY-token\n")
-	if checked := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(s.Dir), "--canaries", canaries); checked.Exit != 0 {
+	if checked := testkit.Run(t, nil, "audit", "verify", "--data", filepath.Clean(server.Dir), "--canaries", canaries); checked.Exit != 0 {
 		t.Errorf("the books do not hold: %d\n%s%s", checked.Exit, checked.Stdout, checked.Stderr)
 	}
 }
@@ -295,14 +294,14 @@ func TestUnreadableMessageIsAFailedAttempt(t *testing.T) {
 	s.clock = clock.Real{}
 	good := alerts.Message{Kind: alerts.Daily, Subject: "s", Text: "t"}.Append(nil)
 	s.directory = new(directoryactor.Service)
-	for name, c := range map[string]struct{ body, told []byte }{
+	for name, c := range map[string]struct{ body, reached []byte }{
 		"an unreadable message":                   {[]byte("{"), []byte(`{"told":{"telegram":["1"]}}`)},
 		"an empty message":                        {nil, nil},
 		"an unreadable list of reached operators": {good, []byte("[")},
 	} {
-		a, told, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.told)
-		if a.Failure == "" || a.At == 0 || string(told) != string(c.told) || wait != 0 {
-			t.Errorf("%s: %+v, told %q, wait %v", name, a, told, wait)
+		a, reached, wait := s.notifyOperators(ledger.ID{1}, ledger.ID{2}, c.body, c.reached)
+		if a.Failure == "" || a.At == 0 || string(reached) != string(c.reached) || wait != 0 {
+			t.Errorf("%s: %+v, told %q, wait %v", name, a, reached, wait)
 		}
 	}
 }
@@ -320,15 +319,15 @@ func startWithOperators(t *testing.T, i *inbox, chats ...any) (s *testkit.Server
 		"merchant_params": map[string]any{"tg_ids_to_notify": chats, "large_transaction_threshold": "1000"},
 	})
 	testkit.WantStatus(t, answer, err, 201)
-	var made struct {
+	var created struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := answer.JSON(&made); err != nil {
+	if err := answer.JSON(&created); err != nil {
 		t.Fatal(err)
 	}
-	return s, made.Data.ID
+	return s, created.Data.ID
 }
 
 // setOperators replaces the terminal's chats.

@@ -20,20 +20,20 @@ func reloadSignals() <-chan os.Signal {
 // reload handles a SIGHUP: it applies all reloadable keys, or none if one is wrong. It
 // never ends the process.
 func (s *server) reload() {
-	again, err := s.reread()
+	reloaded, err := s.reread()
 	if err == nil {
-		err = s.transport.reload(again.CertFile, again.KeyFile)
+		err = s.transport.reload(reloaded.CertFile, reloaded.KeyFile)
 	}
 	if err != nil {
-		var bad *cli.Fault
-		if !errors.As(err, &bad) {
-			bad = &cli.Fault{Lines: []string{err.Error()}}
+		var fault *cli.Fault
+		if !errors.As(err, &fault) {
+			fault = &cli.Fault{Lines: []string{err.Error()}}
 		}
-		for _, line := range bad.Lines {
+		for _, line := range fault.Lines {
 			s.log.Error("SIGHUP: nothing was changed", "reason", line)
 		}
 		return
 	}
-	s.level.Set(again.Level)
-	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", again.Level.String())
+	s.level.Set(reloaded.Level)
+	s.log.Info("SIGHUP: configuration and certificates were read again", "log_level", reloaded.Level.String())
 }

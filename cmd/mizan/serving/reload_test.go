@@ -54,10 +54,10 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	dir, config := t.TempDir(), filepath.Join(t.TempDir(), "mizan.json")
 	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"info"}`)
-	s := testkit.Start(t, testkit.Options{Flags: []string{
+	server := testkit.Start(t, testkit.Options{Flags: []string{
 		"--config", config, "--tls", "files", "--tls-cert", filepath.Join(dir, certFile), "--tls-key", filepath.Join(dir, keyFile),
 	}, Trust: filepath.Join(dir, caFile)})
-	first := certificateSerial(t, s)
+	first := certificateSerial(t, server)
 
 	// A different certificate of the same authority, and a different level.
 	for _, name := range []string{certFile, keyFile} {
@@ -67,28 +67,28 @@ func TestSIGHUPReloadsCertificatesAndLogLevel(t *testing.T) {
 	}
 	makeAuthority(t, dir, time.Now(), "localhost", "127.0.0.1")
 	writeFile(t, config, `{"log-level":"debug"}`)
-	s.Signal(syscall.SIGHUP)
-	eventually(t, "the new certificate", func() bool { return certificateSerial(t, s) != first })
-	eventually(t, "the new level", func() bool { return strings.Contains(s.Stderr(), "log_level=DEBUG") })
-	second := certificateSerial(t, s)
+	server.Signal(syscall.SIGHUP)
+	eventually(t, "the new certificate", func() bool { return certificateSerial(t, server) != first })
+	eventually(t, "the new level", func() bool { return strings.Contains(server.Stderr(), "log_level=DEBUG") })
+	second := certificateSerial(t, server)
 
 	// A bad certificate, then a bad level: the log reports each, and nothing changes.
-	whole, err := os.ReadFile(filepath.Join(dir, certFile))
+	certificate, err := os.ReadFile(filepath.Join(dir, certFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, filepath.Join(dir, certFile), "no certificate")
-	s.Signal(syscall.SIGHUP)
-	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: tls-cert: ") })
-	writeFile(t, filepath.Join(dir, certFile), string(whole))
+	server.Signal(syscall.SIGHUP)
+	eventually(t, "the bad certificate's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: tls-cert: ") })
+	writeFile(t, filepath.Join(dir, certFile), string(certificate))
 	writeFile(t, config, `{"log-level":"loud"}`)
-	s.Signal(syscall.SIGHUP)
-	eventually(t, "the bad level's words", func() bool { return strings.Contains(s.Stderr(), "mizan: configuration: log-level: ") })
-	if got := certificateSerial(t, s); got != second {
+	server.Signal(syscall.SIGHUP)
+	eventually(t, "the bad level's words", func() bool { return strings.Contains(server.Stderr(), "mizan: configuration: log-level: ") })
+	if got := certificateSerial(t, server); got != second {
 		t.Errorf("after bad files the certificate is %s, want %s", got, second)
 	}
-	testkit.Pay(t, s.Partner(), "after the signals")
-	if code := s.Stop(); code != 0 {
+	testkit.Pay(t, server.Partner(), "after the signals")
+	if code := server.Stop(); code != 0 {
 		t.Errorf("exit %d, want 0", code)
 	}
 }
@@ -109,8 +109,8 @@ func TestSIGHUPWithoutFilesChangesNothing(t *testing.T) {
 // While the server stops, it finishes requests in progress, health checks report that it is stopping,
 // and a SIGHUP changes nothing.
 func TestHealthChecksReportStopping(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	address := strings.TrimPrefix(s.BaseURL, "http://")
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	address := strings.TrimPrefix(server.BaseURL, "http://")
 	want := map[string]string{
 		"/api/v1/health": `503 {"core_status":"stopping"`,
 		"/readyz":        `503 {"status":"stopping"}`,
@@ -137,10 +137,10 @@ func TestHealthChecksReportStopping(t *testing.T) {
 			t.Errorf("%s before the stop: %s", path, got)
 		}
 	}
-	held := sendHalfRequest(t, s)
-	s.Signal(syscall.SIGTERM)
-	waitRefused(t, s)
-	s.Signal(syscall.SIGHUP)
+	halfSent := sendHalfRequest(t, server)
+	server.Signal(syscall.SIGTERM)
+	waitRefused(t, server)
+	server.Signal(syscall.SIGHUP)
 	for path, conn := range conns {
 		if _, err := io.WriteString(conn, ": a\r\n\r\n"); err != nil {
 			t.Fatal(err)
@@ -150,10 +150,10 @@ func TestHealthChecksReportStopping(t *testing.T) {
 		}
 	}
 	body := testkit.CardPayment("in-flight")
-	if _, err := io.WriteString(held, body[len(body)/2:]); err != nil {
+	if _, err := io.WriteString(halfSent, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.Wait(); code != 0 {
+	if code := server.Wait(); code != 0 {
 		t.Errorf("exit %d, want 0", code)
 	}
 }

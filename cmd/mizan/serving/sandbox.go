@@ -180,8 +180,8 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 	if err != nil {
 		return s.commandFault(err)
 	}
-	for _, v := range []struct {
-		which   directoryactor.Value
+	for _, secret := range []struct {
+		kind    directoryactor.Value
 		value   *string
 		org     ledger.ID
 		inForce bool
@@ -194,19 +194,19 @@ func (s *server) reissueLost(ctx context.Context, box *sandbox) error {
 		{directoryactor.SecondAPIKey, &box.Second.APIKey, known.Second.Org, s.holdsKey(known.Second, box.Second.APIKey)},
 		{directoryactor.SecondSessionToken, &box.Second.SessionToken, known.Second.Org, s.holdsSession(known.Second, box.Second.SessionToken, directory.Admin)},
 	} {
-		if v.inForce || (*v.value != "" && s.isInactive(v.org)) {
+		if secret.inForce || (*secret.value != "" && s.isInactive(secret.org)) {
 			continue
 		}
-		minted, err := s.directory.Reissue(ctx, v.which)
+		minted, err := s.directory.Reissue(ctx, secret.kind)
 		var refused *ledger.Refusal
 		if errors.As(err, &refused) && refused.Code == ledger.Conflict {
-			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(v.which), "error", err)
+			s.log.Warn("a value of sandbox.json can't be issued anew", "value", string(secret.kind), "error", err)
 			continue
 		}
 		if err != nil {
 			return s.commandFault(err)
 		}
-		*v.value = string(minted)
+		*secret.value = string(minted)
 	}
 	return nil
 }

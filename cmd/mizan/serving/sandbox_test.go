@@ -26,10 +26,10 @@ func sandboxBytes(t *testing.T, s *testkit.Server) []byte {
 
 func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
-	s := testkit.Start(t, testkit.Options{})
-	first := s.Sandbox
+	server := testkit.Start(t, testkit.Options{})
+	first := server.Sandbox
 	var names []string
-	for _, match := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(sandboxBytes(t, s), -1) {
+	for _, match := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(sandboxBytes(t, server), -1) {
 		names = append(names, string(match[1]))
 	}
 	const want = "base_url ca_file admin_token organization_id partner_id api_key partner_login partner_pass session_token auditor_token " +
@@ -40,31 +40,31 @@ func TestSandboxFileIsTheSameAtEachStart(t *testing.T) {
 	if first.PartnerID != 1 || first.Second.PartnerID != 2 || first.PartnerLogin != "demo" {
 		t.Errorf("partners %d %d, login %q", first.PartnerID, first.Second.PartnerID, first.PartnerLogin)
 	}
-	for _, end := range []func(){func() { s.Stop() }, s.Kill} {
+	for _, end := range []func(){func() { server.Stop() }, server.Kill} {
 		end()
-		s.Restart()
-		second := s.Sandbox
-		if second.BaseURL != s.BaseURL {
-			t.Errorf("base_url is %s, want this start's %s", second.BaseURL, s.BaseURL)
+		server.Restart()
+		second := server.Sandbox
+		if second.BaseURL != server.BaseURL {
+			t.Errorf("base_url is %s, want this start's %s", second.BaseURL, server.BaseURL)
 		}
 		if second.BaseURL = first.BaseURL; second != first {
 			t.Errorf("the values changed over a restart")
 		}
-		testkit.Pay(t, s.Partner(), "")
-		testkit.Pay(t, s.Second(), "")
+		testkit.Pay(t, server.Partner(), "")
+		testkit.Pay(t, server.Second(), "")
 	}
 }
 
 func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
-	s := testkit.Start(t, testkit.Options{})
-	first := s.Sandbox
-	path := filepath.Join(s.Dir, sandboxFile)
+	server := testkit.Start(t, testkit.Options{})
+	first := server.Sandbox
+	path := filepath.Join(server.Dir, sandboxFile)
 	edit := func(change func(map[string]any)) {
 		t.Helper()
-		s.Kill()
+		server.Kill()
 		var box map[string]any
-		if err := json.Unmarshal(sandboxBytes(t, s), &box); err != nil {
+		if err := json.Unmarshal(sandboxBytes(t, server), &box); err != nil {
 			t.Fatal(err)
 		}
 		change(box)
@@ -75,14 +75,14 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 		if err := os.WriteFile(path, content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		s.Restart()
+		server.Restart()
 	}
 	edit(func(box map[string]any) {
 		delete(box, "api_key")
 		box["auditor_token"] = "mzs_damaged"
 		delete(box["second"].(map[string]any), "session_token")
 	})
-	now := s.Sandbox
+	now := server.Sandbox
 	if now.APIKey == first.APIKey || now.AuditorToken == first.AuditorToken || now.Second.SessionToken == first.Second.SessionToken {
 		t.Error("a lost value came back")
 	}
@@ -92,21 +92,21 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 	}
 	works := func() {
 		t.Helper()
-		testkit.Pay(t, s.Partner(), "")
-		testkit.Pay(t, s.Second(), "")
-		for _, c := range []*testkit.Client{s.Auditor(), s.Session()} {
+		testkit.Pay(t, server.Partner(), "")
+		testkit.Pay(t, server.Second(), "")
+		for _, c := range []*testkit.Client{server.Auditor(), server.Session()} {
 			answer, err := c.Get("/api/v1/ledger/accounts")
 			testkit.WantStatus(t, answer, err, 200)
 		}
 	}
 	works()
 
-	s.Kill()
+	server.Kill()
 	if err := os.WriteFile(path, []byte(`{"base_url": 7`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.Restart()
-	if s.Sandbox.AdminToken == now.AdminToken || s.Sandbox.APIKey == now.APIKey || s.Sandbox.OrganizationID != first.OrganizationID {
+	server.Restart()
+	if server.Sandbox.AdminToken == now.AdminToken || server.Sandbox.APIKey == now.APIKey || server.Sandbox.OrganizationID != first.OrganizationID {
 		t.Error("a sandbox.json that can't be read was not made anew")
 	}
 	works()
@@ -116,13 +116,13 @@ func TestLostSandboxValuesAreRecreated(t *testing.T) {
 // password, stores it in sandbox.json and puts it in force.
 func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
-	s := testkit.Start(t, testkit.Options{})
-	first := s.Sandbox
-	answer, err := s.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
+	server := testkit.Start(t, testkit.Options{})
+	first := server.Sandbox
+	answer, err := server.Admin().With("x-organization-id", first.OrganizationID).Do("PATCH", "/api/v1/partners/1", `{"pass":"another-Lion-paints-9"}`)
 	testkit.WantStatus(t, answer, err, 200)
-	s.Stop()
-	s.Restart()
-	second := s.Sandbox
+	server.Stop()
+	server.Restart()
+	second := server.Sandbox
 	if second.PartnerPass == first.PartnerPass || second.PartnerPass == "" || second.PartnerPass == "another-Lion-paints-9" {
 		t.Error("the password is not a new one")
 	}
@@ -131,16 +131,16 @@ func TestReplacedSandboxPasswordIsRecreated(t *testing.T) {
 	}
 	login := func(pass string, want int) {
 		t.Helper()
-		answer, err := s.Anyone().With("x-organization-id", first.OrganizationID).Post("/api/v1/sessions", map[string]string{"login": "demo", "pass": pass})
+		answer, err := server.Anyone().With("x-organization-id", first.OrganizationID).Post("/api/v1/sessions", map[string]string{"login": "demo", "pass": pass})
 		testkit.WantStatus(t, answer, err, want)
 	}
-	login(s.Sandbox.PartnerPass, 201)
+	login(server.Sandbox.PartnerPass, 201)
 	login("another-Lion-paints-9", 401)
 	login(first.PartnerPass, 401)
-	now := s.Sandbox.PartnerPass
-	s.Kill()
-	s.Restart()
-	if s.Sandbox.PartnerPass != now {
+	now := server.Sandbox.PartnerPass
+	server.Kill()
+	server.Restart()
+	if server.Sandbox.PartnerPass != now {
 		t.Error("a password in force was made anew")
 	}
 }
@@ -151,24 +151,24 @@ func TestFirstAdminTokenIsPrintedOnce(t *testing.T) {
 	if r := testkit.Run(t, nil, "keyring", keys); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	s := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--tls", "off", "--keyring", keys}})
+	server := testkit.Start(t, testkit.Options{Bare: true, Flags: []string{"--tls", "off", "--keyring", keys}})
 	const mark = "mizan: first admin token, shown this once: mza_"
-	if n := strings.Count(s.Stdout(), mark); n != 1 {
-		t.Errorf("the first start printed %d tokens:\n%s", n, s.Stdout())
+	if n := strings.Count(server.Stdout(), mark); n != 1 {
+		t.Errorf("the first start printed %d tokens:\n%s", n, server.Stdout())
 	}
-	if strings.Contains(s.Stderr(), "mza_") {
+	if strings.Contains(server.Stderr(), "mza_") {
 		t.Error("the token is in the log")
 	}
-	if _, err := os.Stat(filepath.Join(s.Dir, sandboxFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(server.Dir, sandboxFile)); err == nil {
 		t.Error("there is a sandbox.json without --sandbox")
 	}
-	s.Kill()
-	s.Restart()
-	if strings.Contains(s.Stdout(), "mza_") {
+	server.Kill()
+	server.Restart()
+	if strings.Contains(server.Stdout(), "mza_") {
 		t.Error("the second start printed a token")
 	}
-	s.Stop()
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	server.Stop()
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0")
 	if r.Exit == 0 {
 		t.Error("a store that is no sandbox was served as one")
 	}
@@ -190,18 +190,18 @@ func TestAdminTokenFromFile(t *testing.T) {
 func TestSeveralAdminTokensAreLogged(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
 	const line = "several administration tokens are in force"
-	s := testkit.Start(t, testkit.Options{})
-	if strings.Contains(s.Stderr(), line) {
-		t.Errorf("of one: %s", s.Stderr())
+	server := testkit.Start(t, testkit.Options{})
+	if strings.Contains(server.Stderr(), line) {
+		t.Errorf("of one: %s", server.Stderr())
 	}
-	first, second := s.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
-	s.Stop()
-	s.Restart("--admin-token-file", testkit.File(t, "token", second))
-	if !strings.Contains(s.Stderr(), line+`" count=2`) {
-		t.Errorf("of two: %s", s.Stderr())
+	first, second := server.Sandbox.AdminToken, "mza_"+strings.Repeat("s", 43)
+	server.Stop()
+	server.Restart("--admin-token-file", testkit.File(t, "token", second))
+	if !strings.Contains(server.Stderr(), line+`" count=2`) {
+		t.Errorf("of two: %s", server.Stderr())
 	}
 	for _, token := range []string{first, second} {
-		answer, err := s.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
+		answer, err := server.Admin().With("authorization", "Bearer "+token).Get("/api/v1/partners")
 		testkit.WantStatus(t, answer, err, 200)
 	}
 }

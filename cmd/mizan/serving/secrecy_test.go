@@ -22,7 +22,7 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("skipped: reading another process's environment needs root")
 	}
-	for set, want := range map[string]string{
+	for environment, want := range map[string]string{
 		"":                           "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=":                   "GODEBUG=asyncpreemptoff=1",
 		"GODEBUG=madvdontneed=1":     "GODEBUG=madvdontneed=1,asyncpreemptoff=1",
@@ -30,11 +30,11 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 		"GODEBUG=panicnil=1,foo=bar": "GODEBUG=panicnil=1,foo=bar,asyncpreemptoff=1",
 	} {
 		var env []string
-		if set != "" {
-			env = []string{set}
+		if environment != "" {
+			env = []string{environment}
 		}
-		s := testkit.Start(t, testkit.Options{Env: env})
-		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.PID()))
+		server := testkit.Start(t, testkit.Options{Env: env})
+		environ, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", server.PID()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,9 +45,9 @@ func TestServerGoroutinesAreNotPreemptedBySignals(t *testing.T) {
 			}
 		}
 		if len(found) != 1 || found[0] != want {
-			t.Errorf("started with %q it runs with %q, want %q", set, found, want)
+			t.Errorf("started with %q it runs with %q, want %q", environment, found, want)
 		}
-		s.Kill()
+		server.Kill()
 	}
 }
 
@@ -88,9 +88,9 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 	if err := os.Chown(data, nobody, nobody); err != nil {
 		t.Fatal(err)
 	}
-	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
+	attributes := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
 	server := exec.Command(program, "serve", "--sandbox", "--data", data, "--listen", "127.0.0.1:0")
-	server.SysProcAttr = as
+	server.SysProcAttr = attributes
 	out, err := server.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestServerMemoryIsUnreadableByCoreDumpsAndOtherProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	reader := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", server.Process.Pid))
-	reader.SysProcAttr = as
+	reader.SysProcAttr = attributes
 	if output, err := reader.CombinedOutput(); err == nil || !strings.Contains(string(output), "Permission denied") {
 		t.Errorf("a process of the same user reads it: %v, %.80q", err, output)
 	}

@@ -235,11 +235,11 @@ func (s *server) startJanitor() {
 // stopActors stores when keys and sessions were last used, and waits for work in progress, but no
 // longer than a stop may take. Unfinished work is durable as an intent, and the next start resumes it.
 func (s *server) stopActors() error {
-	by := s.stopBy
-	if by.IsZero() {
-		by = time.Now().Add(stopBound)
+	deadline := s.stopBy
+	if deadline.IsZero() {
+		deadline = time.Now().Add(stopBound)
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), by)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
@@ -369,8 +369,8 @@ func (s *server) apiConfig() api.Config {
 		RateLimit: s.cfg.RateLimit, Observe: s.metrics.observe, Pages: s.pagesConfig(), Payers: s.payments, Updates: s.payments, Usage: s.accounts,
 		Deliveries: s.notifier, Subscriptions: s.renewals, Periods: periodactor.New(s.runtime), Backup: s.startBackup,
 	}
-	is := s.identityConfig()
-	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = is.Status, is.Version, is.Env, is.Domain
+	identity := s.identityConfig()
+	cfg.Status, cfg.Version, cfg.Env, cfg.Domain = identity.Status, identity.Version, identity.Env, identity.Domain
 	if s.simulator != nil {
 		cfg.Challenges = s.simulator
 	}

@@ -18,21 +18,21 @@ import (
 // TestPaymentSurvivesStopAndKill tests the product as a whole: pay, stop, kill, read, and check
 // as the auditor.
 func TestPaymentSurvivesStopAndKill(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	id := testkit.Pay(t, s.Partner(), "order-1")
-	if code := s.Stop(); code != 0 {
-		t.Fatalf("SIGTERM ended with %d\n%s", code, s.Stderr())
+	server := testkit.Start(t, testkit.Options{})
+	id := testkit.Pay(t, server.Partner(), "order-1")
+	if code := server.Stop(); code != 0 {
+		t.Fatalf("SIGTERM ended with %d\n%s", code, server.Stderr())
 	}
-	s.Restart()
-	other := testkit.Pay(t, s.Partner(), "order-2")
-	s.Kill()
-	s.Restart()
+	server.Restart()
+	other := testkit.Pay(t, server.Partner(), "order-2")
+	server.Kill()
+	server.Restart()
 	for _, tx := range []string{id, other} {
-		answer, err := s.Partner().Get("/api/v1/transactions/" + tx)
+		answer, err := server.Partner().Get("/api/v1/transactions/" + tx)
 		if testkit.WantStatus(t, answer, err, 200); !bytes.Contains(answer.Body, []byte(`"status":"charged"`)) {
 			t.Errorf("after the restarts: %s", answer.Body)
 		}
-		answer, err = s.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + tx)
+		answer, err = server.Auditor().Get("/api/v1/ledger/entries?env=test&source=" + tx)
 		var entries struct {
 			Data []struct {
 				Event string
@@ -42,7 +42,7 @@ func TestPaymentSurvivesStopAndKill(t *testing.T) {
 			t.Errorf("the auditor sees %s, want one entry", answer.Body)
 		}
 	}
-	if repeated := testkit.Pay(t, s.Partner(), "order-1"); repeated != id {
+	if repeated := testkit.Pay(t, server.Partner(), "order-1"); repeated != id {
 		t.Errorf("the same txid after restarts made %s, want %s", repeated, id)
 	}
 }

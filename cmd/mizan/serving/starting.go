@@ -16,7 +16,7 @@ import (
 const (
 	maxStarting   = 64 // connections; further ones wait in the kernel's queue
 	startingBound = 5 * time.Second
-	handoverBound = time.Second // for responses in progress when the API takes over
+	handoverBound = time.Second // how long responses in progress may take when the API takes over
 )
 
 // starting is the HTTP server on a listener until the API takes over. It leaves the listener open.
@@ -25,7 +25,7 @@ type starting struct {
 	socket      interface{ SetDeadline(time.Time) error } // the socket under the listener
 	http        *http.Server
 	places      chan struct{}
-	over        atomic.Bool
+	stopped     atomic.Bool
 	acceptEnded chan struct{} // closed when it no longer accepts connections
 	once        sync.Once
 }
@@ -53,7 +53,7 @@ func (s *starting) Accept() (net.Conn, error) {
 	c, err := s.Listener.Accept()
 	if err != nil {
 		<-s.places
-		if s.over.Load() {
+		if s.stopped.Load() {
 			return nil, http.ErrServerClosed
 		}
 		return nil, err
@@ -68,7 +68,7 @@ func (s *starting) Close() error { return nil }
 // stop ends the server, so that the API can use the listener. It may be called more than once.
 func (s *starting) stop() {
 	s.once.Do(func() {
-		s.over.Store(true)
+		s.stopped.Store(true)
 		_ = s.socket.SetDeadline(time.Unix(1, 0)) // ends a pending Accept; fails if the listener is closed, and then no Accept is pending
 		ctx, cancel := context.WithTimeout(context.Background(), handoverBound)
 		defer cancel()

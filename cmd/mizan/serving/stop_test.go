@@ -16,10 +16,10 @@ import (
 // TestStopFinishesRequestsInFlight sends half a request, requests a stop, and completes the
 // request.
 func TestStopFinishesRequestsInFlight(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
-	conn := sendHalfRequest(t, s)
-	s.Signal(syscall.SIGTERM)
-	waitRefused(t, s)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off"}})
+	conn := sendHalfRequest(t, server)
+	server.Signal(syscall.SIGTERM)
+	waitRefused(t, server)
 	body := testkit.CardPayment("in-flight")
 	if _, err := io.WriteString(conn, body[len(body)/2:]); err != nil {
 		t.Fatal(err)
@@ -28,7 +28,7 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 	if err != nil || !bytes.Contains(answer, []byte(`"status":"charged"`)) {
 		t.Errorf("the request in flight got %q, %v", answer, err)
 	}
-	if code := s.Wait(); code != 0 {
+	if code := server.Wait(); code != 0 {
 		t.Errorf("exit %d, want 0", code)
 	}
 }
@@ -36,8 +36,8 @@ func TestStopFinishesRequestsInFlight(t *testing.T) {
 // A clean stop stores the last uses of keys and sessions. The manual clock makes their times
 // predictable.
 func TestStopStoresTheLastUses(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
-	admin := s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--tls", "off", "--clock", "manual"}})
+	admin := server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
 	lastUsed := func() string {
 		t.Helper()
 		answer, err := admin.Get("/api/v1/api_keys")
@@ -54,7 +54,7 @@ func TestStopStoresTheLastUses(t *testing.T) {
 	}
 	use := func() {
 		t.Helper()
-		answer, err := s.Partner().Get("/api/v1/balances")
+		answer, err := server.Partner().Get("/api/v1/balances")
 		testkit.WantStatus(t, answer, err, 200)
 	}
 	use()
@@ -66,11 +66,11 @@ func TestStopStoresTheLastUses(t *testing.T) {
 	if last == noted {
 		t.Fatalf("the use is not in the list: %s", last)
 	}
-	if code := s.Stop(); code != 0 {
+	if code := server.Stop(); code != 0 {
 		t.Fatalf("exit %d", code)
 	}
-	s.Restart()
-	admin = s.Admin().With("x-organization-id", s.Sandbox.OrganizationID)
+	server.Restart()
+	admin = server.Admin().With("x-organization-id", server.Sandbox.OrganizationID)
 	if got := lastUsed(); got != last {
 		t.Errorf("last used %s after the stop, %s before", got, last)
 	}
@@ -105,12 +105,12 @@ func sendHalfRequest(t *testing.T, s *testkit.Server) net.Conn {
 	request.Header.Set("x-organization-id", s.Sandbox.OrganizationID)
 	request.Header.Set("expect", "100-continue")
 	request.Close = true
-	var whole bytes.Buffer
-	if err := request.Write(&whole); err != nil {
+	var message bytes.Buffer
+	if err := request.Write(&message); err != nil {
 		t.Fatal(err)
 	}
-	headers := whole.Len() - len(body)
-	if _, err := conn.Write(whole.Bytes()[:headers]); err != nil {
+	headers := message.Len() - len(body)
+	if _, err := conn.Write(message.Bytes()[:headers]); err != nil {
 		t.Fatal(err)
 	}
 	// The server asks for the body, so it is handling the request.

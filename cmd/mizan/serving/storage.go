@@ -146,8 +146,8 @@ func (s *server) openTransport(context.Context) (err error) {
 
 // absolute returns the absolute path, for people and programs with another working directory.
 func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
+	if absolute, err := filepath.Abs(path); err == nil {
+		return absolute
 	}
 	return path
 }

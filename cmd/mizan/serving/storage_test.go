@@ -18,31 +18,31 @@ import (
 )
 
 func TestSecondServerOnTheDirectoryIsLockedOut(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	before := sandboxBytes(t, s)
+	server := testkit.Start(t, testkit.Options{})
+	before := sandboxBytes(t, server)
 	for _, args := range [][]string{
-		{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0"},
-		{"audit", "verify", "--data", s.Dir},
+		{"serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0"},
+		{"audit", "verify", "--data", server.Dir},
 	} {
 		r := testkit.Run(t, nil, args...)
 		if r.Exit != 3 {
 			t.Errorf("%v exited with %d, want 3: %s", args[0], r.Exit, r.Stderr)
 		}
 	}
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0")
 	testkit.WantOneLine(t, r.Stderr, "mizan: locked: ")
-	if !bytes.Equal(before, sandboxBytes(t, s)) {
+	if !bytes.Equal(before, sandboxBytes(t, server)) {
 		t.Error("the server that was locked out wrote sandbox.json")
 	}
-	testkit.Pay(t, s.Partner(), "")
+	testkit.Pay(t, server.Partner(), "")
 }
 
 func TestManualClockKeepsItsValue(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
 	clock := func() time.Time {
 		t.Helper()
-		answer, err := s.Admin().Get("/api/v1/sandbox/clock")
+		answer, err := server.Admin().Get("/api/v1/sandbox/clock")
 		var body struct{ Now time.Time }
 		if err := testkit.WantStatus(t, answer, err, 200).JSON(&body); err != nil {
 			t.Fatal(err)
@@ -50,26 +50,26 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 		return body.Now
 	}
 	first := clock()
-	testkit.Pay(t, s.Partner(), "before")
+	testkit.Pay(t, server.Partner(), "before")
 	if again := clock(); !again.Equal(first) {
 		t.Errorf("the clock moved by itself from %v to %v", first, again)
 	}
-	s.Kill()
-	s.Restart()
+	server.Kill()
+	server.Restart()
 	if again := clock(); !again.Equal(first) {
 		t.Errorf("after a kill the clock says %v, want the first start's %v", again, first)
 	}
-	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
+	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
-	s.Kill()
-	s.Restart()
+	server.Kill()
+	server.Restart()
 	if want := first.Add(24 * time.Hour); !clock().Equal(want) {
 		t.Errorf("after a kill the clock says %v, want %v", clock(), want)
 	}
-	testkit.Pay(t, s.Partner(), "after")
+	testkit.Pay(t, server.Partner(), "after")
 
-	s.Stop()
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	server.Stop()
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0")
 	if r.Exit != 2 {
 		t.Errorf("--clock real on the store: exit %d, want 2", r.Exit)
 	}
@@ -80,25 +80,25 @@ func TestManualClockKeepsItsValue(t *testing.T) {
 // or after the last booked time.
 func TestManualClockStartsAfterTheLastBookedTime(t *testing.T) {
 	testkit.NotUnderRace(t, onceAtAStart)
-	s := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
-	answer, err := s.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
+	server := testkit.Start(t, testkit.Options{Flags: []string{"--clock", "manual"}})
+	answer, err := server.Admin().Put("/api/v1/sandbox/clock", `{"advance_seconds": 86400}`)
 	testkit.WantStatus(t, answer, err, 200)
-	testkit.Pay(t, s.Partner(), "")
-	booked, _, err := readClock(s.Dir)
+	testkit.Pay(t, server.Partner(), "")
+	booked, _, err := readClock(server.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Kill()
-	if err := os.Remove(filepath.Join(s.Dir, clockFile)); err != nil {
+	server.Kill()
+	if err := os.Remove(filepath.Join(server.Dir, clockFile)); err != nil {
 		t.Fatal(err)
 	}
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0")
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0")
 	if r.Exit != 2 {
 		t.Errorf("--clock real on a store that is ahead of it: exit %d, want 2", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: clock: ")
-	s.Restart()
-	if at, found, err := readClock(s.Dir); err != nil || !found || at.Before(booked) {
+	server.Restart()
+	if at, found, err := readClock(server.Dir); err != nil || !found || at.Before(booked) {
 		t.Errorf("the clock began at %v, %v, want %v or later", at, err, booked)
 	}
 }
@@ -147,11 +147,11 @@ func TestDamagedDirectoryIsRefused(t *testing.T) {
 // TestDamagedSimulatorLogIsRefused replaces a word such that the line still parses.
 func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
-	s := testkit.Start(t, testkit.Options{})
-	testkit.Pay(t, s.Partner(), "one")
-	testkit.Pay(t, s.Partner(), "two")
-	s.Stop()
-	path := filepath.Join(s.Dir, "simulator.log")
+	server := testkit.Start(t, testkit.Options{})
+	testkit.Pay(t, server.Partner(), "one")
+	testkit.Pay(t, server.Partner(), "two")
+	server.Stop()
+	path := filepath.Join(server.Dir, "simulator.log")
 	content, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestDamagedSimulatorLogIsRefused(t *testing.T) {
 	if err := os.WriteFile(path, append(content[:second:second], changed...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+	r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 	if r.Exit != 1 {
 		t.Errorf("exit %d, want 1", r.Exit)
 	}
@@ -228,17 +228,17 @@ func TestStoreIsCheckedBeforeServing(t *testing.T) {
 }
 
 func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	id := testkit.Pay(t, s.Partner(), "before")
-	s.Stop()
-	s.Restart("--min-free", "1000000000GiB")
-	answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("after"))
+	server := testkit.Start(t, testkit.Options{})
+	id := testkit.Pay(t, server.Partner(), "before")
+	server.Stop()
+	server.Restart("--min-free", "1000000000GiB")
+	answer, err := server.Partner().Post("/api/v1/transactions", testkit.CardPayment("after"))
 	if testkit.WantStatus(t, answer, err, 503); answer.Header.Get("Retry-After") == "" {
 		t.Error("503 without Retry-After")
 	}
-	answer, err = s.Partner().Get("/api/v1/transactions/" + id)
+	answer, err = server.Partner().Get("/api/v1/transactions/" + id)
 	testkit.WantStatus(t, answer, err, 200)
-	answer, err = s.Anyone().Get("/api/v1/health")
+	answer, err = server.Anyone().Get("/api/v1/health")
 	if !bytes.Contains(testkit.WantStatus(t, answer, err, 200).Body, []byte(`"db_status":"low_space"`)) {
 		t.Errorf("health says %s", answer.Body)
 	}
@@ -248,25 +248,25 @@ func TestLowDiskRefusesCommandsAndStarts(t *testing.T) {
 // written after the store has persisted the group. The response must not be sent, and the next start
 // determines whether the group is durable.
 func TestFailedWriteEndsTheProcess(t *testing.T) {
-	s := testkit.Start(t, testkit.Options{})
-	before := testkit.Pay(t, s.Partner(), "before")
-	if err := unix.Prlimit(s.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
+	server := testkit.Start(t, testkit.Options{})
+	before := testkit.Pay(t, server.Partner(), "before")
+	if err := unix.Prlimit(server.PID(), unix.RLIMIT_FSIZE, &unix.Rlimit{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if answer, err := s.Partner().Post("/api/v1/transactions", testkit.CardPayment("during")); err == nil {
+	if answer, err := server.Partner().Post("/api/v1/transactions", testkit.CardPayment("during")); err == nil {
 		t.Errorf("a payment that could not be written down was answered: %d %s", answer.Status, answer.Body)
 	}
-	if code := s.Wait(); code != 1 {
+	if code := server.Wait(); code != 1 {
 		t.Errorf("exit %d, want 1", code)
 	}
-	if n := strings.Count(s.Stderr(), "mizan: storage: "); n != 1 {
-		t.Errorf("%d lines say why it ended, want 1:\n%s", n, s.Stderr())
+	if n := strings.Count(server.Stderr(), "mizan: storage: "); n != 1 {
+		t.Errorf("%d lines say why it ended, want 1:\n%s", n, server.Stderr())
 	}
-	s.Restart("--check")
-	if again := testkit.Pay(t, s.Partner(), "before"); again != before {
+	server.Restart("--check")
+	if again := testkit.Pay(t, server.Partner(), "before"); again != before {
 		t.Errorf("the payment before the fault is %s now, was %s", again, before)
 	}
-	testkit.Pay(t, s.Partner(), "after")
+	testkit.Pay(t, server.Partner(), "after")
 }
 
 // injectFault attaches strace to the server and makes system calls on one file fail from now on. strace ends
@@ -314,21 +314,21 @@ func injectFault(t *testing.T, s *testkit.Server, path, fault string) {
 func TestFailedSyncAtCloseIsReported(t *testing.T) {
 	for _, fault := range []string{"fsync:error=EIO", "fsync:error=ENOSPC", "write:error=ENOSPC"} {
 		t.Run(fault, func(t *testing.T) {
-			s := testkit.Start(t, testkit.Options{})
-			before := testkit.Pay(t, s.Partner(), "before")
-			injectFault(t, s, filepath.Join(s.Dir, "store", "MANIFEST"), fault)
-			if code := s.Stop(); code != 1 {
+			server := testkit.Start(t, testkit.Options{})
+			before := testkit.Pay(t, server.Partner(), "before")
+			injectFault(t, server, filepath.Join(server.Dir, "store", "MANIFEST"), fault)
+			if code := server.Stop(); code != 1 {
 				t.Errorf("exit %d, want 1", code)
 			}
-			if n := strings.Count(s.Stderr(), "mizan: storage: "); n != 1 {
-				t.Errorf("%d lines say why it ended, want 1:\n%s", n, s.Stderr())
+			if n := strings.Count(server.Stderr(), "mizan: storage: "); n != 1 {
+				t.Errorf("%d lines say why it ended, want 1:\n%s", n, server.Stderr())
 			}
-			s.Restart("--check")
-			if again := testkit.Pay(t, s.Partner(), "before"); again != before {
+			server.Restart("--check")
+			if again := testkit.Pay(t, server.Partner(), "before"); again != before {
 				t.Errorf("the payment before the fault is %s now, was %s", again, before)
 			}
-			if code := s.Stop(); code != 0 {
-				t.Errorf("exit %d after it was mended, want 0: %s", code, s.Stderr())
+			if code := server.Stop(); code != 0 {
+				t.Errorf("exit %d after it was mended, want 0: %s", code, server.Stderr())
 			}
 		})
 	}
@@ -338,49 +338,49 @@ func TestFailedSyncAtCloseIsReported(t *testing.T) {
 // other files. The server must not start with an empty store.
 func TestServerWithoutItsStoreRefusesToStart(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
-	s := testkit.Start(t, testkit.Options{})
-	testkit.Pay(t, s.Partner(), "")
-	s.Stop()
-	for _, lost := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
-		for name := range strings.FieldsSeq(lost) {
-			if err := os.RemoveAll(filepath.Join(s.Dir, name)); err != nil {
+	server := testkit.Start(t, testkit.Options{})
+	testkit.Pay(t, server.Partner(), "")
+	server.Stop()
+	for _, files := range []string{"store HEAD", "IDENTITY", "TABLES", "sandbox.json"} {
+		for name := range strings.FieldsSeq(files) {
+			if err := os.RemoveAll(filepath.Join(server.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
+		r := testkit.Run(t, nil, "serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error")
 		if r.Exit != 1 || !strings.Contains(r.Stderr, "restore from a backup") || !strings.Contains(r.Stderr, "to begin anew") {
-			t.Errorf("without %s: exit %d, want 1 and what to do: %s", lost, r.Exit, r.Stderr)
+			t.Errorf("without %s: exit %d, want 1 and what to do: %s", files, r.Exit, r.Stderr)
 		}
 		testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
 	}
 	// The simulator's log is the last trace of the old store. Without it the directory counts as
 	// new.
-	if err := os.Remove(filepath.Join(s.Dir, simulatorLog)); err != nil {
+	if err := os.Remove(filepath.Join(server.Dir, simulatorLog)); err != nil {
 		t.Fatal(err)
 	}
-	s.Restart()
-	testkit.Pay(t, s.Partner(), "")
+	server.Restart()
+	testkit.Pay(t, server.Partner(), "")
 }
 
 // TestAnotherServersKeyringIsRefused checks that a foreign keyring is refused, because values that it
 // seals and signs could not be opened and verified with the store's own keyring.
 func TestAnotherServersKeyringIsRefused(t *testing.T) {
 	testkit.NotUnderRace(t, refusedStart)
-	s := testkit.Start(t, testkit.Options{})
-	testkit.Pay(t, s.Partner(), "")
-	s.Stop()
-	inPlace, other := filepath.Join(s.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
-	if r := testkit.Run(t, nil, "keyring", other); r.Exit != 0 {
+	server := testkit.Start(t, testkit.Options{})
+	testkit.Pay(t, server.Partner(), "")
+	server.Stop()
+	inPlace, movedKeyring := filepath.Join(server.Dir, "keyring"), filepath.Join(t.TempDir(), "keyring")
+	if r := testkit.Run(t, nil, "keyring", movedKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	serve := []string{"serve", "--sandbox", "--data", s.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
-	r := testkit.Run(t, nil, append(serve, "--keyring", other)...)
+	serve := []string{"serve", "--sandbox", "--data", server.Dir, "--listen", "127.0.0.1:0", "--log-level", "error"}
+	r := testkit.Run(t, nil, append(serve, "--keyring", movedKeyring)...)
 	if r.Exit != 2 {
 		t.Errorf("--keyring with another one: exit %d, want 2", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: configuration: keyring: ")
-	moved := other + ".own"
-	for _, step := range [][2]string{{inPlace, moved}, {other, inPlace}} {
+	ownKeyring := movedKeyring + ".own"
+	for _, step := range [][2]string{{inPlace, ownKeyring}, {movedKeyring, inPlace}} {
 		if err := os.Rename(step[0], step[1]); err != nil {
 			t.Fatal(err)
 		}
@@ -389,9 +389,9 @@ func TestAnotherServersKeyringIsRefused(t *testing.T) {
 		t.Errorf("another one in its place: exit %d, want 1", r.Exit)
 	}
 	testkit.WantOneLine(t, r.Stderr, "mizan: storage: ")
-	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", moved); r.Exit != 0 {
+	if r := testkit.Run(t, nil, "keys", "rotate", "--keyring", ownKeyring); r.Exit != 0 {
 		t.Fatal(r.Stderr)
 	}
-	s.Restart("--keyring", moved) // a rotation adds a sealing key, and the keyring still counts as the same
-	testkit.Pay(t, s.Partner(), "")
+	server.Restart("--keyring", ownKeyring) // a rotation adds a sealing key, and the keyring still counts as the same
+	testkit.Pay(t, server.Partner(), "")
 }

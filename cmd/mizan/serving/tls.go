@@ -99,10 +99,10 @@ func localURL(cfg *config.Config, listener net.Listener) string {
 // publicURL returns the base of links for payers, which contain a token. Outside the sandbox it
 // is https, even if a proxy in front has the certificate.
 func publicURL(cfg *config.Config, address string) string {
-	switch host, plain := strings.CutPrefix(address, "http://"); {
+	switch host, isPlain := strings.CutPrefix(address, "http://"); {
 	case cfg.BaseURL != "":
 		return cfg.BaseURL
-	case plain && !cfg.Sandbox:
+	case isPlain && !cfg.Sandbox:
 		return "https://" + host
 	}
 	return address

@@ -39,28 +39,28 @@ func TestOnlyASandboxNotifiesPrivateAddressesByDefault(t *testing.T) {
 	bare := testkit.Start(t, testkit.Options{Bare: true, Flags: flags})
 	token := regexp.MustCompile(`mza_\S+`).FindString(bare.Stdout())
 	admin := bare.Anyone().With("authorization", "Bearer "+token)
-	made, err := admin.Post("/api/v1/organizations", map[string]string{"name": "Shop"})
-	testkit.WantStatus(t, made, err, 201)
+	created, err := admin.Post("/api/v1/organizations", map[string]string{"name": "Shop"})
+	testkit.WantStatus(t, created, err, 201)
 	var organization struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := made.JSON(&organization); err != nil {
+	if err := created.JSON(&organization); err != nil {
 		t.Fatal(err)
 	}
-	of := func() *testkit.Client {
+	newClient := func() *testkit.Client {
 		return bare.Anyone().With("authorization", "Bearer "+token, "x-organization-id", organization.Data.ID)
 	}
-	if got := newPartnerWithHook(t, of(), "first", private); got != 422 {
+	if got := newPartnerWithHook(t, newClient(), "first", private); got != 422 {
 		t.Errorf("outside the sandbox: %d", got)
 	}
-	if got := newPartnerWithHook(t, of(), "first", "http://shop.example/hook"); got != 201 {
+	if got := newPartnerWithHook(t, newClient(), "first", "http://shop.example/hook"); got != 201 {
 		t.Errorf("the internet: %d", got)
 	}
 	bare.Stop()
 	bare.Restart(append(flags, "--allow-private-webhooks")...)
-	if got := newPartnerWithHook(t, of(), "second", private); got != 201 {
+	if got := newPartnerWithHook(t, newClient(), "second", private); got != 201 {
 		t.Errorf("outside the sandbox, where it is told: %d", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // MaxHead bounds a signed head in bytes; real heads have less than 300.
 const MaxHead = 4 << 10
 
-// maxTree bounds the events of a head. Above it tlog's search for a power of two
+// maxTree bounds the number of events of a head. Above this bound tlog's search for a power of two
 // never ends.
 const maxTree = 1 << 62
 
@@ -46,8 +46,8 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 		return nil, refuse("the head is larger than %d bytes", MaxHead)
 	}
 	n, err := note.Open(signed, note.VerifierList(key))
-	var other *note.UnverifiedNoteError
-	if errors.As(err, &other) {
+	var unverified *note.UnverifiedNoteError
+	if errors.As(err, &unverified) {
 		return nil, refuse("the head is signed with another key than %s+%08x", key.Name(), key.KeyHash())
 	}
 	if err != nil {
@@ -63,8 +63,8 @@ func OpenHead(signed []byte, key note.Verifier) (*Head, error) {
 	if h.Tree.N > maxTree {
 		return nil, refuse("the head is of %d events, more than there can be", h.Tree.N)
 	}
-	rest := strings.TrimPrefix(n.Text, string(tlog.FormatTree(h.Tree)))
-	id := strings.TrimSuffix(strings.TrimPrefix(rest, "organization "), "\n")
+	extension := strings.TrimPrefix(n.Text, string(tlog.FormatTree(h.Tree)))
+	id := strings.TrimSuffix(strings.TrimPrefix(extension, "organization "), "\n")
 	if h.Organization, err = uuid.Parse(id); err != nil || n.Text != textOf(h) {
 		return nil, refuse("the head does not say of which organization it is, in the form that is known here")
 	}

@@ -23,12 +23,12 @@ func TestHeadSignedByAnotherKeyIsRefused(t *testing.T) {
 	j, other := newJournal(t, 7), newJournal(t, 7)
 	_, err := evidence.OpenHead(j.signed(), other.verifier)
 	wantRefused(t, err, "signed with another key than mizan+")
-	both, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
+	signedTwice, err := note.Sign(&note.Note{Text: strings.SplitAfter(string(j.signed()), "\n\n")[0]}, j.signer)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, signature, _ := strings.Cut(string(other.signed()), "\n\n")
-	_, err = evidence.OpenHead(append(both, signature...), j.verifier)
+	_, err = evidence.OpenHead(append(signedTwice, signature...), j.verifier)
 	wantRefused(t, err, "")
 }
 
@@ -47,29 +47,29 @@ func TestVerifierKeyHasOneForm(t *testing.T) {
 }
 
 func TestHeadHasOneForm(t *testing.T) {
-	j := newJournal(t, 3)
-	text, signature, _ := strings.Cut(string(j.signed()), "\n\n")
-	tree := j.tree()
+	journal := newJournal(t, 3)
+	text, signature, _ := strings.Cut(string(journal.signed()), "\n\n")
+	tree := journal.tree()
 	hash := tree.Hash.String()
 	for name, signed := range map[string][]byte{
-		"no organization":           j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\n", hash)),
-		"an additional line":        j.sign(text + "\nand more\n"),
-		"an id in upper case":       j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\norganization %s\n", hash, strings.ToUpper(org.String()))),
-		"a capitalized word":        j.sign(fmt.Sprintf("go.sum database tree\n3\n%s\nOrganization %s\n", hash, org)),
-		"another first line":        j.sign(strings.Replace(text, "tree", "trees", 1) + "\n"),
-		"a negative size":           j.sign(strings.Replace(text, "\n3\n", "\n-3\n", 1) + "\n"),
-		"the largest possible size": j.sign(strings.Replace(text, "\n3\n", "\n9223372036854775807\n", 1) + "\n"),
-		"a short root":              j.sign(strings.Replace(text, hash, hash[:40], 1) + "\n"),
+		"no organization":           journal.sign(fmt.Sprintf("go.sum database tree\n3\n%s\n", hash)),
+		"an additional line":        journal.sign(text + "\nand more\n"),
+		"an id in upper case":       journal.sign(fmt.Sprintf("go.sum database tree\n3\n%s\norganization %s\n", hash, strings.ToUpper(org.String()))),
+		"a capitalized word":        journal.sign(fmt.Sprintf("go.sum database tree\n3\n%s\nOrganization %s\n", hash, org)),
+		"another first line":        journal.sign(strings.Replace(text, "tree", "trees", 1) + "\n"),
+		"a negative size":           journal.sign(strings.Replace(text, "\n3\n", "\n-3\n", 1) + "\n"),
+		"the largest possible size": journal.sign(strings.Replace(text, "\n3\n", "\n9223372036854775807\n", 1) + "\n"),
+		"a short root":              journal.sign(strings.Replace(text, hash, hash[:40], 1) + "\n"),
 		"a signature repeated":      []byte(text + "\n\n" + signature + signature),
 		"an empty note":             nil,
 		"no signature":              []byte(text + "\n\n"),
 	} {
-		h, err := evidence.OpenHead(signed, j.verifier)
+		h, err := evidence.OpenHead(signed, journal.verifier)
 		if h != nil {
 			t.Errorf("%s: taken", name)
 		}
 		wantRefused(t, err, "")
 	}
-	_, err := evidence.OpenHead(j.sign(text+"\n"+strings.Repeat("x", evidence.MaxHead)+"\n"), j.verifier)
+	_, err := evidence.OpenHead(journal.sign(text+"\n"+strings.Repeat("x", evidence.MaxHead)+"\n"), journal.verifier)
 	wantRefused(t, err, "the head is larger than 4096 bytes")
 }

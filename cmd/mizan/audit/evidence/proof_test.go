@@ -12,21 +12,21 @@ import (
 )
 
 func TestProofFileNeedsOnlyItsKeyToVerify(t *testing.T) {
-	j := newJournal(t, 13)
+	journal := newJournal(t, 13)
 	for seq := 1; seq <= 13; seq++ {
-		p, err := evidence.Check(j.proof(seq).Encode(), j.verifier)
+		p, err := evidence.Check(journal.proof(seq).Encode(), journal.verifier)
 		if err != nil {
 			t.Fatalf("event %d: %v", seq, err)
 		}
-		if int(p.Event.Seq) != seq || p.Event.Entry.Postings[1].Account != "L:partner:1:available" || p.Head.Tree != j.tree() {
+		if int(p.Event.Seq) != seq || p.Event.Entry.Postings[1].Account != "L:partner:1:available" || p.Head.Tree != journal.tree() {
 			t.Errorf("event %d: %+v", seq, p)
 		}
 	}
-	alone := newJournal(t, 1)
-	if _, err := evidence.Check(alone.proof(1).Encode(), alone.verifier); err != nil {
+	shortJournal := newJournal(t, 1)
+	if _, err := evidence.Check(shortJournal.proof(1).Encode(), shortJournal.verifier); err != nil {
 		t.Errorf("the only event of a journal: %v", err)
 	}
-	_, err := evidence.Check(alone.proof(1).Encode(), j.verifier)
+	_, err := evidence.Check(shortJournal.proof(1).Encode(), journal.verifier)
 	wantRefused(t, err, "signed with another key")
 }
 
@@ -36,27 +36,27 @@ var flips = []byte{1, 0x20, 0x80}
 
 // Any changed byte is detected, because the readable part is compared with what is proven.
 func TestProofFileWithAnyChangedByteIsRefused(t *testing.T) {
-	j := newJournal(t, 6)
-	file := j.proof(4).Encode()
+	journal := newJournal(t, 6)
+	file := journal.proof(4).Encode()
 	for at := range file {
 		for _, flip := range flips {
 			bad := bytes.Clone(file)
 			bad[at] ^= flip
-			if p, err := evidence.Check(bad, j.verifier); err == nil || p != nil {
+			if p, err := evidence.Check(bad, journal.verifier); err == nil || p != nil {
 				t.Errorf("byte %d: %q for %q makes no difference", at, bad[at], file[at])
 			}
 		}
-		if _, err := evidence.Check(file[:at], j.verifier); err == nil {
+		if _, err := evidence.Check(file[:at], journal.verifier); err == nil {
 			t.Errorf("cut off at %d: taken", at)
 		}
-		if _, err := evidence.Check(append(bytes.Clone(file[:at]), file[at+1:]...), j.verifier); err == nil {
+		if _, err := evidence.Check(append(bytes.Clone(file[:at]), file[at+1:]...), journal.verifier); err == nil {
 			t.Errorf("without byte %d (%q): taken", at, file[at])
 		}
-		if _, err := evidence.Check(append(append(bytes.Clone(file[:at]), ' '), file[at:]...), j.verifier); err == nil {
+		if _, err := evidence.Check(append(append(bytes.Clone(file[:at]), ' '), file[at:]...), journal.verifier); err == nil {
 			t.Errorf("with a space at %d: taken", at)
 		}
 	}
-	if _, err := evidence.Check(append(bytes.Clone(file), '\n'), j.verifier); err == nil {
+	if _, err := evidence.Check(append(bytes.Clone(file), '\n'), journal.verifier); err == nil {
 		t.Error("with a line more: taken")
 	}
 }
@@ -85,8 +85,8 @@ func TestProofBindsHeadPathAndLeaf(t *testing.T) {
 }
 
 func TestMalformedProofFileIsRefused(t *testing.T) {
-	j := newJournal(t, 2)
-	file := string(j.proof(1).Encode())
+	journal := newJournal(t, 2)
+	file := string(journal.proof(1).Encode())
 	for name, content := range map[string]string{
 		"an empty file":         "",
 		"null":                  "null",
@@ -97,13 +97,13 @@ func TestMalformedProofFileIsRefused(t *testing.T) {
 		"an unknown field":      strings.Replace(file, `"seq": 1,`, `"seq": 1, "note": "x",`, 1),
 		"tabs for indentation":  strings.ReplaceAll(file, "  ", "\t"),
 	} {
-		_, err := evidence.Check([]byte(content), j.verifier)
+		_, err := evidence.Check([]byte(content), journal.verifier)
 		if err == nil {
 			t.Errorf("%s: taken", name)
 		}
 		wantRefused(t, err, "")
 	}
-	_, err := evidence.Check([]byte(file+strings.Repeat(" ", evidence.MaxFile)), j.verifier)
+	_, err := evidence.Check([]byte(file+strings.Repeat(" ", evidence.MaxFile)), journal.verifier)
 	wantRefused(t, err, "the file is larger than 1048576 bytes")
 }
 
@@ -130,17 +130,17 @@ func TestDescriptionShowsTheProvenRecord(t *testing.T) {
 }
 
 func TestDescriptionEscapesControlCharacters(t *testing.T) {
-	j := newJournal(t, 0)
+	journal := newJournal(t, 0)
 	e := ledger.Event{Seq: 1, Version: 1, Name: "pay\x1b[2J", From: "\r\n", To: "\u202e", Source: ledger.Source{Kind: 7}}
-	j.add(e.AppendCanonical(nil))
+	journal.add(e.AppendCanonical(nil))
 	var out strings.Builder
-	if err := j.proof(1).Describe(&out); err != nil {
+	if err := journal.proof(1).Describe(&out); err != nil {
 		t.Fatal(err)
 	}
 	if strings.ContainsAny(out.String(), "\x1b\r\u202e\x07") {
 		t.Errorf("%q", out.String())
 	}
-	if _, err := evidence.Check(j.proof(1).Encode(), j.verifier); err != nil {
+	if _, err := evidence.Check(journal.proof(1).Encode(), journal.verifier); err != nil {
 		t.Errorf("odd texts are not believed: %v", err)
 	}
 }

@@ -99,36 +99,36 @@ func (p *Proof) Describe(w io.Writer) error {
 	if !known {
 		kind = fmt.Sprintf("record of kind %q", p.Event.Source.Kind)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Proven: this is event %d of the journal of organization %s.\n\n", p.Event.Seq, p.Head.Organization)
-	fmt.Fprintf(&b, "  happened to  %s %s, which is in version %d by it\n", kind, r.Source, r.Version)
+	var text strings.Builder
+	fmt.Fprintf(&text, "Proven: this is event %d of the journal of organization %s.\n\n", p.Event.Seq, p.Head.Organization)
+	fmt.Fprintf(&text, "  happened to  %s %s, which is in version %d by it\n", kind, r.Source, r.Version)
 	if r.Previous != 0 {
-		fmt.Fprintf(&b, "  follows      event %d of the same record\n", r.Previous)
+		fmt.Fprintf(&text, "  follows      event %d of the same record\n", r.Previous)
 	}
 	from := printable(r.From)
 	if from == "" {
 		from = "(created)"
 	}
-	fmt.Fprintf(&b, "  event        %s: %s → %s\n", printable(r.Name), from, printable(r.To))
-	fmt.Fprintf(&b, "  booked at    %s\n", r.BookedAt)
+	fmt.Fprintf(&text, "  event        %s: %s → %s\n", printable(r.Name), from, printable(r.To))
+	fmt.Fprintf(&text, "  booked at    %s\n", r.BookedAt)
 	if r.Entry != nil {
-		describeEntry(&b, r.Entry)
+		describeEntry(&text, r.Entry)
 	}
 	if r.Record != "" {
-		fmt.Fprintf(&b, "  stored       the record's bytes have the SHA-256\n    %s\n", r.Record)
+		fmt.Fprintf(&text, "  stored       the record's bytes have the SHA-256\n    %s\n", r.Record)
 	}
 	if r.Notices != "" {
-		fmt.Fprintf(&b, "  notified     the notifications about it have the SHA-256\n    %s\n", r.Notices)
+		fmt.Fprintf(&text, "  notified     the notifications about it have the SHA-256\n    %s\n", r.Notices)
 	}
 	for _, hash := range r.Claims {
-		fmt.Fprintf(&b, "  claimed      a key whose claim has the SHA-256\n    %s\n", hash)
+		fmt.Fprintf(&text, "  claimed      a key whose claim has the SHA-256\n    %s\n", hash)
 	}
-	fmt.Fprintf(&b, "\nThe journal is the one whose first %d events have the root\n  %v\nand that is what was signed with the key:\n\n", p.Head.Tree.N, p.Head.Tree.Hash)
+	fmt.Fprintf(&text, "\nThe journal is the one whose first %d events have the root\n  %v\nand that is what was signed with the key:\n\n", p.Head.Tree.N, p.Head.Tree.Hash)
 	for line := range strings.Lines(string(p.Head.Signed)) {
-		b.WriteString("  " + line)
+		text.WriteString("  " + line)
 	}
-	b.WriteString("\nNot proven: when it was signed, that all that happened was booked, and that nobody was\nshown another journal. `mizan audit watch` is for the last.\n")
-	_, err := io.WriteString(w, b.String())
+	text.WriteString("\nNot proven: when it was signed, that all that happened was booked, and that nobody was\nshown another journal. `mizan audit watch` is for the last.\n")
+	_, err := io.WriteString(w, text.String())
 	return err
 }
 

@@ -33,11 +33,11 @@ func TestWatchFollowsAGrowingJournal(t *testing.T) {
 }
 
 func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
-	j := newJournal(t, 9)
-	copied := *j // an older copy of the journal, which then gets different events
-	w := j.watch()
-	j.append(6, "settle")
-	if err := w.Advance(j.signed(), j.extend); err != nil {
+	journal := newJournal(t, 9)
+	copied := *journal // an older copy of the journal, which then gets different events
+	w := journal.watch()
+	journal.append(6, "settle")
+	if err := w.Advance(journal.signed(), journal.extend); err != nil {
 		t.Fatal(err)
 	}
 	before := w.Encode()
@@ -53,19 +53,19 @@ func TestWatchRefusesAHeadThatDoesNotExtend(t *testing.T) {
 	refused("a fork of the same length", w.Advance(copied.signed(), copied.extend), "two journals of 15 events")
 	copied.append(8, "refund")
 	refused("a longer fork", w.Advance(copied.signed(), copied.extend), "not proven to begin with the 15")
-	j.append(3, "settle")
+	journal.append(3, "settle")
 	refused("a fork with the true one's proof", w.Advance(copied.signed(), func(from, _ int64) (tlog.TreeProof, error) {
-		return j.extend(from, int64(len(j.leaves)))
+		return journal.extend(from, int64(len(journal.leaves)))
 	}), "not proven")
-	refused("no hashes", w.Advance(j.signed(), func(_, _ int64) (tlog.TreeProof, error) { return nil, nil }), "not proven")
+	refused("no hashes", w.Advance(journal.signed(), func(_, _ int64) (tlog.TreeProof, error) { return nil, nil }), "not proven")
 	other := newJournal(t, 20)
 	refused("another key", w.Advance(other.signed(), other.extend), "another key")
-	foreign := *j
+	foreign := *journal
 	foreign.org = uuid.MustParse("0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
 	refused("another organization", w.Advance(foreign.signed(), foreign.extend), "is of organization 0b7e9a52-8a3f-4d0e-9a54-5c1d1f0b8a02")
-	spoilt := bytes.Replace(j.signed(), []byte("\n18\n"), []byte("\n19\n"), 1)
-	refused("a head that was changed", w.Advance(spoilt, j.extend), "signature")
-	if err := w.Advance(j.signed(), j.extend); err != nil {
+	spoilt := bytes.Replace(journal.signed(), []byte("\n18\n"), []byte("\n19\n"), 1)
+	refused("a head that was changed", w.Advance(spoilt, journal.extend), "signature")
+	if err := w.Advance(journal.signed(), journal.extend); err != nil {
 		t.Errorf("the true one afterwards: %v", err)
 	}
 }

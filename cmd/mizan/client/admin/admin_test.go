@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// commandsOnly is why tests are not repeated under the race detector.
+// commandsOnly is the reason why tests are not repeated under the race detector.
 const commandsOnly = "it examines commands with one goroutine, and servers that answer one request after the other"
 
 // password is the password in all scripts; no output may contain it.
@@ -104,13 +104,13 @@ func (s *scripts) post(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	answer, err := s.server.Partner().Post("/api/v1/transactions", `{"params":{"env":"test","currency":"USD","returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no",`+args[1]+`}}`)
 	ts.Check(err)
-	var made struct {
+	var created struct {
 		ID string `json:"id"`
 	}
-	if err := answer.JSON(&made); err != nil || answer.Status != 201 {
+	if err := answer.JSON(&created); err != nil || answer.Status != 201 {
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
-	ts.Setenv(args[0], made.ID)
+	ts.Setenv(args[0], created.ID)
 }
 
 // ask sends a POST with a session of the first organization: ask VAR PATH BODY. VAR gets the id of the
@@ -121,15 +121,15 @@ func (s *scripts) ask(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	answer, err := s.server.Session().Post("/api/v1"+args[1], args[2])
 	ts.Check(err)
-	var made struct {
+	var created struct {
 		Data struct {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	if err := answer.JSON(&made); err != nil || answer.Status/100 != 2 {
+	if err := answer.JSON(&created); err != nil || answer.Status/100 != 2 {
 		ts.Fatalf("answered %d %s", answer.Status, answer.Body)
 	}
-	ts.Setenv(args[0], made.Data.ID)
+	ts.Setenv(args[0], created.Data.ID)
 }
 
 // take reads a member of the JSON object printed last: take VAR MEMBER.

@@ -60,11 +60,11 @@ func (s *adminServer) pay() string {
 	if err != nil || answer.Status != 201 {
 		s.t.Fatalf("%v %+v", err, answer)
 	}
-	var made struct{ ID string }
-	if err := answer.JSON(&made); err != nil {
+	var created struct{ ID string }
+	if err := answer.JSON(&created); err != nil {
 		s.t.Fatal(err)
 	}
-	return made.ID
+	return created.ID
 }
 
 // advance moves the clock; when it returns everything due has been attempted.
@@ -78,31 +78,31 @@ func (s *adminServer) advance(seconds int) {
 
 func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 	t.Parallel()
-	o := openAdminServer(t)
-	first := o.pay()
-	o.advance(8 * 3600) // the delivery is parked now
-	second := o.pay()
-	o.advance(1)
-	o.wantOutput(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
-	o.wantOutput(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
-	o.wantOutput(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
-	whole := o.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
-	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
-	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(whole)[1]
-	o.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
-	o.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
-	o.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
+	server := openAdminServer(t)
+	first := server.pay()
+	server.advance(8 * 3600) // the delivery is parked now
+	second := server.pay()
+	server.advance(1)
+	server.wantOutput(`(?m)^EVENT_ID +TRANSACTION_ID +TERMINAL_ID +CHANNEL +TYPE +STATE +ATTEMPTS +NEXT_AT +BOOKED_AT$`, "deliveries", "list")
+	server.wantOutput(`(?m)^\S+ +`+first+` +\S+ +webhook +transaction.charged +parked +6 +- +20\S+$`, "deliveries", "list", "--state", "parked")
+	server.wantOutput(`(?m)^\S+ +`+second+` +\S+ +webhook +transaction.charged +pending +1 +20\S+ +20\S+$`, "deliveries", "list", "--transaction", second)
+	output := server.wantOutput(`(?s)`+second+`.*`+first, "--json", "deliveries", "list", "--limit", "1", "--all")
+	event := regexp.MustCompile(`"event_id":"([^"]+)"`).FindStringSubmatch(output)[1]
+	terminal := regexp.MustCompile(`"terminal_id":"([^"]+)"`).FindStringSubmatch(output)[1]
+	server.wantOutput(`^$`, "--json", "deliveries", "list", "--terminal", terminal, "--state", "delivered", "--from", "2026-01-01T00:00:00Z", "--to", "2099-01-01T00:00:00Z")
+	server.wantOutput(`^$`, "--json", "deliveries", "list", "--to", "2020-01-01T00:00:00Z")
+	server.wantOutput(`(?m)^attempts +\[\{"at":"20[^"]+","status":500,"error":"status 500","duration_ms":\d+\}\]$`, "deliveries", "show", event)
 
-	o.status.Store(204)
-	o.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", event)
-	o.wantOutput(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
-	o.advance(1)
-	if n := strings.Count(o.wantOutput(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
+	server.status.Store(204)
+	server.wantOutput(`(?m)^state +pending$`, "deliveries", "replay", event)
+	server.wantOutput(`^\{"replayed":1\}\n$`, "--json", "deliveries", "replay-parked", "--terminal", terminal)
+	server.advance(1)
+	if n := strings.Count(server.wantOutput(`.`, "--json", "deliveries", "list", "--state", "delivered"), "\n"); n != 2 {
 		t.Errorf("%d were delivered", n)
 	}
-	o.wantOutput(`(?m)^delivered +true$`, "deliveries", "test", terminal)
-	o.status.Store(400)
-	refused := o.run(1, "deliveries", "test", terminal)
+	server.wantOutput(`(?m)^delivered +true$`, "deliveries", "test", terminal)
+	server.status.Store(400)
+	refused := server.run(1, "deliveries", "test", terminal)
 	if !regexp.MustCompile(`(?m)^delivered +false\nstatus +400\nerror +status 400$`).MatchString(refused.Stdout) {
 		t.Errorf("it prints %q", refused.Stdout)
 	}
@@ -110,11 +110,11 @@ func TestDeliveriesAreListedShownAndReplayed(t *testing.T) {
 		t.Errorf("it reports %q", refused.Stderr)
 	}
 
-	o.run(2, "deliveries", "list", "--state", "lost")
-	o.run(2, "deliveries", "show", "00000000-0000-4000-8000-000000000000")
-	o.run(2, "deliveries", "replay", "x")
-	o.run(2, "deliveries", "replay-parked")
-	o.run(2, "deliveries", "test", event)
+	server.run(2, "deliveries", "list", "--state", "lost")
+	server.run(2, "deliveries", "show", "00000000-0000-4000-8000-000000000000")
+	server.run(2, "deliveries", "replay", "x")
+	server.run(2, "deliveries", "replay-parked")
+	server.run(2, "deliveries", "test", event)
 }
 
 func TestRepeatedReplayUsesItsKey(t *testing.T) {

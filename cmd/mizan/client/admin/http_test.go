@@ -157,12 +157,12 @@ const unknownID = "00000000-0000-4000-8000-000000000000"
 
 func TestTokenIsNotSentToOtherServers(t *testing.T) {
 	t.Parallel()
-	elsewhere := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
+	otherServer := newStub(t, func(w http.ResponseWriter, _ *http.Request, _ int) { _, _ = fmt.Fprint(w, `{"data":[]}`) })
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
-		http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		http.Redirect(w, r, otherServer.URL, http.StatusTemporaryRedirect)
 	})
 	s.admin(t, 1, "mizan: organizations list: the server answered 307 Temporary Redirect\n", "organizations", "list")
-	if n := len(elsewhere.requests()); n != 0 {
+	if n := len(otherServer.requests()); n != 0 {
 		t.Errorf("the redirect was followed %d times", n)
 	}
 }
@@ -209,7 +209,7 @@ func TestInterruptedListPrintsTheReceivedRows(t *testing.T) {
 func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 	t.Parallel()
 	const name = `a\tb\nc\u001b[31m\u009b2J\u202e`
-	const spelled = `a\tb\nc\x1b[31m\u009b2J\u202e`
+	const escaped = `a\tb\nc\x1b[31m\u009b2J\u202e`
 	s := newStub(t, func(w http.ResponseWriter, r *http.Request, _ int) {
 		body := `{"id":"1","name":"` + name + `","modules":["` + name + `"],"type":null}`
 		if strings.HasSuffix(r.URL.Path, unknownID) {
@@ -220,11 +220,11 @@ func TestServerTextCannotMoveTheTerminalCursor(t *testing.T) {
 		_, _ = fmt.Fprint(w, body)
 	})
 	r := s.admin(t, 0, "", "organizations", "show", unknownID)
-	if want := "id       1\nname     " + spelled + "\nmodules  " + spelled + "\ntype     -\n"; r.Stdout != want {
+	if want := "id       1\nname     " + escaped + "\nmodules  " + escaped + "\ntype     -\n"; r.Stdout != want {
 		t.Errorf("show printed %q, want %q", r.Stdout, want)
 	}
 	r = s.admin(t, 0, "", "organizations", "list")
-	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], spelled) != 2 {
+	if lines := strings.Split(r.Stdout, "\n"); len(lines) != 3 || strings.Count(lines[1], escaped) != 2 {
 		t.Errorf("list printed %q", r.Stdout)
 	}
 	// With --json scripts get the server's object on one line.

@@ -34,14 +34,15 @@ func addAmounts(names map[string]bool, table *schema.Table) {
 	}
 }
 
-func set(lists ...string) map[string]bool {
-	all := make(map[string]bool)
+// wordSet returns the set of the words of all lists.
+func wordSet(lists ...string) map[string]bool {
+	words := make(map[string]bool)
 	for _, list := range lists {
 		for _, name := range strings.Fields(list) {
-			all[name] = true
+			words[name] = true
 		}
 	}
-	return all
+	return words
 }
 
 // IsAmount tells whether a contract's member with the name is an amount in minor units.
@@ -49,7 +50,7 @@ func IsAmount(name string) bool { return amountNames[name] }
 
 // threeDigits are the currencies of contracts whose major unit has a thousand minor units (ISO
 // 4217); all others have a hundred.
-var threeDigits = set("BHD KWD OMR JOD")
+var threeDigits = wordSet("BHD KWD OMR JOD")
 
 // Decimals returns the number of decimals of a currency's amounts.
 func Decimals(currency string) int {
@@ -71,13 +72,13 @@ func majorUnits(minor, currency string) string {
 	if len(digits) <= n {
 		digits = strings.Repeat("0", n+1-len(digits)) + digits
 	}
-	whole, fraction := digits[:len(digits)-n], digits[len(digits)-n:]
+	integer, fraction := digits[:len(digits)-n], digits[len(digits)-n:]
 	var b strings.Builder
-	for i := range len(whole) {
-		if i > 0 && (len(whole)-i)%3 == 0 {
+	for i := range len(integer) {
+		if i > 0 && (len(integer)-i)%3 == 0 {
 			b.WriteByte(',')
 		}
-		b.WriteByte(whole[i])
+		b.WriteByte(integer[i])
 	}
 	return sign + b.String() + "." + fraction
 }

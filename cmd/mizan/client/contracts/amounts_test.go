@@ -13,8 +13,8 @@ import (
 // of currencies are the ledger's.
 func TestStatementKnowsEveryAmount(t *testing.T) {
 	seen := make(map[string]bool)
-	var look func(table *schema.Table)
-	look = func(table *schema.Table) {
+	var inspect func(table *schema.Table)
+	inspect = func(table *schema.Table) {
 		for _, c := range table.Columns {
 			if c.Place == schema.Hidden {
 				continue
@@ -28,12 +28,12 @@ func TestStatementKnowsEveryAmount(t *testing.T) {
 				t.Errorf("%s: the statement takes it for an amount: %t, it is one: %t", c.Name, !amount, amount)
 			}
 			if c.Of != nil {
-				look(c.Of)
+				inspect(c.Of)
 			}
 		}
 	}
 	for _, p := range contract.Products {
-		look(p.Columns)
+		inspect(p.Columns)
 	}
 	for name, amount := range map[string]bool{
 		"total_value": true, "outstanding": true, "per_certificate": true, "variance": true, "final_value": true,

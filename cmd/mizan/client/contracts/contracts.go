@@ -110,11 +110,11 @@ func (e *ContractCommand) find(id string) (place string, found client.Object, er
 
 // parseData returns the object in a response {data: …}.
 func parseData(body []byte) (client.Object, error) {
-	whole, err := client.ParseObject(body)
+	response, err := client.ParseObject(body)
 	if err != nil {
 		return client.Object{}, err
 	}
-	data, _ := whole.Value("data")
+	data, _ := response.Value("data")
 	return client.ParseObject(data)
 }
 
@@ -122,7 +122,7 @@ func parseData(body []byte) (client.Object, error) {
 const entryPage = "500"
 
 // entries returns all entries of a contract, oldest first.
-func (e *ContractCommand) entries(path string) (all []entry, err error) {
+func (e *ContractCommand) entries(path string) (list []entry, err error) {
 	query := url.Values{"limit": {entryPage}}
 	for range client.MaxPages {
 		a, err := e.Send(client.Request{Method: http.MethodGet, Path: path, Query: query})
@@ -138,10 +138,10 @@ func (e *ContractCommand) entries(path string) (all []entry, err error) {
 		if err := json.Unmarshal(a.Body, &page); err != nil || page.Data == nil {
 			return nil, e.Failed("the answer is not a list of the server's")
 		}
-		all = append(all, page.Data...)
+		list = append(list, page.Data...)
 		if page.Cursor.Value == nil || *page.Cursor.Value == query.Get("cursor") {
-			slices.Reverse(all)
-			return all, nil
+			slices.Reverse(list)
+			return list, nil
 		}
 		query.Set("cursor", *page.Cursor.Value)
 	}

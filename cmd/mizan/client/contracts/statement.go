@@ -49,7 +49,7 @@ func (s *textTable) write(out *bytes.Buffer, indent string) {
 }
 
 // shownInHead are the members in the statement's head.
-var shownInHead = set("id product_type organization_id contract_number status env currency")
+var shownInHead = wordSet("id product_type organization_id contract_number status env currency")
 
 // writeStatement prints a contract for people: its head, its record, reports and schedule as tables,
 // and its entries. An error means that the response is malformed.
@@ -112,33 +112,33 @@ func text(value jsontext.Value) string {
 
 // appendMember adds a member to the record's table. Members that are lists of rows are returned
 // instead, because they become separate tables.
-func appendMember(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
-	switch kind := m.Value.Kind(); {
+func appendMember(table *textTable, member client.Member, currency string) (tables []client.Member, err error) {
+	switch kind := member.Value.Kind(); {
 	case kind == '[':
-		if _, simple := client.Scalars(m.Value); !simple {
-			return []client.Member{m}, nil
+		if _, simple := client.Scalars(member.Value); !simple {
+			return []client.Member{member}, nil
 		}
-		if listed := client.Text(m.Value); listed != client.AbsentValue {
-			s.row(client.Printable(m.Name), "", "", listed)
+		if listed := client.Text(member.Value); listed != client.AbsentValue {
+			table.row(client.Printable(member.Name), "", "", listed)
 		}
 	case kind == '{':
-		inner, err := client.ParseObject(m.Value)
+		inner, err := client.ParseObject(member.Value)
 		if err != nil {
 			return nil, err
 		}
 		for _, part := range inner.Members {
-			part.Name = m.Name + "." + part.Name
-			nested, err := appendMember(s, part, currency)
+			part.Name = member.Name + "." + part.Name
+			nested, err := appendMember(table, part, currency)
 			if err != nil {
 				return nil, err
 			}
 			tables = append(tables, nested...)
 		}
 	case kind == 'n':
-	case isAmount(m):
-		s.row(client.Printable(m.Name), majorUnits(text(m.Value), currency), text(m.Value), "")
+	case isAmount(member):
+		table.row(client.Printable(member.Name), majorUnits(text(member.Value), currency), text(member.Value), "")
 	default:
-		s.row(client.Printable(m.Name), "", "", client.Text(m.Value))
+		table.row(client.Printable(member.Name), "", "", client.Text(member.Value))
 	}
 	return tables, nil
 }
@@ -149,38 +149,38 @@ type report map[string]map[string]bool
 
 // reports maps the products, by their names in paths, to their reports.
 var reports = func() map[string]report {
-	all := make(map[string]report)
+	byProduct := make(map[string]report)
 	for _, p := range contract.Products {
-		own := make(report)
+		keys := make(report)
 		for _, c := range p.Columns.Columns {
 			switch {
 			case c.Place != schema.Metadata:
 			case c.Of == nil:
-				own[c.Name] = nil
+				keys[c.Name] = nil
 			default:
-				own[c.Name] = make(map[string]bool)
+				keys[c.Name] = make(map[string]bool)
 				for _, member := range c.Of.Columns {
-					own[c.Name][member.Name] = true
+					keys[c.Name][member.Name] = true
 				}
 			}
 		}
 		for _, variant := range p.Variants {
-			all[variant.Name] = own
+			byProduct[variant.Name] = keys
 		}
 	}
-	return all
+	return byProduct
 }()
 
 // appendMetadata adds the service's own metadata keys like other members, and keys that clients
 // sent as plain JSON, because only the client knows their meaning.
-func (own report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
+func (r report) appendMetadata(s *textTable, m client.Member, currency string) (tables []client.Member, err error) {
 	inner, err := client.ParseObject(m.Value)
 	if err != nil {
 		return nil, err
 	}
 	for _, part := range inner.Members {
 		name := m.Name + "." + part.Name
-		if !own.isOwn(part) {
+		if !r.isOwn(part) {
 			s.row(client.Printable(name), "", "", client.Printable(string(part.Value)))
 			continue
 		}
@@ -195,10 +195,10 @@ func (own report) appendMetadata(s *textTable, m client.Member, currency string)
 
 // isOwn tells by name and form whether a member of metadata was written by the service. The name is not
 // enough: a client may send a member with the same name before the service writes it.
-func (own report) isOwn(part client.Member) bool {
-	known, named := own[part.Name]
-	if !named || known == nil {
-		return named && part.Value.Kind() == '"'
+func (r report) isOwn(part client.Member) bool {
+	known, isReported := r[part.Name]
+	if !isReported || known == nil {
+		return isReported && part.Value.Kind() == '"'
 	}
 	rows := []client.Object{{}}
 	var err error
@@ -224,8 +224,8 @@ func (own report) isOwn(part client.Member) bool {
 	return err == nil
 }
 
-// asSent are the members, besides metadata, whose value is arbitrary JSON from a client.
-var asSent = func() map[string]bool {
+// arbitraryJSON are the members, besides metadata, whose value is arbitrary JSON from a client.
+var arbitraryJSON = func() map[string]bool {
 	names := make(map[string]bool)
 	for _, p := range contract.Products {
 		for _, c := range p.Columns.Columns {
@@ -238,19 +238,19 @@ var asSent = func() map[string]bool {
 }()
 
 // holdsAmounts tells whether the member with this name may contain amounts of the contract.
-func holdsAmounts(of string) bool {
-	first, _, _ := strings.Cut(of, ".")
-	return !asSent[first]
+func holdsAmounts(name string) bool {
+	first, _, _ := strings.Cut(name, ".")
+	return !arbitraryJSON[first]
 }
 
 // isAmount tells whether a member is an amount, by its name inside the contract.
 func isAmount(m client.Member) bool {
-	of, last := "", m.Name
+	parent, last := "", m.Name
 	if dot := strings.LastIndexByte(m.Name, '.'); dot >= 0 {
-		of, last = m.Name[:dot], m.Name[dot+1:]
+		parent, last = m.Name[:dot], m.Name[dot+1:]
 	}
 	digits := strings.TrimPrefix(text(m.Value), "-")
-	return IsAmount(last) && holdsAmounts(of) && digits != "" && strings.Trim(digits, "0123456789") == ""
+	return IsAmount(last) && holdsAmounts(parent) && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 // writeRecord prints amounts, texts and dates in one column of values. Amounts are aligned at their
