@@ -8,7 +8,7 @@ import (
 
 // Attempts calls fn for each attempt of a stored transaction, as the limits saw it: one at the first terminal and
 // one at each terminal that failover tried. It stops when fn returns false, and returns fn's last result.
-func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (goOn bool)) (goOn bool) {
+func Attempts(r *payment.Record, fn func(attemptedAt ledger.Micros, a *directory.Attempt) (wantsMore bool)) (wantsMore bool) {
 	search := Search{Request: &r.Request}
 	attempt := directory.Attempt{Type: search.kind(), Asset: r.Asset, Payer: PayerOf(&r.Request, nil)}
 	attemptedAt := r.Attempted
