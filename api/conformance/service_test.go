@@ -40,9 +40,9 @@ func TestPaymentsPayoutsAndRefundsShareOneObject(t *testing.T) {
 func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 	merchant, neighbour := newMerchantWithTerminals(t, `{}`), newMerchantWithTerminals(t, `{}`)
 	id := merchant.create(payment(good, "txid", "one")).at("id")
-	for name, stranger := range map[string]caller{"the same organization": neighbour.caller, "another organization": secondPartner(t)} {
-		unknown := stranger.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
-		stranger.get(transactions+"/"+id).wantBody(404, unknown.body)
+	for name, otherCaller := range map[string]caller{"the same organization": neighbour.caller, "another organization": secondPartner(t)} {
+		unknown := otherCaller.get(transactions + "/00000000-0000-4000-8000-000000000000").want(404)
+		otherCaller.get(transactions+"/"+id).wantBody(404, unknown.body)
 		for _, call := range []struct{ method, path, body string }{
 			{"PUT", "/" + id, `{"params":{"type":"refund"}}`},
 			{"PUT", "/" + id, `{"params":{"type":"cancel"}}`},
@@ -51,11 +51,11 @@ func TestPartnersSeeOnlyTheirOwnTransactions(t *testing.T) {
 			{"POST", "/additional_params_for_auth/" + id, `{"additional_params_for_auth":{"otp":"1"}}`},
 			{"POST", "/choose_target_destination/" + id, `{"target_bank_id":"x"}`},
 		} {
-			if r := stranger.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
+			if r := otherCaller.do(call.method, transactions+call.path, call.body); r.status != 404 || r.body != unknown.body {
 				t.Errorf("%s of %s responded %d %s, want %s", call.path, name, r.status, r.body, unknown.body)
 			}
 		}
-		if rows := stranger.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
+		if rows := otherCaller.get(transactions + "?env=test&limit=100").want(200).column("id"); strings.Contains(strings.Join(rows, " "), id) {
 			t.Errorf("the list of a partner of %s shows it", name)
 		}
 	}
