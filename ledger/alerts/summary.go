@@ -16,13 +16,13 @@ type SummaryItem struct {
 	Status   string
 	Asset    money.Asset
 	Amount   money.Amount // the settled amount
-	Fee      money.Amount // fee that was taken, or that a return has refunded; zero if no money has moved
+	Fee      money.Amount // fee taken; in a line of type Returned, the fee given back; zero if no money has moved
 	Refunded money.Amount // the refunded part of Amount
 	Failed   bool         // it was rejected or failed
 }
 
-// Returned is the type that summaries show for a payout that returns a transaction which the rail
-// reversed. A requested payout has its own type.
+// Returned is the type that summaries show for the payout as which the rail's reversal of a transaction is
+// recorded. Requested payouts have the type payout.
 const Returned = "return"
 
 // lineKey is what the transactions of a summary line have in common.

@@ -179,7 +179,7 @@ func miBearLoss(c *Case) {
 		return
 	}
 	miValue.Set(v, remaining)
-	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // at most the capital and the bank's profit
+	miTotalLoss.Set(v, plus(miTotalLoss.Get(v), lost)) // cannot overflow: the sum of all losses is at most the capital plus the bank's profit
 	miRecordReport(c, day)
 	c.move("E:mudaraba_loss", c.record.account("A:mudaraba"), lost)
 	if remaining.IsZero() {

@@ -27,7 +27,7 @@ func TestOnlyMasksAreReplacedByStoredSecrets(t *testing.T) {
 	}
 }
 
-// A secret is shown as a mask, whatever its name and its depth. If the mask is sent back, the stored secret takes
+// Every member whose name says that it is a secret is shown as a mask, at any depth and whatever its value. If the mask is sent back, the stored secret takes
 // its place; a mask without a stored secret is refused.
 func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	const stored = `{"api_secret":"a","API_TOKEN":["b"],"db":{"Password":{"c":1},"user":"u"},"list":[{"private_key":7},{"x":1}],"publishable_key":"pk","empty_secret":"","no_key":null}`
@@ -60,7 +60,7 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-// The known keys are those of the columns that read parameters. There is no second list of them.
+// A key is known if the platform or the provider's adapter declares a column for it. There is no second list of them.
 func TestUnknownParametersAreThoseThatNoProviderReads(t *testing.T) {
 	params := []byte(`{"priority":1,"Priority":2,"fee_bps":"1","settlement_network":"x","colour":1,"server":"https://a.example","api_key":"k"}`)
 	for provider, want := range map[string][]string{Simulator: {"Priority", "api_key", "colour", "server"}, remoteProvider: {"Priority", "colour"}} {

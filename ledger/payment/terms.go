@@ -18,7 +18,7 @@ type Terms struct {
 	Overdraft money.Amount // how far the partner's available balance may go below zero
 	Asset     money.Asset  // the transaction's asset, with its network resolved
 
-	// Converts tells whether the destination is in another asset, SettlementAsset, at Rate. If Rate is zero, no
+	// Converts tells whether the amount is converted, at Rate, into SettlementAsset for the partner. If Rate is zero, no
 	// rate is known and the transaction is rejected.
 	Converts        bool
 	SettlementAsset money.Asset
@@ -50,8 +50,8 @@ func (r *Record) takeTerms(t *Terms) Code {
 	return r.price(r.Amount)
 }
 
-// Stopped returns the attempts to store with a transaction that was rejected for the given reason before it was
-// sent to the terminal.
+// Stopped returns the list of attempts for the record of a transaction that was rejected before it was sent to the
+// terminal: the skipped terminals, then this one with the reason.
 func (t *Terms) Stopped(why Failure, now time.Time) []Attempt {
 	if !t.Found() {
 		return t.Skipped
@@ -95,7 +95,7 @@ func (r *Record) price(amount money.Amount) Code {
 	return ""
 }
 
-// refundable tells whether the whole amount of a converted payment could be taken back at the destination. If the
+// refundable tells whether the whole amount, converted, stays in range, so that a full refund can be booked. If the
 // terminal does not return its fee, a full refund takes back more than arrived there.
 func (r *Record) refundable(amount money.Amount) bool {
 	if r.Type != Payment || !r.crosses() {

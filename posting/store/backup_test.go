@@ -150,7 +150,7 @@ func TestDamagedRowIsNotBackedUp(t *testing.T) {
 	set(t, s, "r2", "value")
 	txn := s.db.NewTransactionAt(math.MaxUint64, true)
 	defer txn.Discard()
-	stored := sealValue([]byte("r1"), []byte("value"))
+	stored := appendChecksum([]byte("r1"), []byte("value"))
 	stored[0] ^= 1
 	if err := errors.Join(txn.SetEntry(badger.NewEntry([]byte("r1"), stored)), txn.CommitAt(version(2), nil)); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ import (
 )
 
 // createIfNew makes an empty store if there is none. It builds the store under another name and
-// renames it after HEAD exists. So after a crash at any point there is either only a HEAD of
-// group 0, and the store is built again, or a complete store with its HEAD.
+// renames it after HEAD exists. After a crash there is a complete store with its HEAD, or no store and at
+// most a HEAD of group 0. In the second case the next start builds the store again.
 func (s *Store) createIfNew() error {
 	entries, err := os.ReadDir(s.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func (s *Store) create() error {
 	return durable.SyncDir(filepath.Join(s.options.Dir, "..")) // the directory itself may be new
 }
 
-// bootstrap writes the schema version with Badger version 1.
+// bootstrap writes the row of the schema, at the Badger version of group 0 (which is 1).
 func (s *Store) bootstrap(path string) error {
 	db, err := openBadger(s.badgerOptions(path, nil), path)
 	if err != nil {
@@ -109,5 +109,5 @@ func (s *Store) bootstrap(path string) error {
 
 func schemaEntry(version byte) *badger.Entry {
 	key := []byte(schemaKey)
-	return badger.NewEntry(key, sealValue(key, []byte{version}))
+	return badger.NewEntry(key, appendChecksum(key, []byte{version}))
 }

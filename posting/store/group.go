@@ -138,7 +138,7 @@ func (g *Group) fill(txn *badger.Txn) error {
 	}
 	groupEntry := &g.entries[n]
 	groupEntry.Key = groupRowKey(g.n)
-	groupEntry.Value = sealValue(groupEntry.Key, g.seal.append(nil))
+	groupEntry.Value = appendChecksum(groupEntry.Key, g.seal.append(nil))
 	return txn.SetEntry(groupEntry)
 }
 
@@ -193,8 +193,8 @@ func parseGroupRow(b []byte) (r groupRow, ok bool) {
 	return r, true
 }
 
-// sealValue appends the checksum with which every stored value ends.
-func sealValue(key, value []byte) []byte {
+// appendChecksum appends the checksum with which every stored value ends.
+func appendChecksum(key, value []byte) []byte {
 	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
 	return binary.BigEndian.AppendUint32(append(make([]byte, 0, len(value)+checksumSize), value...), sum)
 }

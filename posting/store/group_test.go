@@ -123,7 +123,7 @@ func TestCallersMistakesPanic(t *testing.T) {
 }
 
 func TestChecksumCoversTheKey(t *testing.T) {
-	stored := sealValue([]byte("a"), []byte("value"))
+	stored := appendChecksum([]byte("a"), []byte("value"))
 	if v, ok := openValue([]byte("a"), stored); !ok || string(v) != "value" {
 		t.Errorf("openValue = %q, %v", v, ok)
 	}

@@ -14,7 +14,7 @@ const MaxPage = 32 << 10
 // Line is one posting on one account, with the account's totals after it.
 type Line struct {
 	Seq    uint64
-	Index  int // index of the posting in its entry; releases without a posting have the indexes after the last posting
+	Index  int // index of the posting in its entry. A capture's release on an account on which it does not post has a line too, numbered after the postings
 	Booked ledger.Micros
 	Side   ledger.Side
 	Phase  ledger.Phase
@@ -81,7 +81,7 @@ func DecodeAmount(row []byte) (money.Amount, error) {
 	return a, nil
 }
 
-// EncodeMark appends the value of the due mark: a second since 1970.
+// EncodeMark appends the due mark: the time, in seconds since 1970, below which due rows are never read again.
 func EncodeMark(dst []byte, second int64) []byte {
 	return binary.BigEndian.AppendUint64(dst, uint64(second))
 }

@@ -230,7 +230,7 @@ func forge(t *testing.T, s *Store, n uint64, key, value []byte) {
 	if value == nil {
 		err = txn.Delete(key)
 	} else {
-		err = txn.SetEntry(badger.NewEntry(key, sealValue(key, value)))
+		err = txn.SetEntry(badger.NewEntry(key, appendChecksum(key, value)))
 	}
 	if err == nil {
 		err = txn.CommitAt(version(n), nil)

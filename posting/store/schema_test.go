@@ -58,7 +58,7 @@ func TestStoreWithoutASchemaIsDamaged(t *testing.T) {
 		s := open(t, Options{Dir: dir})
 		txn := s.db.NewTransactionAt(math.MaxUint64, true)
 		key := []byte(schemaKey)
-		if err := txn.SetEntry(badger.NewEntry(key, sealValue(key, value))); err != nil {
+		if err := txn.SetEntry(badger.NewEntry(key, appendChecksum(key, value))); err != nil {
 			t.Fatal(err)
 		}
 		if err := txn.CommitAt(version(0), nil); err != nil {

@@ -122,7 +122,8 @@ func (c *checker) newOrgCheck(o *scan.Organization) *orgCheck {
 }
 
 // checkOrganizations checks all organizations one after the other, ordered by id, including
-// those that only a stray row names. Of each organization only the histories stay in memory.
+// those that only a stray row names. While an organization is
+// checked, only the short history of each of its records is in memory.
 func (c *checker) checkOrganizations() error {
 	ids, err := c.allOrganizations()
 	if err != nil {

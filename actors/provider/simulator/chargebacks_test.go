@@ -150,7 +150,7 @@ func TestReportsReturnsACopy(t *testing.T) {
 	}
 }
 
-// everReported returns everything that the rail has reported by its clock.
+// everReported returns everything that the rail has reported up to now, by its own clock.
 func (b *bench) everReported() []actors.Report {
 	b.t.Helper()
 	list, err := b.Reports(context.Background(), time.Time{}, b.clock.Now())

@@ -143,7 +143,7 @@ func appendState(dst []byte, c *charge) []byte {
 
 // appendCharge writes the fields of the charge that every line has: then (what the rail does next), at
 // (when it does that; else the time of the charge's last change), amount, refunds, challenge, answer,
-// asset, return_url, and for a payload to be signed sequence and expires.
+// asset, return_url. If the payer signs a payload, also sequence and expires.
 func appendCharge(dst []byte, c *charge) []byte {
 	dst = appendField(dst, `,"then":"`, string(c.next))
 	dst = appendTime(dst, `,"at":"`, c.at)

@@ -94,7 +94,7 @@ func (s *side) payerActs(t *testing.T) {
 		theirTransaction := s.theirTransaction(created.text("id")).has("auth_params.url", created.text("auth_params.url"))
 		s.leadsToTheirs(created, theirTransaction.text("id"))
 		if button == "approve" {
-			s.advance(16 * 60) // the addresses of the other platform's page and of ours have expired
+			s.advance(16 * 60) // both pages' addresses have expired; reading the transaction gives new ones
 			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))
 			s.advance(5 * 60)
 			s.leadsToTheirs(s.read(created.text("id")), theirTransaction.text("id"))

@@ -63,14 +63,14 @@ type Signature struct {
 // ReloadAfter is the number of seconds until the page reloads.
 func (p Signature) ReloadAfter() int64 { return wholeSeconds(p.Left) + 1 }
 
-// Scan shows a QR code to scan with another device or to pay by. It reloads to show the current
+// Scan shows a QR code: a link for the payer's other device, or an address to pay to. It reloads to show the current
 // state.
 type Scan struct {
 	Order
 	Self    string // the page's own path
 	Code    Code
 	Deposit string // the address on a chain that the code contains; empty: the code contains a link
-	Link    string // address for a payer without another device, which Web accepts; empty: none
+	Link    string // link for a payer without another device, valid by func Web; empty: none
 	Left    time.Duration
 
 	Simulated *Simulated // nil: the provider is a real one
@@ -104,9 +104,9 @@ type Forward struct {
 // Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// Leaving sends the payer on to Next, a path of the service. It is a page and not a redirect,
-// because a browser applies the policy of the form's page to redirects after the form, and that
-// policy may not allow Next's target.
+// Leaving sends the payer on to Next, a path of the service. It is not a redirect: a browser also checks
+// redirects after a form against the Content-Security-Policy of the page that had the form, and Next may
+// lead to a site that this policy does not allow.
 type Leaving struct {
 	Order
 	Next string

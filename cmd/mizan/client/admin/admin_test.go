@@ -55,7 +55,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// scripts are the commands of the scripts, besides testscript's own.
+// scripts has the commands that the test scripts may use besides testscript's own.
 type scripts struct {
 	binary string
 	server *testkit.Server

@@ -6,10 +6,10 @@
 //     tables of the products, which say at which paths contracts are and which members are amounts,
 //     so that it knows a new product without a change.
 //  2. A statement is for people: it has amounts in major units, and the exact minor units beside them.
-//     A response does not tell how many decimals a currency has. That is a list here, and a test
-//     compares it with the ledger's.
+//     A response does not tell how many decimals a currency has. This package has its
+//     own list of the decimals, and a test compares it with the ledger's.
 //
-// Callers: cmd/mizan, which includes the flags and commands in its own.
+// Caller: cmd/mizan, which adds these flags and commands to its own.
 //
 // Rejected: a statement rendered by the server, which would be one more format of the same data to keep
 // compatible.
