@@ -194,8 +194,8 @@ func TestLibraryReleasesStoppedActors(t *testing.T) {
 // Messages of one sender are handled in order: through the mailbox, through the queue during a
 // Change, and across a restart of the actor.
 func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
-	for _, keep := range []time.Duration{0, time.Hour} {
-		f := open(t, keep)
+	for _, keepIdle := range []time.Duration{0, time.Hour} {
+		f := open(t, keepIdle)
 		var order []int // only one actor appends to it, so only one goroutine at a time uses it
 		replies := make(chan error, 5_000)
 		for i := range 5_000 {
@@ -207,11 +207,11 @@ func TestMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 		mustReturn(t, "at rest", f.Quiesce)
 		for i, n := range order {
 			if i != n {
-				t.Fatalf("keep %v: message %d was handled as number %d", keep, n, i)
+				t.Fatalf("keep %v: message %d was handled as number %d", keepIdle, n, i)
 			}
 		}
 		if len(order) != 5_000 {
-			t.Errorf("keep %v: %d messages were handled", keep, len(order))
+			t.Errorf("keep %v: %d messages were handled", keepIdle, len(order))
 		}
 	}
 }

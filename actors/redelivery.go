@@ -78,17 +78,17 @@ func (rt *Runtime) schedule(after time.Duration, fn func()) {
 func (rt *Runtime) ScheduleRetry(earlier int, fn func()) { rt.schedule(repeatAfter(earlier), fn) }
 
 func (rt *Runtime) runRepeats(now time.Time) {
-	var due []func()
+	var dueCalls []func()
 	rt.mu.Lock()
 	rt.repeats = slices.DeleteFunc(rt.repeats, func(r repeat) bool {
 		if r.at.After(now) {
 			return false
 		}
-		due = append(due, r.fn)
+		dueCalls = append(dueCalls, r.fn)
 		return true
 	})
 	rt.mu.Unlock()
-	for _, fn := range due {
+	for _, fn := range dueCalls {
 		fn()
 	}
 }

@@ -112,7 +112,7 @@ func (p *probe) Receive(c *actors.Context, message any) {
 	}
 }
 
-func (p *probe) write(c *actors.Context, due time.Duration) {
+func (p *probe) write(c *actors.Context, dueAfter time.Duration) {
 	if p.version == 0 {
 		v := c.Runtime.Journal.View()
 		r, _, _ := v.Record(org, ledger.Source{Kind: ledger.Settlement, ID: p.key.ID})
@@ -121,8 +121,8 @@ func (p *probe) write(c *actors.Context, due time.Duration) {
 	}
 	step := posting.Step{Org: org, Source: ledger.Source{Kind: ledger.Settlement, ID: p.key.ID}, Expect: p.version, Record: []byte{1},
 		Events: []ledger.Event{{Name: "w", To: "x"}}}
-	if due != 0 {
-		step.Due = ledger.MicrosOf(c.Now().Add(due))
+	if dueAfter != 0 {
+		step.Due = ledger.MicrosOf(c.Now().Add(dueAfter))
 	}
 	c.Commit(&posting.Change{Steps: []posting.Step{step}})
 }

@@ -29,11 +29,11 @@ func (m *Monitor) addPartnerDay(org ledger.ID, partner int64, terminals []*direc
 	for _, env := range envs {
 		list := payment.Transactions.Of(partner, env)
 		from, to := ledger.MicrosOf(day.Time()), ledger.MicrosOf((day + 1).Time())
-		read := 0
+		rowsRead := 0
 		// A creation's row is booked a little later than its record was started.
 		walk := posting.Walk{From: from, Before: to + posting.MaxEvents}
 		err := view.List(org, list, walk, func(row posting.Listed) (bool, error) {
-			if read++; read%checkEvery == 0 && m.rt.Context().Err() != nil {
+			if rowsRead++; rowsRead%checkEvery == 0 && m.rt.Context().Err() != nil {
 				return false, m.rt.Context().Err()
 			}
 			if !row.First {

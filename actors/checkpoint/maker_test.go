@@ -316,7 +316,7 @@ func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV
 		t.Fatal(err)
 	}
 	firstPart := []byte(rows[string(store.KeyCheckpointPart(head.Seq, 0))])
-	write := func(w *store.CheckpointWriter, maxMore int, onPart func(part []byte)) (more int) {
+	write := func(w *store.CheckpointWriter, maxMore int, onPart func(part []byte)) (added int) {
 		err := store.DecodeCheckpointPart(firstPart, func(key []byte, totals *ledger.Totals) (bool, error) {
 			w.Add(key, totals)
 			return true, nil
@@ -324,13 +324,13 @@ func addManyRows(t *testing.T, rows map[string]string) (replacement []posting.KV
 		if err != nil {
 			t.Fatal(err)
 		}
-		for ; more < maxMore && !w.Full(); more++ {
-			path := longPath(fmt.Sprintf("Q:%06d", more))
+		for ; added < maxMore && !w.Full(); added++ {
+			path := longPath(fmt.Sprintf("Q:%06d", added))
 			if part := w.Add(store.AccountKey(nil, ledger.Account{Path: ledger.Path(path), Asset: usd}), new(ledger.Totals)); part != nil {
 				onPart(part)
 			}
 		}
-		return more
+		return added
 	}
 	const moreThanFit = 200_000
 	maxMore := write(new(store.CheckpointWriter), moreThanFit, func([]byte) {}) - 1

@@ -318,13 +318,13 @@ func TestNoMonthIsClosedDuringBatches(t *testing.T) {
 	interrupted := issue.copyIssue(t)
 	interrupted.commitWithoutActor(contract.Activate, "", 2)
 	interrupted.OpenJournal()
-	done := make(chan posting.Receipt, 1)
+	receipts := make(chan posting.Receipt, 1)
 	id := uuid.New()
 	interrupted.Journal.Submit(&posting.Change{Counters: []ledger.CounterGuard{ledger.NoBatches(issue.org)}, Steps: []posting.Step{{
 		Org: issue.org, Source: ledger.Source{Kind: ledger.Reply, ID: id}, Record: []byte{1}, Events: []ledger.Event{{Name: "x", To: "y"}},
-	}}}, func(r posting.Receipt) { done <- r })
+	}}}, func(r posting.Receipt) { receipts <- r })
 	var refusal *ledger.Refusal
-	if r := <-done; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
+	if r := <-receipts; !errors.As(r.Err, &refusal) || refusal.Code != ledger.Conflict || refusal.Detail != ledger.UnderWayKey {
 		t.Errorf("%v", r.Err)
 	}
 	if n := interrupted.Journal.Due.Overdue(issue.org, 0, ledger.MicrosOf(issue.Clock.Now())+1_000_000); n != 1 {

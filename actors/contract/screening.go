@@ -35,7 +35,7 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	if err != nil {
 		return screening, err
 	}
-	done := make(chan posting.Receipt, 1)
+	receipts := make(chan posting.Receipt, 1)
 	source := ledger.Source{Kind: ledger.Screening, ID: screening.ID}
 	change := &posting.Change{Steps: []posting.Step{{
 		Org: org, Source: source, Record: append([]byte{screeningVersion}, body...),
@@ -44,11 +44,11 @@ func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actor
 	if !key.IsZero() {
 		change.Claims = []ledger.Claim{key.Claim(org, source, nil)}
 	}
-	s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
+	s.rt.Journal.Submit(change, func(r posting.Receipt) { receipts <- r })
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	select {
-	case r := <-done:
+	case r := <-receipts:
 		if r.Err != nil {
 			if earlier, repeated, err := s.screenedAlready(org, &key); repeated || err != nil {
 				return earlier, err

@@ -84,12 +84,12 @@ func (s *Service) Create(c Create) (Result, error) {
 	if err := s.addReply(change, &c.Key); err != nil {
 		return Result{}, err
 	}
-	done := make(chan posting.Receipt, 1)
-	s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
+	receipts := make(chan posting.Receipt, 1)
+	s.rt.Journal.Submit(change, func(r posting.Receipt) { receipts <- r })
 	timer := time.NewTimer(s.wait)
 	defer timer.Stop()
 	select {
-	case r := <-done:
+	case r := <-receipts:
 		if r.Err == nil {
 			return shownAt(d.Record, r.Stamps[0], r.Stamps[0].Updated), nil
 		}

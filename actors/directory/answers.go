@@ -140,7 +140,7 @@ func (s *Service) unreadableReply(org, id ledger.ID, why error) error {
 func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide func(now ledger.Micros) (*posting.Change, any, error), publish func([]posting.Stamp)) error {
 	o, keyed := ctx.Value(onceInContext{}).(*idempotentReply)
 	return s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
-		change, made, err := decide(now)
+		change, result, err := decide(now)
 		switch {
 		case isDryRun(ctx):
 			return nil, err
@@ -150,7 +150,7 @@ func (s *Service) write(ctx context.Context, org ledger.ID, op string, decide fu
 			return nil, s.checkUnclaimed(op, &o.key)
 		}
 		about := &change.Steps[len(change.Steps)-1]
-		return change, s.addReply(op, o, change, about.Org, about.Source, made)
+		return change, s.addReply(op, o, change, about.Org, about.Source, result)
 	}, publish)
 }
 

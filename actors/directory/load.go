@@ -90,19 +90,19 @@ type storedRecord[T any] struct {
 // creation, so that each record is appended at the end of its index. The other records take no memory,
 // however many of them the store has.
 func readKind[T any](v *posting.View, org ledger.ID, kind ledger.Kind, decode func(at schema.Envelope, payload []byte) (*T, error), keep func(*T) bool) ([]storedRecord[T], error) {
-	var all []storedRecord[T]
+	var records []storedRecord[T]
 	err := v.Records(org, kind, func(id ledger.ID, r posting.Record) (bool, error) {
 		record, err := decode(envelopeOf(org, id, r.Stamp), r.Payload)
 		if err != nil {
 			return false, unreadable(kind, id, err)
 		}
 		if keep == nil || keep(record) {
-			all = append(all, storedRecord[T]{record, r.Stamp})
+			records = append(records, storedRecord[T]{record, r.Stamp})
 		}
 		return true, nil
 	})
-	slices.SortFunc(all, func(a, b storedRecord[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
-	return all, err
+	slices.SortFunc(records, func(a, b storedRecord[T]) int { return cmp.Compare(a.stamp.Started, b.stamp.Started) })
+	return records, err
 }
 
 func unreadable(kind ledger.Kind, id ledger.ID, err error) error {

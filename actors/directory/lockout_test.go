@@ -128,9 +128,9 @@ func Test64ConcurrentRightPasswordsAllSucceed(t *testing.T) {
 
 func TestWaitingAttemptsAreBounded(t *testing.T) {
 	c, lockout := clock.NewManual(startTime), newLockout()
-	var ends []func(bool)
+	var endAttempts []func(bool)
 	for range 5 {
-		ends = append(ends, must(lockout.enter(t.Context(), c, key(1))))
+		endAttempts = append(endAttempts, must(lockout.enter(t.Context(), c, key(1))))
 	}
 	_, err := lockout.enter(canceledContext(t), c, key(1))
 	wantCode(t, "no answer in time", err, ledger.Unavailable, "")
@@ -144,7 +144,7 @@ func TestWaitingAttemptsAreBounded(t *testing.T) {
 		t.Errorf("another login: %v", err)
 	}
 	lockout.waiters = 0
-	for _, ended := range ends {
+	for _, ended := range endAttempts {
 		ended(true)
 	}
 	wantLocked(t, "then", guess(t, lockout, c, key(1), false), 15*time.Minute)

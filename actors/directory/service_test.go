@@ -179,17 +179,17 @@ func TestConcurrentCreatesCannotShareALogin(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	made := 0
+	created := 0
 	for _, err := range errs {
 		if err == nil {
-			made++
+			created++
 			continue
 		}
 		wantCode(t, "the loser", err, ledger.Conflict, "login")
 	}
 	partners, _, err := f.ListPartners(org.ID, Page{})
-	if err != nil || made != 1 || len(partners) != 1 {
-		t.Errorf("%d created, %d partners, %v", made, len(partners), err)
+	if err != nil || created != 1 || len(partners) != 1 {
+		t.Errorf("%d created, %d partners, %v", created, len(partners), err)
 	}
 	if events := f.events(org.ID); len(events) != 2 {
 		t.Errorf("journal: %v", events)

@@ -68,17 +68,17 @@ func (s *Service) LogIn(ctx context.Context, l Login) (*directory.Session, secre
 	}
 	failed := false
 	defer func() { ended(failed) }()
-	who, hash := s.person(l.Org, l.Login)
+	account, hash := s.person(l.Org, l.Login)
 	passMatches := s.passwords.verify(hash, l.Pass)
 	leave()
-	sourceAllowed := who.mayComeFrom(l.Source)
-	if failed = !passMatches || !sourceAllowed || !who.mayEnter(); failed {
+	sourceAllowed := account.mayComeFrom(l.Source)
+	if failed = !passMatches || !sourceAllowed || !account.mayEnter(); failed {
 		return nil, "", unauthorized()
 	}
-	if who.partnerInactive() {
+	if account.partnerInactive() {
 		return nil, "", ledger.Refuse("directory.LogIn", ledger.Forbidden, "the partner is deactivated")
 	}
-	n, token, err := s.beginSession(ctx, &who)
+	n, token, err := s.beginSession(ctx, &account)
 	failed = codeOf(err) == ledger.Unauthorized
 	return n, token, err
 }
@@ -103,8 +103,8 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 		return person{}, ""
 	}
 	record, _ := o.logins.Load(login)
-	who, _ := record.(ledger.ID)
-	if c, ok := o.users.get(who); ok {
+	userOrPartner, _ := record.(ledger.ID)
+	if c, ok := o.users.get(userOrPartner); ok {
 		found := person{org: o, user: c.record()}
 		if only := found.user.Roles; len(only) == 1 && only[0] == directory.PartnerRole {
 			if p, ok := o.partner(found.user.Partner); ok {
@@ -113,7 +113,7 @@ func (s *Service) person(id ledger.ID, login string) (person, string) {
 		}
 		return found, found.user.PassHash
 	}
-	if c, ok := o.partners.get(who); ok {
+	if c, ok := o.partners.get(userOrPartner); ok {
 		p := c.record()
 		return person{org: o, partner: p}, p.PassHash
 	}
@@ -150,19 +150,19 @@ func (w *person) newSession(hash [32]byte, now ledger.Micros) (*directory.Sessio
 	return n, event, p.Active && p.Epoch == w.partner.Epoch
 }
 
-func (s *Service) beginSession(ctx context.Context, who *person) (*directory.Session, secret.Text, error) {
+func (s *Service) beginSession(ctx context.Context, account *person) (*directory.Session, secret.Text, error) {
 	const op = "directory.LogIn"
-	org := who.org.id
+	org := account.org.id
 	token := secret.NewToken(sessionPrefix, s.random)
 	hash := secret.HashToken([]byte(token))
 	var created, ended *directory.Session
 	err := s.run(ctx, org, op, func(now ledger.Micros) (*posting.Change, error) {
 		o, _ := s.org(org)
-		who.org = o
+		account.org = o
 		if !o.self.record().Active() {
 			return nil, unauthorized()
 		}
-		n, event, still := who.newSession(hash, now)
+		n, event, still := account.newSession(hash, now)
 		if !still {
 			return nil, unauthorized()
 		}

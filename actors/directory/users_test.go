@@ -62,7 +62,7 @@ func TestRefusalsOfUsers(t *testing.T) {
 		return err
 	}
 	validUser := directory.User{Login: "new", Name: "N", Roles: directory.Roles{"client"}, Active: true}
-	without := func(change func(*directory.User)) directory.User {
+	validUserBut := func(change func(*directory.User)) directory.User {
 		d := validUser
 		change(&d)
 		return d
@@ -70,15 +70,15 @@ func TestRefusalsOfUsers(t *testing.T) {
 	eventsBefore := len(f.events(org.ID))
 	wantCode(t, "no organization", create(uuid.New(), validUser, goodPass), ledger.NotFound, "")
 	wantCode(t, "an archived one", create(archived.ID, validUser, goodPass), ledger.Conflict, "")
-	wantCode(t, "a role", create(org.ID, without(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
+	wantCode(t, "a role", create(org.ID, validUserBut(func(d *directory.User) { d.Roles = directory.Roles{"root"} }), goodPass), ledger.Invalid, "roles")
 	for what, number := range map[string]int64{"an unknown partner": 99, "another organization's partner": unknown.Number} {
-		d := without(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
+		d := validUserBut(func(d *directory.User) { d.Roles, d.Partner = directory.Roles{"partner"}, number })
 		wantCode(t, what, create(org.ID, d, goodPass), ledger.Invalid, "partner_id")
 		_, err := f.PatchUser(ctx, org.ID, anna.ID, func(r *directory.User, _ *schema.Faults) { r.Roles = d.Roles; r.Partner = number }, nil)
 		wantCode(t, what, err, ledger.Invalid, "partner_id")
 	}
-	wantCode(t, "a user's login", create(org.ID, without(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
-	wantCode(t, "a partner's login", create(org.ID, without(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a user's login", create(org.ID, validUserBut(func(d *directory.User) { d.Login = "anna" }), goodPass), ledger.Conflict, "login")
+	wantCode(t, "a partner's login", create(org.ID, validUserBut(func(d *directory.User) { d.Login = "shop" }), goodPass), ledger.Conflict, "login")
 	_, err := f.CreatePartner(ctx, org.ID, directory.Partner{Name: "A", Login: "anna", Active: true}, []byte("nine-Lions-paint"))
 	wantCode(t, "a partner with a user's login", err, ledger.Conflict, "login")
 	_, err = f.PatchUser(ctx, org.ID, uuid.New(), func(_ *directory.User, _ *schema.Faults) {}, nil)
@@ -141,14 +141,14 @@ func TestRotationOfAdminTokens(t *testing.T) {
 		}
 	})
 	var next atomic.Pointer[secret.Text]
-	var won, refused atomic.Int64
+	var succeeded, refused atomic.Int64
 	var running sync.WaitGroup
 	for range 16 {
 		running.Go(func() {
 			token, err := f.RotateAdminToken(ctx, text(first))
 			switch {
 			case err == nil:
-				won.Add(1)
+				succeeded.Add(1)
 				next.Store(&token)
 			case codeOf(err) == ledger.Unauthorized:
 				refused.Add(1)
@@ -156,8 +156,8 @@ func TestRotationOfAdminTokens(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if won.Load() != 1 || refused.Load() != 15 || rotations != 1 {
-		t.Fatalf("%d rotations, %d refused, %d heard of", won.Load(), refused.Load(), rotations)
+	if succeeded.Load() != 1 || refused.Load() != 15 || rotations != 1 {
+		t.Fatalf("%d rotations, %d refused, %d heard of", succeeded.Load(), refused.Load(), rotations)
 	}
 	successor := *next.Load()
 	check := func() {

@@ -222,19 +222,19 @@ func (e *globalIndex) putTerminal(place *viewRecord[directory.Terminal]) {
 
 // FindTerminal finds a terminal of any organization with one lookup, whether it exists or not.
 func (s *Service) FindTerminal(id ledger.ID) (*directory.Terminal, bool) {
-	where, found := s.global.terminals.get(id)
+	place, found := s.global.terminals.get(id)
 	if !found {
 		return nil, false
 	}
-	return where.record(), true
+	return place.record(), true
 }
 
 // RemoteTerminals returns the terminals of all organizations whose provider is called at an address
 // in their parameters, in no order. It includes those that are switched off, because their charges
 // may still be reversed.
 func (s *Service) RemoteTerminals(provider string) (terminals []*directory.Terminal) {
-	s.global.remote.Range(func(_, where any) bool {
-		if t := where.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
+	s.global.remote.Range(func(_, place any) bool {
+		if t := place.(*viewRecord[directory.Terminal]).record(); t.Provider == provider {
 			terminals = append(terminals, t)
 		}
 		return true

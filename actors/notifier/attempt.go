@@ -63,13 +63,13 @@ func (s *Service) unwritten(reached []byte) report {
 
 // attempt makes one attempt to deliver. It returns false if the end of the process interrupted the attempt, which
 // then does not count.
-func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, made bool) {
+func (s *Service) attempt(k key, n *posting.Notice, reached []byte) (r report, hasReport bool) {
 	startTime := time.Now()
-	r, made = s.try(k, n, reached)
-	if made && !r.interrupted && s.observer != nil {
+	r, hasReport = s.try(k, n, reached)
+	if hasReport && !r.interrupted && s.observer != nil {
 		s.observe(n.Channel, r.Failure != "", time.Since(startTime))
 	}
-	return r, made
+	return r, hasReport
 }
 
 // observe calls the observer of attempts. A panic of the observer does not affect the attempt.
@@ -80,11 +80,11 @@ func (s *Service) observe(channel posting.Channel, failed bool, took time.Durati
 
 // try is attempt without the observer. A panic counts as a failed attempt, so that the notice does
 // not hold up others.
-func (s *Service) try(k key, n *posting.Notice, reached []byte) (r report, made bool) {
+func (s *Service) try(k key, n *posting.Notice, reached []byte) (r report, hasReport bool) {
 	defer func() {
 		if panicValue := recover(); panicValue != nil {
 			s.rt.Recovered("a delivery", panicValue)
-			r, made = s.unwritten(reached), true
+			r, hasReport = s.unwritten(reached), true
 		}
 	}()
 	letter, buffer, err := s.body(k.org, n)

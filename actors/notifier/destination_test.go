@@ -132,13 +132,13 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, alwaysStatus(200))
+	answering := receive(t, alwaysStatus(200))
 	var allIDs, goodIDs []ledger.ID
 	for range hangingCount {
 		allIDs = append(allIDs, f.destinationOf(hanging))
 	}
 	for range goodCount {
-		goodIDs = append(goodIDs, f.destinationOf(good))
+		goodIDs = append(goodIDs, f.destinationOf(answering))
 	}
 	f.notify(firstOrg, posting.Webhook, allIDs...)
 	f.quiesce()
@@ -150,8 +150,8 @@ func TestHangingDestinationsDoNotDelayOthers(t *testing.T) {
 	for range noticesEach {
 		ids = append(ids, f.notify(firstOrg, posting.Webhook, goodIDs...)...)
 	}
-	waitFor(t, "the other destinations have all their notifications", func() bool { return len(good.events()) == len(ids) })
-	good.wantOnce(t, firstOrg, ids)
+	waitFor(t, "the other destinations have all their notifications", func() bool { return len(answering.events()) == len(ids) })
+	answering.wantOnce(t, firstOrg, ids)
 }
 
 // Many notices to many destinations at once, on the machine's clock.
@@ -258,19 +258,19 @@ func TestFreshNoticesDoNotWaitForDueOnes(t *testing.T) {
 		events = append(events, EventID(firstOrg, id).String())
 	}
 	waitFor(t, "the fresh notices are in memory", func() bool { return f.inMemory.Load() >= int64(len(freshIDs)) })
-	seen := 0
-	for seen < len(freshIDs) {
+	freshTried := 0
+	for freshTried < len(freshIDs) {
 		all := second.count()
 		gate.releaseOne(t)
 		waitFor(t, "another attempt arrives", func() bool { return second.count() > all })
-		seen = 0
+		freshTried = 0
 		for _, a := range second.got() {
 			if slices.Contains(events, a.EventID) {
-				seen++
+				freshTried++
 			}
 		}
 		if second.count() > 3*len(freshIDs)+2*firstWorkerLimit {
-			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", seen, second.count(), len(dueIDs))
+			t.Fatalf("%d of the fresh ones after %d attempts, with %d that are due", freshTried, second.count(), len(dueIDs))
 		}
 	}
 	gate.open()
@@ -291,7 +291,7 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 		}
 		return hangs
 	})
-	good := receive(t, alwaysStatus(200))
+	answering := receive(t, alwaysStatus(200))
 	var all []ledger.ID
 	for range hangingCount {
 		all = append(all, f.destinationOf(hanging))
@@ -304,8 +304,8 @@ func TestRetriesToHangingDestinationsLeaveRoomForOthers(t *testing.T) {
 	}
 	f.start()
 	waitFor(t, "the failing destinations use all their workers", func() bool { return hanging.count() == hangingCount+maxFailingWorkers })
-	f.notifyOne(f.destinationOf(good))
-	waitFor(t, "the other destination has its notification", func() bool { return good.count() == 1 })
+	f.notifyOne(f.destinationOf(answering))
+	waitFor(t, "the other destination has its notification", func() bool { return answering.count() == 1 })
 	if got := hanging.count(); got != hangingCount+maxFailingWorkers {
 		t.Errorf("%d have answered meanwhile", got-hangingCount-maxFailingWorkers)
 	}

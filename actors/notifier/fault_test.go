@@ -81,12 +81,12 @@ func (f *fixture) panicInLog() {
 func TestPanicOfADeliveryLogLosesNothing(t *testing.T) {
 	f := newFixture(t)
 	gate := newGate()
-	good, bad := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate), receive(t, alwaysStatus(500))
-	to, dead := f.destinationOf(good), f.destinationOf(bad)
+	answering, failing := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate), receive(t, alwaysStatus(500))
+	to, dead := f.destinationOf(answering), f.destinationOf(failing)
 	waiting := f.notifyMany(dead, 5)
 	f.quiesce()
 	ids := f.notifyMany(to, 1_500) // some of them wait in the store
-	waitFor(t, "under way", func() bool { return good.count() > 0 })
+	waitFor(t, "under way", func() bool { return answering.count() > 0 })
 	f.panicInLog()
 	gate.open()
 	for range 4 {

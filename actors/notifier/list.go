@@ -184,11 +184,11 @@ func (l *listing) listUntried() error {
 // addUntried lists the notice if it is neither marked nor has a row of its own.
 func (l *listing) addUntried(n *posting.Notice, marked map[ID]mark) error {
 	id := idOf(n)
-	if _, done := marked[id]; done || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
+	if _, isMarked := marked[id]; isMarked || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 		return nil
 	}
-	own, err := isKept(l.view, l.org, id)
-	if err == nil && !own {
+	hasRow, err := isKept(l.view, l.org, id)
+	if err == nil && !hasRow {
 		l.add(ofNotice(n, marked))
 	}
 	return err
@@ -242,20 +242,20 @@ func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]m
 
 // withoutRow returns the deliveries that the query selects among those without rows of their own: the deliveries
 // of the notices from first on that are not in kept.
-func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (others []*Delivery) {
+func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
 		id := idOf(n)
 		if id.compare(first) < 0 || id.compare(l.readDownTo) >= 0 || n.Booked < l.removed || l.q.To != (ledger.ID{}) && l.q.To != n.To {
 			continue
 		}
-		_, own := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
-		if _, done := marked[id]; own || done && n.Booked < l.oldest || l.q.State != 0 && !done {
+		_, hasRow := slices.BinarySearchFunc(kept, id, func(d *Delivery, id ID) int { return id.compare(d.ID) })
+		if _, isMarked := marked[id]; hasRow || isMarked && n.Booked < l.oldest || l.q.State != 0 && !isMarked {
 			continue
 		}
-		others = append(others, ofNotice(n, marked))
+		withoutRows = append(withoutRows, ofNotice(n, marked))
 	}
-	return others
+	return withoutRows
 }
 
 // unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
@@ -350,7 +350,7 @@ func (l *listing) indexedIDs(kind byte) (ids []ID, complete bool, err error) {
 
 // listOfTransaction lists the deliveries of one transaction, by its events.
 func (l *listing) listOfTransaction() error {
-	source, read := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
+	source, eventsRead := ledger.Source{Kind: ledger.Transaction, ID: l.q.Transaction}, 0
 	return l.view.SourceEvents(l.org, source, func(e ledger.Event) (bool, error) {
 		if e.Booked < l.from.Booked {
 			return false, nil
@@ -358,7 +358,7 @@ func (l *listing) listOfTransaction() error {
 		if e.Booked > l.readDownTo.Booked {
 			return true, nil
 		}
-		if read++; read > maxEventsRead {
+		if eventsRead++; eventsRead > maxEventsRead {
 			l.end(ID{e.Booked + 1, posting.Webhook})
 			return false, nil
 		}

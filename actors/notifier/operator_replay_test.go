@@ -15,12 +15,12 @@ import (
 // delivered one goes to all.
 func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 	var reachedBefore []string
-	reaches := false
+	reachesAll := false
 	f := newFixture(t, func(f *fixture) {
 		f.notifyOperators = func(_, _ ledger.ID, _, reached []byte) (Attempt, []byte, time.Duration) {
 			reachedBefore = append(reachedBefore, string(reached))
 			a := Attempt{At: ledger.MicrosOf(f.Clock.Now())}
-			if !reaches {
+			if !reachesAll {
 				a.Failure = "one is left"
 				return a, []byte("one"), 0
 			}
@@ -30,7 +30,7 @@ func TestReplayNotifiesUnreachedOperatorsOrAll(t *testing.T) {
 	id := f.notify(firstOrg, posting.Operators, uuid.New())[0]
 	f.advance(24 * time.Hour)
 	f.wantDelivery(id, Parked, MaxAttempts)
-	reachedBefore, reaches = nil, true
+	reachedBefore, reachesAll = nil, true
 	for range 2 {
 		f.restart()
 		f.replay(id)

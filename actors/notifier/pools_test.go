@@ -21,11 +21,11 @@ func TestDestinationWithWaitingDeliveriesIsFailingAfterARestart(t *testing.T) {
 	f.restart()
 	gate := newGate()
 	f.fillPool(gate, f.quickPool.Go, maxQuickWorkers)
-	fresh := f.notifyOne(to)
+	freshID := f.notifyOne(to)
 	waitFor(t, "the notification arrives", func() bool { return r.count() == 2 })
 	gate.open()
 	f.quiesce()
-	f.wantDelivery(fresh, Delivered, 1)
+	f.wantDelivery(freshID, Delivered, 1)
 }
 
 // A receiver that responds slowly has at most four workers, from the pool of failing destinations,

@@ -54,17 +54,17 @@ func (s *Service) removeExpiredOf(org ledger.ID, before ledger.Micros) error {
 		return err
 	}
 	for at := new(removalProgress); at.more() && !s.stopping.Load(); {
-		done := make(chan *removalProgress, 1)
+		progress := make(chan *removalProgress, 1)
 		from := *at
 		err := s.writeLog(org, func(l *deliveryLog, d *draft, _ ledger.Micros) error {
 			next, err := l.removeOld(d, before, from)
-			done <- next
+			progress <- next
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		at = <-done
+		at = <-progress
 	}
 	return nil
 }

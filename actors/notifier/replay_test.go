@@ -106,14 +106,14 @@ func TestReplayParked(t *testing.T) {
 	f := newFixture(t)
 	failing := receive(t, alwaysStatus(500))
 	to, other := f.destinationOf(failing), f.destinationOf(failing)
-	early := f.notifyMany(to, 10)
+	beforeWindow := f.notifyMany(to, 10)
 	f.advance(time.Second)
 	ids := f.notifyMany(to, 2*maxReplayed+88)
 	foreign := f.notifyMany(other, 5)
 	f.advance(time.Second)
-	late := f.notifyMany(to, 7)
+	afterWindow := f.notifyMany(to, 7)
 	f.advance(24 * time.Hour)
-	if got := len(f.rows(firstOrg, rowParked)); got != len(early)+len(ids)+len(foreign)+len(late) {
+	if got := len(f.rows(firstOrg, rowParked)); got != len(beforeWindow)+len(ids)+len(foreign)+len(afterWindow) {
 		t.Fatalf("%d are parked", got)
 	}
 	before := failing.count()
@@ -128,12 +128,12 @@ func TestReplayParked(t *testing.T) {
 	for _, id := range ids {
 		f.wantDelivery(id, Pending, MaxAttempts+1)
 	}
-	for _, id := range []ID{early[9], foreign[0], late[0]} {
+	for _, id := range []ID{beforeWindow[9], foreign[0], afterWindow[0]} {
 		f.wantDelivery(id, Parked, MaxAttempts)
 	}
 	n, err = f.ReplayParked(firstOrg, to, 0, 0, nil)
-	if n != len(early)+len(late) || err != nil {
-		t.Errorf("%d are left to be asked for, want %d (%v)", n, len(early)+len(late), err)
+	if n != len(beforeWindow)+len(afterWindow) || err != nil {
+		t.Errorf("%d are left to be asked for, want %d (%v)", n, len(beforeWindow)+len(afterWindow), err)
 	}
 	if n, err = f.ReplayParked(secondOrg, other, 0, 0, nil); n != 0 || err != nil {
 		t.Errorf("another organization asks for %d (%v)", n, err)

@@ -43,23 +43,23 @@ func TestUnreadableRowBlocksNothingElse(t *testing.T) {
 	receiver := receive(t, func(a *arrival) int { return map[bool]int{true: 500, false: 200}[a.nth == 1] })
 	to := f.destinationOf(receiver)
 	k := key{firstOrg, merchants, to}
-	behind := f.notifyOne(to)
+	behindWrongRows := f.notifyOne(to)
 	f.quiesce()
-	due := ledger.MicrosOf(startTime.Add(10 * time.Second))
-	missing, damaged, other := ID{due - 1, posting.Webhook}, ID{due - 2, posting.Webhook}, ID{due - 3, posting.Webhook}
-	row, err := encodeKept(&Delivery{ID: other, To: to, State: Pending, Next: due + 1, page: 1, Source: ledger.Source{Kind: ledger.Transaction}})
+	dueAt := ledger.MicrosOf(startTime.Add(10 * time.Second))
+	missing, damaged, other := ID{dueAt - 1, posting.Webhook}, ID{dueAt - 2, posting.Webhook}, ID{dueAt - 3, posting.Webhook}
+	row, err := encodeKept(&Delivery{ID: other, To: to, State: Pending, Next: dueAt + 1, page: 1, Source: ledger.Source{Kind: ledger.Transaction}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.plant(firstOrg, keyKept(damaged), []byte{0xff})
 	f.plant(firstOrg, keyKept(other), row)
 	for _, id := range []ID{missing, damaged, other} {
-		f.plant(firstOrg, keyRetry(k, due, id), []byte{})
+		f.plant(firstOrg, keyRetry(k, dueAt, id), []byte{})
 	}
-	f.plant(firstOrg, keyDue(k, due+1), []byte{}) // without an id
-	f.restart()                                   // the start finds them, and sets the timer
+	f.plant(firstOrg, keyDue(k, dueAt+1), []byte{}) // without an id
+	f.restart()                                     // the start finds them, and sets the timer
 	f.advance(30 * time.Second)
-	f.wantDelivery(behind, Delivered, 2)
+	f.wantDelivery(behindWrongRows, Delivered, 2)
 	fresh := f.notifyOne(to)
 	f.advance(30 * time.Second)
 	f.wantDelivery(fresh, Delivered, 2)
@@ -205,13 +205,13 @@ func TestResultsThatCouldNotBeWrittenAreDeliveredAgain(t *testing.T) {
 	receiveFrom(t, "being written", log.reached)
 	slow.open()
 	waitFor(t, "only the delivery log has work", func() bool { return f.Runtime.Live() == 1 })
-	refused := &logCommand{done: make(chan error, 1), decide: claims}
-	f.logs.Tell(firstOrg, refused)
+	refusedCommand := &logCommand{done: make(chan error, 1), decide: claims}
+	f.logs.Tell(firstOrg, refusedCommand)
 	disk.open()
 	if err := receiveFrom(t, "written", before.done); err != nil {
 		t.Error(err)
 	}
-	wantCode(t, receiveFrom(t, "refused", refused.done), ledger.ClaimTaken)
+	wantCode(t, receiveFrom(t, "refused", refusedCommand.done), ledger.ClaimTaken)
 	waitFor(t, "the repeated delivery is acknowledged", func() bool { f.quiesce(); return f.delivery(id).State == Delivered })
 	if got := receiver.count(); got != 2 {
 		t.Errorf("told %d times, want once more", got)
@@ -246,9 +246,9 @@ func TestPanicOfTheObserverDoesNotAffectAttempts(t *testing.T) {
 
 // A worker panics at an unexpected place: the notices that it had not tried are tried.
 func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
-	var armed atomic.Bool
+	var panicsNext atomic.Bool
 	log := &countingLog{heard: func(string) {
-		if armed.Swap(false) {
+		if panicsNext.Swap(false) {
 			panic("a fault of the log")
 		}
 	}}
@@ -260,7 +260,7 @@ func TestPanicOfAWorkerReturnsTheUntriedBatch(t *testing.T) {
 	var calls atomic.Int64
 	f.writeNotification = func(dst []byte, org ledger.ID, n *posting.Notice) (actors.NotificationBody, error) {
 		if calls.Add(1) == 3 {
-			armed.Store(true)
+			panicsNext.Store(true)
 			panic("a fault of ours")
 		}
 		return writeBody(dst, org, n)
@@ -331,17 +331,17 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 // At the bound no further notices are kept in memory, and a destination reads one delivery at a time
 // from the store.
 func TestNoticesBeyondTheMemoryBoundWaitInTheStore(t *testing.T) {
-	const destinations, each, bound = 10, 50, 100
+	const destinations, noticesEach, bound = 10, 50, 100
 	f := newFixture(t)
 	f.limits.inMemory = bound
 	gate := newGate()
 	r := receive(t, func(*arrival) int { gate.wait(); return 200 }, gate)
 	var ids []ID
 	for range destinations {
-		ids = append(ids, f.notifyMany(f.destinationOf(r), each)...)
+		ids = append(ids, f.notifyMany(f.destinationOf(r), noticesEach)...)
 	}
 	waitFor(t, "the other notices are in the store", func() bool {
-		return len(f.rows(firstOrg, rowRetries)) >= destinations*each-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
+		return len(f.rows(firstOrg, rowRetries)) >= destinations*noticesEach-bound && f.inMemory.Load() <= bound+3*destinations && r.count() == destinations
 	})
 	gate.open()
 	f.quiesce()

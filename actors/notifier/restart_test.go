@@ -38,8 +38,8 @@ func (f *fixture) allRows() map[string]string {
 func TestRestartContinuesWhereItStopped(t *testing.T) {
 	f := newFixture(t)
 	receiver := receive(t, alwaysStatus(500))
-	good := receive(t, alwaysStatus(200))
-	delivered, id := f.notifyOne(f.destinationOf(good)), f.notifyOne(f.destinationOf(receiver))
+	answering := receive(t, alwaysStatus(200))
+	delivered, id := f.notifyOne(f.destinationOf(answering)), f.notifyOne(f.destinationOf(receiver))
 	f.quiesce()
 	wantSameRows := func(step string) {
 		t.Helper()
@@ -49,7 +49,7 @@ func TestRestartContinuesWhereItStopped(t *testing.T) {
 		if after := f.allRows(); !reflect.DeepEqual(before, after) {
 			t.Errorf("%s: a restart changes what is stored:\n%q\n%q", step, before, after)
 		}
-		if receiver.count() != requests || good.count() != 1 {
+		if receiver.count() != requests || answering.count() != 1 {
 			t.Errorf("%s: a restart sends something", step)
 		}
 		f.wantDelivery(delivered, Delivered, 1)
@@ -239,14 +239,14 @@ func TestAKillAtAnyGroupLosesNoNotification(t *testing.T) {
 		data[a.EventID] = string(a.Data)
 	}
 	mu.Lock()
-	taken := images
+	imagesTaken := images
 	mu.Unlock()
-	if len(taken) < 10 {
-		t.Errorf("only %d points to be killed at", len(taken))
+	if len(imagesTaken) < 10 {
+		t.Errorf("only %d points to be killed at", len(imagesTaken))
 	}
-	for n := range taken {
-		if n%max(1, len(taken)/12) == 0 {
-			taken[n].wantResumed(t, f.addresses, answer, data)
+	for n := range imagesTaken {
+		if n%max(1, len(imagesTaken)/12) == 0 {
+			imagesTaken[n].wantResumed(t, f.addresses, answer, data)
 		}
 	}
 }

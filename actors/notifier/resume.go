@@ -43,14 +43,14 @@ func (s *Service) loadPending() error {
 }
 
 // loadRetries sets the timers of an organization's destinations.
-func (s *Service) loadRetries(view *posting.View, org ledger.ID, set func(key, ledger.Micros)) error {
+func (s *Service) loadRetries(view *posting.View, org ledger.ID, setTimer func(key, ledger.Micros)) error {
 	return view.KVKeys(org, []byte{rowRetries}, nil, func(row []byte) ([]byte, bool, error) {
 		k, next, _, ok := parseRetry(org, row)
 		if !ok {
 			s.wrongRow(org, row)
 			return nil, true, nil
 		}
-		set(k, next)
+		setTimer(k, next)
 		return afterWaiting(row), true, nil
 	})
 }
@@ -101,7 +101,7 @@ func readMicros(view *posting.View, org ledger.ID, row byte) (ledger.Micros, err
 func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *posting.Notice) bool) (next ledger.Micros, more bool, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	pages, wanted := 0, true
+	pages, wantsMore := 0, true
 	var marked map[ID]mark
 	next = from
 	err = view.NoticesAscending(org, from, func(n *posting.Notice) (bool, error) {
@@ -125,10 +125,10 @@ func (s *Service) unsettled(org ledger.ID, from, upTo ledger.Micros, fn func(n *
 		if err != nil || kept {
 			return err == nil, err
 		}
-		wanted = fn(n)
-		return wanted, nil
+		wantsMore = fn(n)
+		return wantsMore, nil
 	})
-	return next, more && wanted, err
+	return next, more && wantsMore, err
 }
 
 // moveCursor moves an organization's cursor as far as possible, in the background.

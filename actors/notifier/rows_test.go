@@ -49,13 +49,13 @@ func TestEventIDFindsItsDeliveryInItsOrganizationOnly(t *testing.T) {
 }
 
 func TestTheChannelsOfOneEventHaveDifferentIDs(t *testing.T) {
-	seen := make(map[ledger.ID]posting.Channel)
+	channelOf := make(map[ledger.ID]posting.Channel)
 	for _, c := range channels {
 		event := EventID(firstOrg, ID{1, c})
-		if before, ok := seen[event]; ok {
+		if before, ok := channelOf[event]; ok {
 			t.Errorf("channels %v and %v have one id", before, c)
 		}
-		seen[event] = c
+		channelOf[event] = c
 	}
 }
 

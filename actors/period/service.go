@@ -74,10 +74,10 @@ func (s *Service) Close(c Close) (Result, error) {
 		if s.afterRead != nil {
 			s.afterRead()
 		}
-		done := make(chan posting.Receipt, 1)
-		s.rt.Journal.Submit(change, func(r posting.Receipt) { done <- r })
+		receipts := make(chan posting.Receipt, 1)
+		s.rt.Journal.Submit(change, func(r posting.Receipt) { receipts <- r })
 		select {
-		case r := <-done:
+		case r := <-receipts:
 			if r.Err == nil {
 				record.At, record.Seq = r.Stamps[0].Started, r.Stamps[0].LastSeq
 				return Result{Record: record}, nil

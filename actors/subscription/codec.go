@@ -139,15 +139,15 @@ func readProgress(b []byte) (s subscription.Progress, rest []byte, err error) {
 	}
 	s.State, s.Failures, s.Inquiries = states[b[0]], b[1], b[2]
 	b = b[head:]
-	var numbers [4]uint64
-	for i := range numbers {
+	var values [4]uint64
+	for i := range values {
 		n, size := binary.Uvarint(b)
 		if size <= 0 {
 			return s, nil, errForm
 		}
-		numbers[i], b = n, b[size:]
+		values[i], b = n, b[size:]
 	}
-	s.Anchor, s.Next, s.Renewals, s.Number = ledger.Micros(numbers[0]), ledger.Micros(numbers[1]), numbers[2], numbers[3]
+	s.Anchor, s.Next, s.Renewals, s.Number = ledger.Micros(values[0]), ledger.Micros(values[1]), values[2], values[3]
 	if len(b) < len(s.Last) {
 		return s, nil, errForm
 	}

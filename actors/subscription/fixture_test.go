@@ -404,10 +404,10 @@ func (l *lossyPayments) attach(f *fixture) {
 // Renew implements subscription.Payments.
 func (l *lossyPayments) Renew(r actors.Renewal) {
 	l.mu.Lock()
-	lose, twice := l.loseRequests, l.doubleCalls
+	loses, twice := l.loseRequests, l.doubleCalls
 	l.requested++
 	l.mu.Unlock()
-	if lose {
+	if loses {
 		return
 	}
 	l.Payments.Renew(r)

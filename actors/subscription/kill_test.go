@@ -68,8 +68,8 @@ func TestKillsLoseNoRenewalAndChargeEachOnce(t *testing.T) {
 		initial := post(t, server, "/api/v1/transactions", fmt.Sprintf(`{"params":{"type":"payment","env":"test","amount":"%d","currency":"USD",`+
 			`"returnUrl":"https://shop.example/ok","failUrl":"https://shop.example/no","money_storage":{"type":"bank_card",`+
 			`"cardnumber":"4242424242424242","cardholder":"A","exp_month":"12","exp_year":"30","cvv":"123"}}}`, i+1))["id"]
-		made := post(t, server, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, periodDays))
-		ids = append(ids, made["data"].(map[string]any)["id"].(string))
+		subscription := post(t, server, "/api/v1/subscriptions", fmt.Sprintf(`{"params":{"initial_payment_id":"%s","amount":"990","period_days":%d}}`, initial, periodDays))
+		ids = append(ids, subscription["data"].(map[string]any)["id"].(string))
 	}
 	started := clockOf(t, server)
 	target := fmt.Sprintf(`{"now":%q}`, started.Add(renewalsEach*periodDays*24*time.Hour+12*time.Hour).Format(time.RFC3339Nano))

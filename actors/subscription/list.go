@@ -26,10 +26,10 @@ type Page struct {
 func (s *Service) List(org ledger.ID, partner int64, p Page) (rows []Result, next ledger.Micros, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
-	read := 0
+	rowsRead := 0
 	var last ledger.Micros // the last row that was looked at
 	err = view.List(org, subscription.All.Of(partner, p.Env), posting.Walk{Before: p.Before}, func(row posting.Listed) (bool, error) {
-		if read++; read > maxRead {
+		if rowsRead++; rowsRead > maxRead {
 			next = last
 			return false, nil
 		}

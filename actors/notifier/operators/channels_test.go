@@ -25,8 +25,8 @@ func flood(t *testing.T) (host string, port int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all sync.WaitGroup
-	all.Go(func() {
+	var sending sync.WaitGroup
+	sending.Go(func() {
 		conn, err := listener.Accept()
 		if err != nil {
 			return
@@ -40,7 +40,7 @@ func flood(t *testing.T) (host string, port int) {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		all.Wait()
+		sending.Wait()
 	})
 	return "127.0.0.1", listener.Addr().(*net.TCPAddr).Port
 }
@@ -184,9 +184,9 @@ func TestAttemptsAreBounded(t *testing.T) {
 		return 200, `{"ok":true}`
 	})
 	c := open(t, telegramOptions(api.URL))
-	var all sync.WaitGroup
+	var attempts sync.WaitGroup
 	for range MaxSends {
-		all.Go(func() { c.Send(context.Background(), chats("1"), Contacts{}, message) })
+		attempts.Go(func() { c.Send(context.Background(), chats("1"), Contacts{}, message) })
 	}
 	for range MaxSends {
 		select {
@@ -202,7 +202,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 		t.Error("an attempt was made beyond the bound")
 	}
 	close(resume)
-	all.Wait()
+	attempts.Wait()
 }
 
 func TestAnAttemptEndsWithItsContext(t *testing.T) {

@@ -29,13 +29,13 @@ func (c Contacts) Without(others Contacts) Contacts {
 	return Contacts{Telegram: rest(c.Telegram, others.Telegram), Emails: rest(c.Emails, others.Emails)}
 }
 
-func rest(list, others []string) (left []string) {
+func rest(list, others []string) (remaining []string) {
 	for _, one := range list {
 		if !slices.ContainsFunc(others, func(other string) bool { return strings.EqualFold(one, other) }) {
-			left = append(left, one)
+			remaining = append(remaining, one)
 		}
 	}
-	return left
+	return remaining
 }
 
 // union returns c and others together.

@@ -286,10 +286,10 @@ func silentServer(t *testing.T) (host string, port int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all sync.WaitGroup
+	var goroutines sync.WaitGroup
 	var mu sync.Mutex
 	var conns []net.Conn
-	all.Go(func() {
+	goroutines.Go(func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
@@ -302,7 +302,7 @@ func silentServer(t *testing.T) (host string, port int) {
 	})
 	t.Cleanup(func() {
 		_ = listener.Close()
-		all.Wait()
+		goroutines.Wait()
 		for _, conn := range conns {
 			_ = conn.Close()
 		}

@@ -54,10 +54,10 @@ func newPost(s SMTP, roots *x509.CertPool, b bounds) (*post, error) {
 }
 
 // client makes the library's client for one connection, which the function open opens.
-func (p *post) client(open mail.DialContextFunc) (*mail.Client, error) {
+func (p *post) client(dial mail.DialContextFunc) (*mail.Client, error) {
 	options := []mail.Option{mail.WithPort(p.server.Port), mail.WithTimeout(p.bounds.answer), mail.WithTLSConfig(p.tlsConfig)}
-	if open != nil {
-		options = append(options, mail.WithDialContextFunc(open))
+	if dial != nil {
+		options = append(options, mail.WithDialContextFunc(dial))
 	}
 	switch p.server.TLS {
 	case TLS:
@@ -82,9 +82,9 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 	// fails, and ignores the context after that.
 	goodbye, hangUp := context.WithCancel(ctx)
 	defer hangUp()
-	until, _ := ctx.Deadline()
+	deadline, _ := ctx.Deadline()
 	client, err := p.client(func(context.Context, string, string) (net.Conn, error) {
-		conn, err := p.open(ctx, until)
+		conn, err := p.open(ctx, deadline)
 		if err == nil {
 			context.AfterFunc(goodbye, func() { _ = conn.Close() })
 		}
@@ -95,7 +95,7 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 	}
 	session, err := client.DialToSMTPClientWithContext(ctx)
 	if err != nil {
-		return p.missAll(addresses, p.openFailure(ctx, until, err))
+		return p.missAll(addresses, p.openFailure(ctx, deadline, err))
 	}
 	letters := make([]*mail.Msg, len(addresses))
 	for i, address := range addresses {
@@ -106,7 +106,7 @@ func (p *post) send(ctx context.Context, addresses []string, m alerts.Message, a
 		if letter == nil {
 			o.addFailure(addresses[i], failure{why: noAddress})
 		} else if !letter.IsDelivered() {
-			o.addFailure(addresses[i], p.letterFailure(ctx, until, letter, err))
+			o.addFailure(addresses[i], p.letterFailure(ctx, deadline, letter, err))
 		}
 	}
 	_ = client.CloseWithSMTPClient(session) // accepted messages stay accepted

@@ -56,7 +56,7 @@ func measure(b *testing.B, deliver func() error) {
 	b.Helper()
 	b.ReportAllocs()
 	b.SetParallelism(benchmarkInFlight)
-	before := processor(b)
+	processorBefore := processor(b)
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
@@ -68,7 +68,7 @@ func measure(b *testing.B, deliver func() error) {
 	})
 	b.StopTimer()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
-	b.ReportMetric(float64((processor(b)-before).Nanoseconds())/float64(b.N)/1000, "cpu-µs/delivery")
+	b.ReportMetric(float64((processor(b)-processorBefore).Nanoseconds())/float64(b.N)/1000, "cpu-µs/delivery")
 }
 
 // processor returns the processor time that this process has used.

@@ -98,7 +98,7 @@ func handshakeFailure(err error, ifLate string) string {
 	var name x509.HostnameError
 	var invalid x509.CertificateInvalidError
 	var certificate *tls.CertificateVerificationError
-	var plain tls.RecordHeaderError
+	var notTLS tls.RecordHeaderError
 	var remote *net.OpError
 	switch {
 	case timedOut(err):
@@ -111,7 +111,7 @@ func handshakeFailure(err error, ifLate string) string {
 		return tlsExpired
 	case errors.As(err, &certificate):
 		return tlsCertificate
-	case errors.As(err, &plain):
+	case errors.As(err, &notTLS):
 		return tlsNone
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return reset

@@ -180,7 +180,7 @@ func TestOutcomeOfEachMethod(t *testing.T) {
 func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 	const holder, cvv = "CANARY HOLDER", "737"
 	b := open(t)
-	var numbers []string
+	var cardNumbers []string
 	for n, number := range []string{"4929000000000006", "4000000000003220", "4000002500003155", "4000000000007726"} {
 		call := cardCall(uint64(n), actors.Pay, number)
 		call.Card = &secret.Card{Number: []byte(number), Holder: []byte(holder), ExpMonth: []byte("11"), ExpYear: []byte("CANARY YEAR"), CVV: []byte(cvv)}
@@ -192,13 +192,13 @@ func TestLogAndMemoryContainNothingOfACard(t *testing.T) {
 		b.submit(complete)
 		complete.Card.Wipe()
 		b.submit(followUpCall(uint64(n), actors.Refund, 21, 1))
-		numbers = append(numbers, number, number[:8])
+		cardNumbers = append(cardNumbers, number, number[:8])
 	}
 	var memory bytes.Buffer
 	memory.Write(b.content())
 	memory.Write(b.text[:cap(b.text)])
 	fmt.Fprintf(&memory, "%v %+v", b.Simulator, b.chargebacks)
-	for _, canary := range append(numbers, holder, `"`+cvv, "CANARY YEAR", "CANARY BROWSER", "CANARY MATERIAL", `"otp":`, string(testKey), fmt.Sprint(testKey)) {
+	for _, canary := range append(cardNumbers, holder, `"`+cvv, "CANARY YEAR", "CANARY BROWSER", "CANARY MATERIAL", `"otp":`, string(testKey), fmt.Sprint(testKey)) {
 		if bytes.Contains(memory.Bytes(), []byte(canary)) {
 			t.Errorf("%q is kept", canary)
 		}

@@ -175,8 +175,8 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	b.expect("inquiry before", b.inquireAbout(1, call.Operation, 0), waiting)
 	b.expect("complete before", b.submit(completionOf(call, 10)), waiting)
 	b.reopen()
-	shown := Challenge{Amount: "1000", Asset: usd, State: "waiting", ReturnURL: returnURL}
-	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+	wantShown := Challenge{Amount: "1000", Asset: usd, State: "waiting", ReturnURL: returnURL}
+	if got, err := b.Challenge(id(7), id(1), token1()); got != wantShown || err != nil {
 		t.Errorf("the page shows %+v, %v", got, err)
 	}
 	if returned, org, err := b.Decide(id(7), id(1), token1(), approve); returned != returnURL || org != id(99) || err != nil {
@@ -189,8 +189,8 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	if returned, org, err := b.Decide(id(7), id(1), token1(), !approve); returned != returnURL || org != id(99) || err != nil {
 		t.Errorf("decided again: %q, %v, %v", returned, org, err)
 	}
-	shown.State = "answered"
-	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+	wantShown.State = "answered"
+	if got, err := b.Challenge(id(7), id(1), token1()); got != wantShown || err != nil {
 		t.Errorf("the page shows %+v, %v", got, err)
 	}
 	b.expect("complete", b.submit(completionOf(call, 11)), completed)
@@ -198,7 +198,7 @@ func checkChallenge(t *testing.T, call *actors.Call, approve bool) {
 	b.expect("inquiry", b.inquireAbout(1, call.Operation, 0), completed)
 	b.expect("inquiry about the complete", b.inquireAbout(1, actors.Complete, 11), completed)
 	b.expect("inquiry about the early complete", b.inquireAbout(1, actors.Complete, 10), waiting)
-	if got, err := b.Challenge(id(7), id(1), token1()); got != shown || err != nil {
+	if got, err := b.Challenge(id(7), id(1), token1()); got != wantShown || err != nil {
 		t.Errorf("afterwards the page shows %+v, %v", got, err)
 	}
 	outcome := map[bool]string{true: "approved", false: "refused"}[approve]
@@ -295,7 +295,7 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 	b.submit(cardCall(4, actors.Pay, "4242424242424242"))
 	b.submit(followUpCall(5, actors.Void, 1, 0))
 	validToken := token1()
-	before := b.content()
+	contentBefore := b.content()
 	for what, c := range map[string]struct {
 		terminal, reference uint64
 		token               string
@@ -318,8 +318,8 @@ func TestChallengeTokenIsValidForOneChargeOnly(t *testing.T) {
 			t.Errorf("%s: decided %q, %v, %v", what, returned, org, err)
 		}
 	}
-	if !bytes.Equal(before, b.content()) {
-		t.Errorf("the log grew by %s", b.content()[len(before):])
+	if !bytes.Equal(contentBefore, b.content()) {
+		t.Errorf("the log grew by %s", b.content()[len(contentBefore):])
 	}
 	b.expect("inquiry", b.inquire(1), isWaiting)
 

@@ -166,24 +166,24 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 	for round := range 20 {
 		b, v := openVolatile(t)
 		var (
-			mu       sync.Mutex
-			answered []uint64
-			powerCut atomic.Bool
-			running  sync.WaitGroup
+			mu                sync.Mutex
+			acknowledgedCalls []uint64
+			powerCut          atomic.Bool
+			running           sync.WaitGroup
 		)
 		for w := range uint64(4) {
 			running.Go(func() {
 				for n := w << 32; !powerCut.Load(); n++ {
 					b.submit(cardCall(n, actors.Pay, "4242424242424242"))
 					mu.Lock()
-					answered = append(answered, n)
+					acknowledgedCalls = append(acknowledgedCalls, n)
 					mu.Unlock()
 				}
 			})
 		}
 		for wanted := random.IntN(200) + 20; ; runtime.Gosched() {
 			mu.Lock()
-			enough := len(answered) >= wanted
+			enough := len(acknowledgedCalls) >= wanted
 			mu.Unlock()
 			if enough {
 				break
@@ -191,7 +191,7 @@ func TestPowerCutLosesNoReturnedOutcome(t *testing.T) {
 		}
 		// The content of the disk at this moment, and the calls whose outcomes were returned by then.
 		mu.Lock()
-		acknowledged := append([]uint64(nil), answered...)
+		acknowledged := append([]uint64(nil), acknowledgedCalls...)
 		v.mu.Lock()
 		content := b.content()[:v.durable]
 		v.mu.Unlock()

@@ -153,13 +153,13 @@ func TestOperationsInEachStateOfACharge(t *testing.T) {
 	}
 }
 
-func checkOperation(t *testing.T, situation string, operation actors.Operation, want operationCase, between func(b *bench)) {
+func checkOperation(t *testing.T, situation string, operation actors.Operation, want operationCase, restart func(b *bench)) {
 	t.Helper()
 	b := open(t)
 	situations[situation](b)
-	between(b)
+	restart(b)
 	charge := b.inquire(1)
-	between(b)
+	restart(b)
 	b.expect("inquiry before the operation arrived", b.inquireAbout(1, operation, 91), notFound)
 	linesBefore := b.countLines(1, operation.String())
 
@@ -172,11 +172,11 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 		charge = *want.becomes
 	}
 	for range 2 {
-		between(b)
+		restart(b)
 		b.expect("inquiry about the charge", b.inquire(1), charge)
-		between(b)
+		restart(b)
 		b.expect("inquiry about the operation", b.inquireAbout(1, operation, 91), want.answer)
-		between(b)
+		restart(b)
 		b.expect("the same call again", b.submit(call), want.answer)
 	}
 	if got := b.countLines(1, operation.String()) - linesBefore; got != 3 {
@@ -184,7 +184,7 @@ func checkOperation(t *testing.T, situation string, operation actors.Operation, 
 	}
 	if charge.Verdict == payment.VerdictRefused || charge.Verdict == payment.VerdictFailed {
 		b.advance(time.Hour)
-		between(b)
+		restart(b)
 		b.expect("inquiry an hour later", b.inquire(1), charge)
 	}
 }

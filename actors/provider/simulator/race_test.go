@@ -14,7 +14,7 @@ import (
 
 func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 	const workers, calls = 8, 200
-	numbers := []string{"4242424242424242", "4000000000000002", "4000000000000077", chargebackCard}
+	cardNumbers := []string{"4242424242424242", "4000000000000002", "4000000000000077", chargebackCard}
 	b := open(t)
 	b.index.bound = 64
 	b.chargebacks.bound = 16
@@ -24,7 +24,7 @@ func TestCallsFromManyGoroutinesAreEachLoggedOnce(t *testing.T) {
 		running.Go(func() {
 			for i := range uint64(calls) {
 				n := w*calls + i
-				answer := b.submit(cardCall(n, actors.Pay, numbers[n%4]))
+				answer := b.submit(cardCall(n, actors.Pay, cardNumbers[n%4]))
 				if again := b.inquire(n); !reflect.DeepEqual(again, answer) {
 					t.Errorf("call %d: answered %+v, inquired %+v", n, answer, again)
 				}

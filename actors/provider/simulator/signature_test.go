@@ -133,7 +133,7 @@ func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	b.submit(methodCall(4, actors.Pay, "sbp"))
 	b.submit(methodCall(5, actors.PayOut, "native_gas"))
 	b.advance(time.Hour)
-	before := b.content()
+	contentBefore := b.content()
 	for n, want := range map[uint64]payment.Verdict{
 		1: payment.VerdictRefused, 2: payment.VerdictCharged, 3: payment.VerdictAction, 4: payment.VerdictAction, 6: payment.VerdictNotFound,
 	} {
@@ -144,8 +144,8 @@ func TestReissueNeedsAnExpiredPayload(t *testing.T) {
 	if o := b.Reissue(t.Context(), inquiryOf(5, actors.PayOut)); o.Verdict != payment.VerdictCharged {
 		t.Errorf("a payout: %+v", o)
 	}
-	if !bytes.Equal(before, b.content()) {
-		t.Errorf("the log grew by %s", b.content()[len(before):])
+	if !bytes.Equal(contentBefore, b.content()) {
+		t.Errorf("the log grew by %s", b.content()[len(contentBefore):])
 	}
 }
 

@@ -51,7 +51,7 @@ func certificate(t *testing.T) string {
 }
 
 func TestConnectionIsParsedFromParameters(t *testing.T) {
-	good := certificate(t)
+	validCertificate := certificate(t)
 	key := string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte{1}}))
 	for name, c := range map[string]struct {
 		change map[string]any
@@ -63,7 +63,7 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"http to this machine":            {map[string]any{"base_url": "http://127.0.0.1:8080"}, ""},
 		"http to this machine, v6":        {map[string]any{"base_url": "http://[::1]:8080"}, ""},
 		"http to localhost":               {map[string]any{"base_url": "http://localhost:8080"}, ""},
-		"certificates":                    {map[string]any{"ca_pem": good + "\n" + good}, ""},
+		"certificates":                    {map[string]any{"ca_pem": validCertificate + "\n" + validCertificate}, ""},
 		"an environment":                  {map[string]any{"env": "test"}, ""},
 		"a secret":                        {map[string]any{"webhook_secret": "ключ"}, ""},
 		"no address":                      {map[string]any{"base_url": nil}, "base_url"},
@@ -90,7 +90,7 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 		"a key too long":                  {map[string]any{"api_key": strings.Repeat("k", directory.MaxSecret+1)}, "api_key"},
 		"a secret that is the mask":       {map[string]any{"webhook_secret": directory.Mask}, "webhook_secret"},
 		"no certificate":                  {map[string]any{"ca_pem": "trust me"}, "ca_pem"},
-		"a key as a certificate":          {map[string]any{"ca_pem": good + key}, "ca_pem"},
+		"a key as a certificate":          {map[string]any{"ca_pem": validCertificate + key}, "ca_pem"},
 		"an unknown environment":          {map[string]any{"env": "live"}, "env"},
 	} {
 		draft := directory.Terminal{ID: uuid.New(), Partner: 3, Name: "T", Provider: utp.Name, Type: directory.PaymentTerminal, Env: money.Prod, ProviderParams: connectionParams(t, c.change), Active: true}
@@ -117,12 +117,12 @@ func TestConnectionIsParsedFromParameters(t *testing.T) {
 func wantField(t *testing.T, what string, err error, field string) {
 	t.Helper()
 	var refusal *ledger.Refusal
-	refused := ""
+	refusedField := ""
 	if errors.As(err, &refusal) {
-		refused = refusal.Field
+		refusedField = refusal.Field
 	}
-	if refused != field || (err != nil) != (field != "") {
-		t.Errorf("%s: refused is %q, want %q: %v", what, refused, field, err)
+	if refusedField != field || (err != nil) != (field != "") {
+		t.Errorf("%s: refused is %q, want %q: %v", what, refusedField, field, err)
 	}
 }
 

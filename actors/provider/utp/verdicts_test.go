@@ -123,20 +123,20 @@ func TestExpiredPagesAndPayloadsAreReadAgain(t *testing.T) {
 		t.Errorf("%+v with %+v", o, o.Action)
 	}
 	listedBody := `{"data":[` + strings.Replace(freshBody, "https://theirs.example/pay/2", "", 1) + `],"cursor":{"cursor_value":null}}`
-	platform = open(t, func(w http.ResponseWriter, asked received, n int) {
-		if strings.Contains(asked.query, "limit=") {
-			respond(200, listedBody)(w, asked, n)
+	platform = open(t, func(w http.ResponseWriter, request received, n int) {
+		if strings.Contains(request.query, "limit=") {
+			respond(200, listedBody)(w, request, n)
 			return
 		}
-		respond(200, freshBody)(w, asked, n)
+		respond(200, freshBody)(w, request, n)
 	})
 	q = platform.question(actors.Pay, 0)
 	q.Meta = nil
 	if o := platform.inquire(q); o.Action == nil || o.Action.Page != "https://theirs.example/pay/2" {
 		t.Errorf("found in a list: %+v with %+v", o, o.Action)
 	}
-	if asked := platform.requests(); len(asked) != 2 || asked[1].path != "/api/v1/transactions/their-id" {
-		t.Errorf("%+v", asked)
+	if request := platform.requests(); len(request) != 2 || request[1].path != "/api/v1/transactions/their-id" {
+		t.Errorf("%+v", request)
 	}
 }
 

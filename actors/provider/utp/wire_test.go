@@ -30,17 +30,17 @@ func TestCreateHasTheFieldsOfTheProtocol(t *testing.T) {
 			t.Errorf("header %s is %q, want %q", name, got.header.Get(name), want)
 		}
 	}
-	var sent struct {
+	var body struct {
 		Params struct {
 			Type, Amount, Currency, Env, Txid, ReturnURL, FailURL string
 			Meta                                                  map[string]string `json:"merchant_meta"`
 			Storage                                               map[string]string `json:"money_storage"`
 		}
 	}
-	if err := json.Unmarshal([]byte(got.body), &sent); err != nil {
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil {
 		t.Fatalf("%v: %s", err, got.body)
 	}
-	p := &sent.Params
+	p := &body.Params
 	if p.Type != "payment" || p.Amount != "1000" || p.Currency != "USD" || p.Env != "test" || p.Txid != reference.String() ||
 		p.ReturnURL != "https://ours.example/pay/back?t=1" || p.FailURL != p.ReturnURL || p.Meta["utp_terminal"] != platform.terminals[0].ID.String() {
 		t.Errorf("params are %+v", p)
@@ -187,12 +187,12 @@ func TestRefusedInquiryIsUnknown(t *testing.T) {
 func TestConnectionsAreKeptAndBounded(t *testing.T) {
 	const calls, bound = 200, 64
 	platform := open(t, respond(201, theirBody("charged")))
-	done := make(chan actors.Outcome, calls)
+	outcomes := make(chan actors.Outcome, calls)
 	for range calls {
-		go func() { done <- platform.Submit(t.Context(), platform.pay()) }()
+		go func() { outcomes <- platform.Submit(t.Context(), platform.pay()) }()
 	}
 	for range calls {
-		platform.expectVerdict(<-done, payment.VerdictCharged, false)
+		platform.expectVerdict(<-outcomes, payment.VerdictCharged, false)
 	}
 	connections := make(map[string]bool)
 	for _, got := range platform.requests() {
