@@ -88,12 +88,13 @@ func (s *Server) start() {
 	if !s.options.Bare {
 		args = append(args, "--sandbox")
 	}
-	began := time.Now()
 	binary := RaceBinary
 	if s.options.Plain {
 		binary = Binary
 	}
-	s.process = launch(s.tb, binary(s.tb), s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
+	program := binary(s.tb) // the first call builds it, which takes long on a busy machine
+	began := time.Now()
+	s.process = launch(s.tb, program, s.options.OpenFiles, s.options.Env, slices.Concat(args, s.options.Flags))
 	select {
 	case s.BaseURL = <-s.process.ready:
 	case <-s.process.ended:
