@@ -18,7 +18,7 @@ import (
 )
 
 // deniedCase is one reason for a 401 response. Keys and organizations have the same length in all
-// cases, so that the length can't make a difference.
+// cases, so that the length can't influence the response time, which must not tell the cases apart.
 type deniedCase struct{ name, key, organization string }
 
 const (

@@ -128,7 +128,7 @@ func TestASummaryThatCannotBePostedIsPostedLater(t *testing.T) {
 		t.Fatalf("the clock moved on with %v", err)
 	}
 	f.recorder.failWith(nil)
-	for by := time.Now().Add(patience); f.summaryDays(second) == ""; { // a failed poll waits in real time
+	for by := time.Now().Add(patience); f.summaryDays(second) == ""; { // after a failure the next attempt comes after a pause of real time, which the manual clock does not shorten
 		if time.Now().After(by) {
 			t.Fatal("it is not posted any more")
 		}

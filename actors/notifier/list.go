@@ -26,7 +26,7 @@ type Query struct {
 	To          ledger.ID     // only this destination
 	State       State         // only this state
 	From, Until ledger.Micros // booked no earlier than From and no later than Until
-	Before      Position      // only deliveries that follow this position
+	Before      Position      // only deliveries older than this position: they follow it in the list
 	Limit       int           // number of rows, above zero
 }
 
@@ -39,8 +39,8 @@ type Position struct {
 	Untried bool
 }
 
-// Body returns the stored body of the notice, in the form of the NotificationWriter of its kind of
-// record.
+// Body returns the notice's body as it is stored: what the NotificationWriter for its kind of record
+// wrote.
 func (d *Delivery) Body() []byte { return d.body }
 
 // compare orders deliveries by their events, and those of one event by channel.
@@ -52,8 +52,8 @@ func (id ID) compare(other ID) int {
 // from; the zero position means that there are no more. Pending deliveries are listed in two parts:
 // first those that wait for another attempt, then those that were not tried yet. If the query
 // selects few of many deliveries, a page may be short or even empty. A page of waiting or parked
-// deliveries is never short, however many were delivered since, unless there are more than
-// maxIndexed of them. The error is the store's.
+// deliveries is short only if more than maxIndexed deliveries wait or are parked, however many were
+// delivered. The error is the store's.
 func (s *Service) List(org ledger.ID, q Query) (rows []*Delivery, next Position, err error) {
 	view := s.rt.Journal.View()
 	defer view.Close()
@@ -89,7 +89,7 @@ type listing struct {
 	org        ledger.ID
 	q          *Query
 	oldest     ledger.Micros // deliveries booked earlier are only listed while they are pending
-	removed    ledger.Micros // of deliveries booked earlier, only rows of their own are left
+	removed    ledger.Micros // notices booked earlier may have been removed; of their deliveries only those with a row of their own remain
 	from       ID            // the oldest delivery that may be listed
 	top        ID            // all listed deliveries are older than this
 	readDownTo ID            // everything newer, and this delivery, was looked at
@@ -146,8 +146,8 @@ func (l *listing) listPending() error {
 	return l.listUntried()
 }
 
-// listUntried lists pending deliveries without a row of their own. It stops at the cursor, before
-// which every notice is marked or kept.
+// listUntried lists pending deliveries without a row of their own. It stops at the cursor: every
+// notice before it has a mark (its result) or a row of its own.
 func (l *listing) listUntried() error {
 	settled, err := readCursor(l.view, l.org)
 	if err != nil {
@@ -240,8 +240,8 @@ func (l *listing) listDownTo(first ID, notices []posting.Notice, marked map[ID]m
 	return nil
 }
 
-// withoutRow returns the deliveries that the query selects among those without rows of their own: the deliveries
-// of the notices from first on that are not in kept.
+// withoutRow returns deliveries of those notices, not older than first, that have no row in kept and that
+// the query selects.
 func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notice, marked map[ID]mark) (withoutRows []*Delivery) {
 	for i := range notices {
 		n := &notices[i]
@@ -258,8 +258,8 @@ func (l *listing) withoutRow(first ID, kept []*Delivery, notices []posting.Notic
 	return withoutRows
 }
 
-// unlistedKept returns the deliveries with rows of their own that are not listed yet, from first on, newest
-// first. If there are more, complete is false.
+// unlistedKept returns the deliveries with rows of their own that are not listed yet and not older than
+// first, in the list's order. If there are more, complete is false.
 func (l *listing) unlistedKept(first ID) (kept []*Delivery, complete bool, err error) {
 	complete = true
 	err = l.view.KVsDescending(l.org, []byte{rowKept}, keyKept(l.readDownTo), func(row, value []byte) (bool, error) {
@@ -291,8 +291,8 @@ func idAfter(row []byte, head int) (id ID, ok bool) {
 }
 
 // listIndexed lists waiting or parked deliveries by the rows that name them. If there are too many such
-// rows, it reads the deliveries themselves in their order, because few of them are in any other
-// state.
+// rows, it reads all deliveries with rows of their own instead: most of them are then in this state, so
+// few are read in vain.
 func (l *listing) listIndexed(kind byte) error {
 	ids, complete, err := l.indexedIDs(kind)
 	if err != nil {

@@ -8,7 +8,7 @@ type Route struct {
 	Method, Path string
 	Access       Access
 
-	// Forbid replaces the refusal of an authenticated caller; nil: the refusal stays as it is.
+	// If Access refuses an authenticated caller, Forbid returns the error that is sent instead of the refusal; nil: the refusal is sent.
 	Forbid func(org ledger.ID, refusal error) error
 
 	EndsSession      bool // a deactivated partner may call it, to log out

@@ -90,7 +90,7 @@ func (k *Keyring) parseSealing(keys []byte) (err error) {
 
 // withNewSealingKey returns a keyring with one more sealing key, which is the primary one. The algorithm
 // is XChaCha20-Poly1305, whose random nonces are long enough not to repeat. With the nonces of
-// AES-GCM a key would have to be replaced before 2^32 texts, and nobody is forced to rotate.
+// AES-GCM a key would have to be replaced before 2^32 texts, and no one is forced to replace a key.
 func (k *Keyring) withNewSealingKey() (*Keyring, error) {
 	if k.sealing.Len() >= maxSealingKeys {
 		return nil, fmt.Errorf("%s has %d keys already", fieldSealingKeys, k.sealing.Len())

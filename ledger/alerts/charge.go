@@ -13,16 +13,16 @@ type Charge struct {
 	Asset      money.Asset
 	Fee        money.Amount
 	Merchant   money.Signed // what the merchant gets of the amount
-	ReversalOf ledger.ID    // the transaction that the rail reversed, if the charge returns its amount; else zero
+	ReversalOf ledger.ID    // if the charge returns the money of a transaction that the rail has reversed: that transaction; else zero
 	At         ledger.Micros
 }
 
 // isReturn tells whether the charge returns a transaction that the rail reversed.
 func (c *Charge) isReturn() bool { return c.ReversalOf != (ledger.ID{}) }
 
-// Alert returns the message about a charge to a terminal's operators, and whether there is a
-// reason to send it: an amount at or above the terminal's threshold (in minor units of the
-// charge's asset; nil: no threshold), or a fee above the amount, except for returns.
+// Alert returns the message about a charge to a terminal's operators, and whether there is a reason to send
+// it. There are two reasons: an amount at or above the terminal's threshold, and, unless the charge is a
+// return, a fee above the amount. The threshold is in minor units of the charge's asset; nil means none.
 func (c *Charge) Alert(terminal Terminal, threshold *money.Amount) (Message, bool) {
 	large := threshold != nil && !c.Amount.Less(*threshold)
 	negative := c.Merchant.Negative && !c.Merchant.IsZero() && !c.isReturn()

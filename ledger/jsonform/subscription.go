@@ -6,7 +6,7 @@ import (
 	"mizan/ledger/subscription"
 )
 
-// AppendSubscription appends a subscription's fields. started is from the store's row around the record. The
+// AppendSubscription appends a subscription's fields. started is when the record was created; the store keeps it beside the record, not in it. The
 // stored credential is never shown.
 func AppendSubscription(e *schema.Encoder, r *subscription.Record, started ledger.Micros) {
 	e.ID("id", r.ID)

@@ -114,7 +114,7 @@ func TestNoticesOfASubscriptionMatchItsEvents(t *testing.T) {
 				notice := func(channel posting.Channel, body []byte) posting.Notice {
 					return posting.Notice{Channel: channel, To: w.terminals[acknowledging], Body: body}
 				}
-				if c.event == 0 || c.channel != posting.Stream { // the pause needs a notice too
+				if c.event == 0 || c.channel != posting.Stream { // the case's notice is not the pause's own: add that one, so that nothing else is wrong
 					second.Steps[0].Notices = []posting.Notice{notice(posting.Stream, append([]byte{1, paused}, encodedProgress(t, pause.Record)...))}
 				}
 				notices := &[]*posting.Change{first, second}[c.event].Steps[0].Notices

@@ -152,12 +152,12 @@ func TestADamagedTransactionIsAnErrorAndNeverAPanic(t *testing.T) {
 		for bit := range 8 {
 			bad := append([]byte(nil), payload...)
 			bad[i] ^= 1 << bit
-			_, _ = paymentcodec.Decode(bad) // an error or another record, whose checksum is wrong
+			_, _ = paymentcodec.Decode(bad) // an error, or a different record; in the store the row's checksum reveals the damage
 		}
 	}
 }
 
-// A decoded record encodes to an equal record.
+// A record that Decode accepts is the same after it is encoded and decoded again.
 func FuzzDecode(f *testing.F) {
 	random := rand.New(rand.NewPCG(1, 1))
 	f.Add([]byte(nil))

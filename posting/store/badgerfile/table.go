@@ -66,7 +66,7 @@ func (survey *Survey) checkTables() (flushed uint64, err error) {
 	return flushed, firstErr
 }
 
-// readTable checks a whole table: blocks | index | its length | checksum | its length. The
+// readTable checks a whole table: blocks | index | length of the index | checksum of the index | length of the checksum. The
 // blocks follow each other from the first byte to the index, and each is: rows | their offsets |
 // their number | checksum | its length. So every byte is checked. A table may be as large as a
 // memtable, so readTable reads it in pieces.
@@ -189,7 +189,7 @@ func soundBlock(b, first []byte) bool {
 	if rows == 0 || int64(len(content)) < 4+4*rows+4 {
 		return false
 	}
-	// The first row: overlap (0) and length of its key as 16 bits each, the key.
+	// The first row begins with two 16-bit numbers (overlap, always 0, and key length); its key follows at byte 4.
 	return len(content) >= 4+len(first) && bytes.Equal(content[4:4+len(first)], first)
 }
 

@@ -53,7 +53,7 @@ type Facts struct {
 	Limits            map[PartnerKey][]*Limit           // by partner
 	Rates             map[scan.Place]*Rate
 	Numbers           map[int64]ledger.ID  // a partner's number → id of the partner's record
-	ClaimedNumbers    map[string]ledger.ID // a partner's number → id of the record that the claim on it names
+	ClaimedNumbers    map[string]ledger.ID // a claimed partner number → id of the record that the claim names
 	RecordNames       map[RecordName]bool  // all records, by the names that responses have for them
 }
 
@@ -77,7 +77,7 @@ type Terminal struct {
 	Env             string
 	Settings        directory.Settings
 	hasAddress      bool // the terminal has an address of its own
-	selectsStatuses bool // it has its own choice of the statuses of which merchants are notified
+	selectsStatuses bool // the terminal itself selects the statuses that are notified
 }
 
 // Rate is a stored exchange rate.

@@ -148,8 +148,8 @@ func (c *Check) CheckRenewals() {
 	}
 }
 
-// CheckRenewalKey checks a claim on a renewal's name, which must name a transaction of the same
-// organization; false if the key is of another kind.
+// CheckRenewalKey checks the claim of a renewal: its owner must be a transaction of the same organization.
+// It returns false if the key is not a renewal's.
 func (c *Check) CheckRenewalKey(key string, owner []byte) bool {
 	o := c.organization
 	rest, ok := strings.CutPrefix(key, "subscription/")
