@@ -19,8 +19,8 @@ import (
 // the subscription's amount and terminal. The number of settled renewals equals the
 // subscription's number of paid renewals. Every renewal has the claim on its name.
 
-// FollowSubscription counts a subscription's renewals: one at a time, each begun before its
-// outcome.
+// FollowSubscription counts a subscription's renewals and checks that they do not overlap: each begins
+// after the previous one has ended.
 func (c *Check) FollowSubscription(e *ledger.Event) {
 	history := c.organization.Histories.Subscriptions.HistoryOf(e.Source.ID)
 	switch subscription.Event(e.Name) {
