@@ -5,21 +5,21 @@ type Event string
 
 // Events of a charge.
 const (
-	Create      Event = "create"
-	Refuse      Event = "refuse"
-	Route       Event = "route"
-	Authorise   Event = "authorise"
-	Reroute     Event = "reroute"
-	Process     Event = "process"
-	Act         Event = "act"
-	Reissue     Event = "reissue"
-	Submit      Event = "submit"
-	HoldPayment Event = "hold_payment"
-	HoldPayout  Event = "hold_payout"
-	Settle      Event = "settle"
-	Decline     Event = "decline"
-	Fail        Event = "fail"
-	Await       Event = "await"
+	Create      Event = "create"       // a caller has asked for the transaction
+	Refuse      Event = "refuse"       // refused before the provider was called
+	Route       Event = "route"        // a terminal was found
+	Authorise   Event = "authorise"    // the intent to call the provider
+	Reroute     Event = "reroute"      // the terminal refused: another one is tried
+	Process     Event = "process"      // the provider has the charge and has not settled it
+	Act         Event = "act"          // the provider asks the payer to act
+	Reissue     Event = "reissue"      // the payer's action has ended: the provider asks anew
+	Submit      Event = "submit"       // the payer has acted: the intent to tell the provider
+	HoldPayment Event = "hold_payment" // the payer's money is held
+	HoldPayout  Event = "hold_payout"  // the money of a two-phase payout is held
+	Settle      Event = "settle"       // the money has moved
+	Decline     Event = "decline"      // the provider or the payer refused
+	Fail        Event = "fail"         // the call never reached the provider
+	Await       Event = "await"        // nothing is known yet: the provider is asked again later
 )
 
 // Events that lead to intermediate states of a rail.
@@ -32,32 +32,32 @@ const (
 
 // Events of operations on a charge: first the intent, then its outcome.
 const (
-	Commit        Event = "commit"
-	Capture       Event = "capture"
-	CommitRefused Event = "commit_refused"
+	Commit        Event = "commit"         // the intent to capture held money
+	Capture       Event = "capture"        // the provider has captured it
+	CommitRefused Event = "commit_refused" // the provider has refused to capture it
 
-	Cancel     Event = "cancel"
-	Void       Event = "void"
-	VoidFailed Event = "void_failed"
-	Lapse      Event = "lapse"
-	Expire     Event = "expire"
+	Cancel     Event = "cancel"      // the intent to void, requested by a caller
+	Void       Event = "void"        // the provider has voided the charge, so the transaction fails
+	VoidFailed Event = "void_failed" // the provider has not voided the charge
+	Lapse      Event = "lapse"       // the intent to void, because the payer's time or the hold is over
+	Expire     Event = "expire"      // the payer did nothing in time, and no money has moved
 
-	Refund               Event = "refund"
-	RefundPending        Event = "refund_pending"
-	RefundDone           Event = "refund_done"
-	RefundRefused        Event = "refund_refused"
-	FurtherRefundRefused Event = "further_refund_refused"
+	Refund               Event = "refund"                 // the intent to refund
+	RefundPending        Event = "refund_pending"         // the provider has the refund and has not carried it out
+	RefundDone           Event = "refund_done"            // the provider has refunded
+	RefundRefused        Event = "refund_refused"         // the provider has refused the refund
+	FurtherRefundRefused Event = "further_refund_refused" // the same, after earlier partial refunds
 )
 
 // Events that the provider causes without a request, and their consequences.
 const (
-	Reverse        Event = "reverse"
-	Return         Event = "return"
-	Correct        Event = "correct"
-	SettleLate     Event = "settle_late"
-	GiveBack       Event = "give_back"
-	GaveBack       Event = "gave_back"
-	GiveBackFailed Event = "give_back_failed"
+	Reverse        Event = "reverse"          // the rail has taken settled money back
+	Return         Event = "return"           // creates the reversal's own transaction
+	Correct        Event = "correct"          // the rail reports that a rejected transaction failed
+	SettleLate     Event = "settle_late"      // money has moved for a transaction that had ended
+	GiveBack       Event = "give_back"        // the intent to return such money to the payer
+	GaveBack       Event = "gave_back"        // the provider has returned it
+	GiveBackFailed Event = "give_back_failed" // the provider has not returned it
 )
 
 var events = []Event{
