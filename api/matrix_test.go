@@ -224,7 +224,7 @@ func TestEveryRouteHasARowAndIsServed(t *testing.T) {
 	for _, r := range table {
 		m, there := matrix[r]
 		if !there {
-			t.Errorf("%s %s has no row in the matrix: say who may ask for it, and what becomes of the others", r.Method, r.Path)
+			t.Errorf("%s %s has no row in the matrix: say which callers it allows, and which response the others get", r.Method, r.Path)
 		} else if strings.Contains(r.Path, ":") != (m.target != nil) {
 			t.Errorf("%s %s: its row does not say what its parameter names", r.Method, r.Path)
 		}

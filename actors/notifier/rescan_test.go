@@ -314,7 +314,7 @@ func TestPostponedNoticesCountInMemoryUntilStored(t *testing.T) {
 	f.limits.inMemory = 0
 	r := receive(t, func(*arrival) int { slow.wait(); return 200 }, slow)
 	ids := f.notify(firstOrg, posting.Webhook, slices.Repeat([]ledger.ID{f.destinationOf(r)}, 100)...)
-	receiveFrom(t, "what becomes of them is being written", at)
+	receiveFrom(t, "the write of their results has begun", at)
 	if got := f.inMemory.Load(); got != 100 {
 		t.Errorf("%d wait in memory, want all", got)
 	}

@@ -106,8 +106,8 @@ func awaits(a payerAction) decision {
 	return decision{verdict: payment.VerdictAction, next: willCharge, payerAction: a}
 }
 
-// held returns what becomes of the decision if the call is to authorise only.
-func (d decision) held() decision {
+// authorizeOnly returns the decision for a call that only authorizes: the money is held and not charged.
+func (d decision) authorizeOnly() decision {
 	switch {
 	case d.verdict == payment.VerdictCharged:
 		d.verdict, d.after = payment.VerdictHeld, 0
@@ -177,7 +177,7 @@ func decide(call *actors.Call, now time.Time) decision {
 	assert.That(opens(call.Operation), "simulator: operation %d opens no charge", call.Operation)
 	d := decideAtOnce(call, now)
 	if call.Hold {
-		return d.held()
+		return d.authorizeOnly()
 	}
 	return d
 }

@@ -113,7 +113,7 @@ func (c *charge) completion(call *actors.Call, now time.Time) decision {
 		}
 	}
 	if c.next == willHold {
-		return d.held()
+		return d.authorizeOnly()
 	}
 	return d
 }
