@@ -485,5 +485,5 @@ var journalFaults = []fault{
 			}
 			p.Group.Delete(store.KeyTree(nil, w.SecondDemo.Org, block.First))
 		})
-	}, []int{2, 3, 5}, ""}, // the lines and records of the removed events still exist
+	}, []int{2, 3, 4, 5}, ""}, // the lines, records and listed times of the removed events still exist
 }

@@ -12,8 +12,8 @@ import (
 	"mizan/snapshots/check/scan"
 )
 
-// Rule 4, lists. A transaction has two rows in each of its lists, one for its creation and one for its
-// last event. A settlement, subscription or contract has one row in each of its lists. Rows are in the
+// Rule 4, lists. A transaction has a row in each of its lists for its creation and for each later change,
+// with the times of these changes. A settlement, subscription or contract has one row in each of its lists. Rows are in the
 // order of booking, on pages and in page buffers.
 
 // checkLists checks an organization's lists, and that every record is in the lists that must show
@@ -88,6 +88,7 @@ func (c *orgCheck) checkListed(list ledger.List, row *store.Listed) {
 		c.Report.Breach(findings.RuleClaims, "organization %v: a list shows %s, which does not exist", o.ID, scan.Named(source))
 		return
 	}
+	o.Histories.FollowListed(h, row.Booked)
 	bit, ok := o.Histories.MustShow(list, h)
 	switch {
 	case !ok:

@@ -97,6 +97,9 @@ func (j *journal) follow(e *ledger.Event, closedHold scan.Hold) {
 	}
 	h.Version, h.Last, h.Updated = uint32(e.Version), e.Seq, e.Booked
 	h.RecordHash = hash64(o.Histories.Seed, e.Stored.Record)
+	if h.RecordHash != 0 {
+		o.Histories.FollowChange(h, e.Booked)
+	}
 	o.Histories.EnterState(h, e.Source.Kind, e.To)
 	if e.Entry != nil {
 		j.transactions.FollowEntry(h, e, closedHold)

@@ -40,6 +40,8 @@ type History struct {
 	Notifications       NotificationCounts
 	RecordHash          uint64 // short hash of the record after its last event
 	SealedHash          uint64 // short hash of the sealed row beside the record; 0: none
+	changeTimes         uint64 // sum of the hashes of the times of the record's changes
+	listedTimes         uint64 // sum of the hashes of the times in the rows that its lists have of it
 }
 
 // Marks are further facts about a record, one bit each.

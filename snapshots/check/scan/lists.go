@@ -1,6 +1,8 @@
 package scan
 
 import (
+	"encoding/binary"
+	"hash/maphash"
 	"slices"
 
 	"mizan/ledger"
@@ -64,9 +66,26 @@ func (h *Histories) BelongsToPartner(lists ledger.PartnerList, partner int64, hi
 	})
 }
 
+// FollowChange counts a change of the record at a time. A change is a step that has stored the record.
+func (h *Histories) FollowChange(history *History, at ledger.Micros) {
+	history.changeTimes += h.hashTime(at)
+}
+
+// FollowListed counts a row that a list has of the record, with its time.
+func (h *Histories) FollowListed(history *History, at ledger.Micros) {
+	history.listedTimes += h.hashTime(at)
+}
+
+// hashTime hashes a time with the check's own seed, so that nobody can prepare times with the sum of others.
+func (h *Histories) hashTime(at ledger.Micros) uint64 {
+	return maphash.Bytes(h.Seed, binary.BigEndian.AppendUint64(nil, uint64(at)))
+}
+
 // IsListed tells whether each of the record's lists has the row of its creation and, if the lists show changes
-// too (listsChanges), the row of its last event.
+// too (listsChanges), the row of its last event and exactly the times of its changes.
 func (h *Histories) IsListed(history *History, listsChanges bool) bool {
 	allBits := uint8(1<<len(h.listsOf(history)) - 1)
-	return history.ListedAtCreation == allBits && (!listsChanges || history.ListedAtLastEvent == allBits)
+	times := history.changeTimes * uint64(len(h.listsOf(history)))
+	return history.ListedAtCreation == allBits &&
+		(!listsChanges || history.ListedAtLastEvent == allBits && history.listedTimes == times)
 }
