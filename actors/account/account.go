@@ -80,13 +80,19 @@ func (a *account) Receive(_ *actors.Context, message any) {
 	if !ok {
 		panic(fmt.Sprintf("account: unexpected message %T", message))
 	}
+	m.answer(covers(a.totals(), m.amount, m.overdraft))
+}
+
+// totals returns the account's totals. No view is open when the answer is given: whoever waits for it may close
+// the store next.
+func (a *account) totals() ledger.Totals {
 	view := a.service.rt.Journal.View()
 	defer view.Close()
 	totals, err := view.Totals(a.key.org, a.key.account)
 	if err != nil {
 		panic(err)
 	}
-	m.answer(covers(totals, m.amount, m.overdraft))
+	return totals
 }
 
 // covers tells whether available funds and overdraft cover the amount.
