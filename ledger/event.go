@@ -33,6 +33,9 @@ const (
 	Screening    Kind = 'q' // the findings of a screening of an asset or a transaction
 	Period       Kind = 'm' // a month whose books are closed
 	Retention    Kind = 'd' // the instant up to which an organization's deliveries were removed
+	Link         Kind = 'w' // a payment link
+	Product      Kind = 'g' // a product that is sold by link
+	Image        Kind = 'i' // an uploaded image
 	Transfer     Kind = 'x' // a transfer between two accounts in the ledger benchmark
 )
 

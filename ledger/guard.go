@@ -18,6 +18,7 @@ const (
 	ClaimSettlement  ClaimKind = 's' // partner or terminal + reference → settlement id
 	ClaimKeyHash     ClaimKind = 'k' // hash of a key or token → its record's id
 	ClaimNumber      ClaimKind = 'n' // partner number → partner's record id (platform)
+	ClaimAddress     ClaimKind = 'a' // kind and id of a record with a public address → its organization (platform)
 	ClaimIdempotency ClaimKind = 'i'
 )
 

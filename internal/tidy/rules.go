@@ -55,6 +55,7 @@ var layers = []layer{
 	{"ledger/directory", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/fsm", "internal/assert"}},
 	{"ledger/payment/admission", []string{"ledger", "ledger/money", "ledger/fsm", "ledger/directory", "ledger/payment", "internal/assert"}},
 	{"ledger/payment/codec", []string{"ledger", "ledger/money", "ledger/payment", "internal/assert", "internal/packed"}},
+	{"ledger/storefront", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/directory", "ledger/payment", "internal/assert"}},
 	{"ledger/*/...", []string{"ledger", "ledger/schema", "ledger/columns", "ledger/money", "ledger/fsm", "ledger/directory", "internal/assert"}},
 
 	{"posting/store/damage", nil},

@@ -128,6 +128,9 @@ var lifecycles = map[ledger.Kind]lifecycle{
 	ledger.Platform:     {Create, []State{StateOpen}, platformMachine},
 	ledger.Limit:        {Create, []State{StateActive, StateInactive}, switchMachine},
 	ledger.Block:        {Create, []State{StateActive}, switchMachine},
+	ledger.Link:         {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Product:      {Create, []State{StateActive, StateInactive}, switchMachine},
+	ledger.Image:        {Create, []State{StateActive}, nil},
 	ledger.Settlement:   {Settle, []State{StateSettled}, settlementMachine},
 	ledger.Answer:       {Give, []State{StateGiven}, nil},
 	ledger.Reply:        {Give, []State{StateGiven}, nil},
@@ -184,6 +187,17 @@ func stateOf(isActive bool) State {
 		return StateActive
 	}
 	return StateInactive
+}
+
+// CreatedEvent returns the first event of a record that can be switched off.
+func CreatedEvent(kind ledger.Kind, id ledger.ID, isActive bool) ledger.Event {
+	return createdEvent(kind, id, stateOf(isActive))
+}
+
+// SwitchEvent returns the event of a change of a record that can be switched off. wasActive and isActive are its field
+// Active before and after the change.
+func SwitchEvent(kind ledger.Kind, id ledger.ID, wasActive, isActive bool) ledger.Event {
+	return movedEvent(kind, id, switchAction(wasActive, isActive), stateOf(wasActive), stateOf(isActive))
 }
 
 // createdEvent returns a record's first event, and movedEvent a later one.

@@ -16,11 +16,16 @@ type entriesKind[E any] struct{ entryType *Type[E] }
 
 // String names the kind by its columns.
 func (k entriesKind[E]) String() string {
+	return "list of " + k.entryType.shownNames()
+}
+
+// shownNames lists the names of the shown columns for a sentence.
+func (t *Type[R]) shownNames() string {
 	var names []string
-	for _, c := range k.entryType.shownColumns {
+	for _, c := range t.shownColumns {
 		names = append(names, c.Name)
 	}
-	return "list of " + JoinWords(names, "and")
+	return JoinWords(names, "and")
 }
 
 // Parse implements Kind. It is not called, because the kind is MultiPart.

@@ -16,6 +16,7 @@ var (
 	KindPercent Kind = integerKind{"percent"} // int64, whole percent
 	KindBool    Kind = boolKind{}             // bool
 	KindAmount  Kind = amountKind{}           // money.Amount, minor units of the record's asset
+	KindMinor   Kind = minorKind{}            // money.Amount, minor units that are a JSON integer in every request and response
 	KindSigned  Kind = signedKind{}           // money.Signed, minor units of the record's asset
 	KindInstant Kind = instantKind{}          // ledger.Micros
 	KindSeq     Kind = seqKind{}              // int64, which the writer assigns
@@ -44,6 +45,11 @@ func Bool(key uint8, name string, options ...Option) Cell[bool] {
 // Amount makes a column of amounts in minor units.
 func Amount(key uint8, name string, options ...Option) Cell[money.Amount] {
 	return NewCell[money.Amount](key, name, KindAmount, options)
+}
+
+// MinorUnits makes a column of amounts that are JSON integers in every request and response.
+func MinorUnits(key uint8, name string, options ...Option) Cell[money.Amount] {
+	return NewCell[money.Amount](key, name, KindMinor, options)
 }
 
 // Signed makes a column of amounts that may be below zero.
@@ -195,6 +201,23 @@ func (amountKind) ReadStored(_ *Column, stored []byte) (any, bool) {
 
 func (amountKind) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
 	return AppendSigned(dst, money.Signed{Abs: value.(money.Amount)}, style)
+}
+
+type minorKind struct{ amountKind }
+
+func (minorKind) String() string { return "integer of minor units" }
+
+// Parse implements Kind. It accepts a JSON integer that is not negative.
+func (minorKind) Parse(_ *Column, raw []byte, _ Reader) (any, string) {
+	a, err := money.ParseBytes(raw)
+	if err != nil {
+		return nil, "must be an integer of minor units"
+	}
+	return a, ""
+}
+
+func (minorKind) AppendJSON(_ *Column, dst []byte, value any, _ Style) []byte {
+	return value.(money.Amount).AppendDecimal(dst)
 }
 
 type signedKind struct {

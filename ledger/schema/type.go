@@ -158,10 +158,17 @@ func (t *Type[R]) Patch(input Input, r *R, f *Faults) {
 		case isNull:
 			c.field.set(r, nil)
 		case c.Secret && old != nil && string(raw) == `"`+Mask+`"`:
+		case c.isMergeable():
+			c.field.set(r, c.Kind.(Mergeable).PatchParts(c, old, raw, f))
 		default:
 			t.read(c, raw, r, f)
 		}
 	}
+}
+
+func (c *Column) isMergeable() bool {
+	_, is := c.Kind.(Mergeable)
+	return is
 }
 
 // read sets a column to a value that was sent. A value that is refused is a fault, and its column is not checked again.

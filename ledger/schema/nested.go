@@ -1,0 +1,117 @@
+package schema
+
+import "encoding/json"
+
+// Nested makes a column whose values are objects: records of another type. Faults name the column inside the object:
+// "amount.currency". A change of the record changes only the members of the object that are sent.
+func Nested[N any](key uint8, name string, nestedType *Type[N], options ...Option) Cell[N] {
+	return NewCell[N](key, name, nestedKind[N]{nestedType}, append(options, func(c *Column) { c.Of = nestedType.Table }))
+}
+
+// nestedKind is the kind of columns whose values are records of type N, shown as objects.
+type nestedKind[N any] struct{ nestedType *Type[N] }
+
+// Mergeable is implemented by kinds of which a patch changes only a part of a value. PatchParts is then called for
+// patches instead of MultiPart.ParseParts.
+type Mergeable interface {
+	MultiPart
+	PatchParts(c *Column, old any, raw []byte, f *Faults) (value any)
+}
+
+// String names the kind by its columns.
+func (k nestedKind[N]) String() string { return "object of " + k.nestedType.shownNames() }
+
+// Parse implements Kind. It is not called, because the kind is MultiPart.
+func (k nestedKind[N]) Parse(c *Column, raw []byte, _ Reader) (any, string) {
+	var f Faults
+	value := k.ParseParts(c, raw, &f)
+	return value, firstOf(&f)
+}
+
+// Check implements Kind. It is not called either.
+func (k nestedKind[N]) Check(c *Column, value any) string {
+	var f Faults
+	k.CheckParts(c, value, &f)
+	return firstOf(&f)
+}
+
+// ParseParts implements MultiPart.
+func (k nestedKind[N]) ParseParts(c *Column, raw []byte, f *Faults) any {
+	input, ok := k.read(c, raw, f)
+	if !ok {
+		return *k.nestedType.New()
+	}
+	var faults Faults
+	nested := k.nestedType.Create(input, &faults)
+	f.addInside(c, &faults)
+	return *nested
+}
+
+// PatchParts implements Mergeable.
+func (k nestedKind[N]) PatchParts(c *Column, old any, raw []byte, f *Faults) any {
+	input, ok := k.read(c, raw, f)
+	nested, isSet := old.(N)
+	switch {
+	case !isSet:
+		return k.ParseParts(c, raw, f)
+	case !ok:
+		return old
+	}
+	var faults Faults
+	k.nestedType.Patch(input, &nested, &faults)
+	f.addInside(c, &faults)
+	return nested
+}
+
+func (nestedKind[N]) read(c *Column, raw []byte, f *Faults) (input Input, ok bool) {
+	if raw[0] != '{' || json.Unmarshal(raw, &input) != nil {
+		f.Add(c.Name, "%s must be an object", c.Name)
+		return nil, false
+	}
+	return input, true
+}
+
+// CheckParts implements MultiPart.
+func (k nestedKind[N]) CheckParts(c *Column, value any, f *Faults) {
+	nested := value.(N)
+	var faults Faults
+	k.nestedType.Check(nil, &nested, &faults)
+	f.addInside(c, &faults)
+}
+
+// addInside adds the faults of an object's columns.
+func (f *Faults) addInside(c *Column, faults *Faults) {
+	for _, fault := range faults.List {
+		if field := c.Name + "." + fault.Field; !f.Has(field) && !f.Has(c.Name) {
+			f.List = append(f.List, Fault{field, fault.Message})
+		}
+	}
+}
+
+// AppendStored implements Kind. The object holds no secrets.
+func (k nestedKind[N]) AppendStored(_ *Column, dst []byte, value any) []byte {
+	nested := value.(N)
+	dst, _ = k.nestedType.AppendStored(dst, &nested, nil)
+	return dst
+}
+
+// ReadStored implements Kind.
+func (k nestedKind[N]) ReadStored(_ *Column, stored []byte) (any, bool) {
+	var nested N
+	if k.nestedType.ReadStored(stored, &nested, nil) != nil {
+		return nil, false
+	}
+	return nested, true
+}
+
+// AppendJSON implements Kind.
+func (k nestedKind[N]) AppendJSON(_ *Column, dst []byte, value any, style Style) []byte {
+	nested := value.(N)
+	return append(k.nestedType.AppendFields(append(dst, '{'), &nested, style), '}')
+}
+
+// Shape implements Shaped.
+func (nestedKind[N]) Shape() Shape { return Document }
+
+// Empty implements Kind.
+func (nestedKind[N]) Empty(any) bool { return false }

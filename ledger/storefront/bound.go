@@ -1,0 +1,132 @@
+package storefront
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// BoundProduct is a product of a link.
+type BoundProduct struct {
+	ID        ledger.ID
+	Deletions uint32   // the product's number of deletions when it was bound
+	Product   *Product // nil: it is not shown; set when the link is shown
+}
+
+// boundColumn is a list of products: UUIDs in requests, products in responses.
+func boundColumn[R any](key uint8, fieldOf func(*R) *[]BoundProduct) *schema.Column {
+	return schema.Field(schema.NewCell[[]BoundProduct](key, "products", boundKind{}, []schema.Option{schema.Settable, schema.NotNull, schema.AtMost(MaxProducts),
+		schema.Help("products of the same partner that the page shows: UUIDs in requests, products in responses")}), fieldOf)
+}
+
+// boundKind is the kind of columns whose values are of type []BoundProduct.
+type boundKind struct{}
+
+func (boundKind) String() string { return "list of products" }
+
+// Parse implements schema.Kind.
+func (boundKind) Parse(_ *schema.Column, raw []byte, _ schema.Reader) (any, string) {
+	const form = "must be a list of UUIDs"
+	var texts []*string // pointers, to detect null
+	if raw[0] != '[' || json.Unmarshal(raw, &texts) != nil || slices.Contains(texts, nil) {
+		return nil, form
+	}
+	list := []BoundProduct{}
+	for _, text := range texts {
+		id, err := uuid.Parse(*text)
+		if err != nil || len(*text) != len(id.String()) {
+			return nil, form
+		}
+		list = append(list, BoundProduct{ID: id})
+	}
+	return list, ""
+}
+
+// Check implements schema.Kind.
+func (boundKind) Check(c *schema.Column, value any) string {
+	if len(value.([]BoundProduct)) > c.MaxLength {
+		return "has more than " + strconv.Itoa(c.MaxLength) + " entries"
+	}
+	return ""
+}
+
+// AppendStored implements schema.Kind.
+func (boundKind) AppendStored(_ *schema.Column, dst []byte, value any) []byte {
+	for _, bound := range value.([]BoundProduct) {
+		stored, _ := boundProducts.AppendStored(nil, &bound, nil)
+		dst = schema.AppendBytes(dst, stored)
+	}
+	return dst
+}
+
+// ReadStored implements schema.Kind.
+func (boundKind) ReadStored(_ *schema.Column, stored []byte) (any, bool) {
+	var list []BoundProduct
+	for len(stored) > 0 {
+		entry, rest, ok := schema.CutBytes(stored)
+		var bound BoundProduct
+		if !ok || boundProducts.ReadStored(entry, &bound, nil) != nil {
+			return nil, false
+		}
+		list, stored = append(list, bound), rest
+	}
+	return list, true
+}
+
+var boundProducts = schema.NewType[BoundProduct]("bound product",
+	schema.Field(schema.ID(1, "id", schema.NotShown, schema.Needed), func(b *BoundProduct) *ledger.ID { return &b.ID }),
+	schema.NumberField(schema.Derived(2, "deletions", schema.NotShown), func(b *BoundProduct) *uint32 { return &b.Deletions }),
+)
+
+// AppendJSON implements schema.Kind.
+func (boundKind) AppendJSON(_ *schema.Column, dst []byte, value any, style schema.Style) []byte {
+	dst = append(dst, '[')
+	isFirst := true
+	for _, bound := range value.([]BoundProduct) {
+		if bound.Product == nil {
+			continue
+		}
+		if !isFirst {
+			dst = append(dst, ',')
+		}
+		isFirst = false
+		dst = append(Products.AppendFields(append(dst, '{'), bound.Product, style), '}')
+	}
+	return append(dst, ']')
+}
+
+// Shape implements schema.Shaped.
+func (boundKind) Shape() schema.Shape { return schema.TextList }
+
+// Empty implements schema.Kind.
+func (boundKind) Empty(value any) bool { return len(value.([]BoundProduct)) == 0 }
+
+// Bind completes the products that a request has set. It removes products that appear twice, and those that are
+// unknown or belong to another partner; for an unknown product, find returns nil.
+func (l *Link) Bind(find func(id ledger.ID) *Product) {
+	var bound []BoundProduct
+	for _, requested := range l.Products {
+		isRepeated := slices.ContainsFunc(bound, func(earlier BoundProduct) bool { return earlier.ID == requested.ID })
+		if p := find(requested.ID); p != nil && p.Partner == l.Partner && !isRepeated {
+			bound = append(bound, BoundProduct{ID: p.ID, Deletions: p.Deletions})
+		}
+	}
+	l.Products = bound
+}
+
+// ShowProducts sets the products that the link shows: those that were not deleted since they were bound. For an unknown
+// product, find returns nil.
+func (l *Link) ShowProducts(find func(id ledger.ID) *Product) {
+	l.Products = slices.Clone(l.Products)
+	for i := range l.Products {
+		bound := &l.Products[i]
+		if p := find(bound.ID); p != nil && p.Deletions == bound.Deletions {
+			bound.Product = p
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package storefront
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"mizan/internal/assert"
+	"mizan/ledger"
+	"mizan/ledger/columns"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// Parts of the public addresses.
+const (
+	LinkPath    = "/pay/l/"
+	ProductPath = "/pay/p/"
+	ImagePath   = "/images/"
+	QRSuffix    = "/qr.svg"
+)
+
+// publicColumn is a public address.
+func publicColumn[R any](name, help string, address func(*R) string) *schema.Column {
+	return schema.Shown(schema.Text(0, name, schema.Constant, schema.Help(help)), func(r *R) (string, bool) { return address(r), true })
+}
+
+// addressColumn is an address to which a payer is sent.
+func addressColumn[R any](key uint8, name, help string, fieldOf func(*R) *string) *schema.Column {
+	return schema.Field(schema.Text(key, name, schema.Settable, schema.OneLine, schema.AtMost(directory.MaxURL), schema.Rule(addressRule), schema.Help(help)), fieldOf)
+}
+
+func addressRule(value any) string {
+	u, err := url.Parse(value.(string))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {
+		return "must be an http or https address without credentials"
+	}
+	return ""
+}
+
+// currencyColumn is a currency. Without a default it is required.
+func currencyColumn[R any](key uint8, byDefault money.Currency, fieldOf func(*R) *money.Currency) *schema.Column {
+	isRequired := schema.Required
+	if byDefault != "" {
+		isRequired = schema.DefaultTo(string(byDefault))
+	}
+	return schema.TextField(schema.NewCell[string](key, "currency", columns.KindCurrency, []schema.Option{isRequired, schema.Help("currency code")}), fieldOf)
+}
+
+// networkColumn is the network of a currency.
+func networkColumn[R any](key uint8, fieldOf func(*R) *money.Network) *schema.Column {
+	return schema.TextField(schema.Text(key, "network", schema.Settable,
+		schema.Help("network of the currency; required if it is on several")), fieldOf)
+}
+
+type namedAmount struct {
+	name   string
+	amount money.Amount
+}
+
+// checkAmounts refuses an asset without a scale, and amounts above maxAmount. Faults are named under the prefix.
+func checkAmounts(prefix string, asset money.Asset, f *schema.Faults, amounts ...namedAmount) {
+	if asset.Currency == "" || !asset.Env.Valid() || f.Has(prefix+"currency") || f.Has(strings.TrimSuffix(prefix, ".")) {
+		return
+	}
+	scale, isKnown := asset.Scale()
+	if !isKnown {
+		problem := "is no network of " + string(asset.Currency)
+		if asset.Network == "" {
+			problem = "is required: " + string(asset.Currency) + " is on several networks"
+		}
+		f.Add(prefix+"network", "%s", problem)
+		return
+	}
+	limit := maxAmount(scale)
+	for _, a := range amounts {
+		if limit.Less(a.amount) && !f.Has(prefix+a.name) {
+			f.Add(prefix+a.name, "must be at most %v", limit)
+		}
+	}
+}
+
+// maxAmount returns the largest amount of a link or a product: 10^15 minor units, or 10^9 major units where that is
+// more.
+func maxAmount(scale int) money.Amount {
+	const minorDigits, majorDigits = 15, 9
+	a, err := money.Parse("1" + strings.Repeat("0", max(minorDigits, scale+majorDigits)))
+	assert.NoError(err)
+	return a
+}
+
+// Picture names an uploaded image.
+type Picture struct {
+	Name string // the last part of its address; empty: there is no image
+	sent string // address in a request, which Resolve has not replaced yet
+}
+
+// pictureColumn is the address of an image. Resolve turns the address of a request into the image's name, which
+// pictureNameColumn stores: the service's own address may change.
+func pictureColumn[R any](fieldOf func(*R) (picture *Picture, base string)) *schema.Column {
+	return schema.Bound(schema.Text(0, "image", schema.Settable, schema.Transient, schema.AtMost(directory.MaxURL), schema.Help("address of an uploaded image")),
+		func(r *R) string {
+			p, base := fieldOf(r)
+			switch {
+			case p.sent != "":
+				return p.sent
+			case p.Name == "":
+				return ""
+			}
+			return base + ImagePath + p.Name
+		},
+		func(r *R, text string) {
+			p, _ := fieldOf(r)
+			*p = Picture{sent: text}
+		})
+}
+
+func pictureNameColumn[R any](key uint8, fieldOf func(*R) *Picture) *schema.Column {
+	return schema.Field(schema.Text(key, "image_name", schema.NotShown), func(r *R) *string { return &fieldOf(r).Name })
+}
+
+// Resolve replaces an address that a request has set by the image's name. find tells whether the organization has an
+// image with a name; base is the scheme and host of public addresses.
+func (p *Picture) Resolve(base string, find func(name string) bool, f *schema.Faults) {
+	if p.sent == "" {
+		return
+	}
+	name, isOurs := strings.CutPrefix(p.sent, base+ImagePath)
+	if !isOurs || !find(name) {
+		if !f.Has("image") {
+			f.Add("image", "is not the address of an image that was uploaded here")
+		}
+		return
+	}
+	*p = Picture{Name: name}
+}
+
+// quantity reads the quantity of a product.
+func quantity(text string) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil && n >= 1 && n <= MaxQuantity && strconv.FormatUint(n, 10) == text
+}
+
+// AddressKey returns the key of the claim that makes a record's address known. The claim's owner is the organization
+// that has the record.
+func AddressKey(s ledger.Source) string { return string(s.Kind) + s.ID.String() }

@@ -1,0 +1,201 @@
+package storefront
+
+import (
+	"log/slog"
+	"slices"
+
+	"mizan/ledger"
+	"mizan/ledger/columns"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/payment"
+	"mizan/ledger/schema"
+)
+
+// Bounds of a link's and a product's texts and lists.
+const (
+	MaxName        = 200
+	MaxDescription = 2000
+	MaxProducts    = 100
+)
+
+// AmountType says who chooses the amount of a link's payments.
+type AmountType string
+
+// The types of amounts.
+const (
+	Fixed   AmountType = "fixed"   // the link does
+	Dynamic AmountType = "dynamic" // the payer enters it
+)
+
+// Link is a payment link: an address at which anybody can pay a partner.
+type Link struct {
+	ID          ledger.ID
+	Org         ledger.ID
+	Partner     int64
+	Env         money.Env
+	Amount      LinkAmount
+	AmountType  AmountType
+	PayConfig   PayConfig
+	Image       Picture
+	Products    []BoundProduct
+	Name        string
+	Description string
+	Metadata    []byte // JSON object, the merchant_meta of the link's payments; nil if absent
+	ReturnURL   string
+	FailURL     string
+	Active      bool
+	Created     ledger.Micros
+
+	Payments Payments // what was charged; set when the link is shown
+	Base     string   // scheme and host of the public addresses; set when the link is shown
+}
+
+// LinkAmount is the amount of a link's payments.
+type LinkAmount struct {
+	Default  money.Amount // of a dynamic link: what the page suggests
+	Min, Max money.Amount // bounds of what the payer may enter; zero: none
+	Currency money.Currency
+	Network  money.Network
+}
+
+// PayConfig says how a link can be paid.
+type PayConfig struct {
+	Methods []string // types of money_storage, and Card; empty: all of the partner's terminals
+}
+
+// Card stands for bank_card in the methods of a link.
+const Card = "card"
+
+// Payments are the charged payments of a link.
+type Payments struct {
+	Count  int64
+	Amount money.Amount // in the link's asset
+}
+
+// Links are the columns of links (specification, "Payment link").
+var Links = schema.NewType[Link]("link",
+	columns.ID(func(l *Link) *ledger.ID { return &l.ID }),
+	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
+		schema.Help("when it was created")), func(l *Link) *ledger.Micros { return &l.Created }),
+	columns.Partner(1, func(l *Link) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
+	columns.EnvField(2, func(l *Link) *money.Env { return &l.Env }, schema.Fixed),
+	schema.Field(schema.Nested(3, "amount", linkAmounts, schema.Required, schema.NotNull,
+		schema.Help("amount of the payments")), func(l *Link) *LinkAmount { return &l.Amount }),
+	schema.TextField(schema.Word(4, "amount_type", []string{string(Fixed), string(Dynamic)}, schema.Required,
+		schema.Help("fixed: the amount is amount.default; dynamic: the payer enters it")), func(l *Link) *AmountType { return &l.AmountType }),
+	schema.Field(schema.Nested(5, "pay_config", payConfigs, schema.Required, schema.NotNull,
+		schema.Help("how the link can be paid")), func(l *Link) *PayConfig { return &l.PayConfig }),
+	pictureColumn(func(l *Link) (*Picture, string) { return &l.Image, l.Base }),
+	pictureNameColumn(6, func(l *Link) *Picture { return &l.Image }),
+	boundColumn(7, func(l *Link) *[]BoundProduct { return &l.Products }),
+	schema.Field(schema.Text(8, "name", schema.Settable, schema.OneLine, schema.AtMost(MaxName),
+		schema.Help("title of the page")), func(l *Link) *string { return &l.Name }),
+	schema.Field(schema.Text(9, "description", schema.Settable, schema.AtMost(MaxDescription),
+		schema.Help("text of the page")), func(l *Link) *string { return &l.Description }),
+	schema.Field(schema.Object(10, "metadata", schema.Settable,
+		schema.Help("merchant_meta of the payments")), func(l *Link) *[]byte { return &l.Metadata }),
+	addressColumn(11, "return_url", "where payers go after a payment", func(l *Link) *string { return &l.ReturnURL }),
+	addressColumn(12, "fail_url", "where payers go after a payment has failed", func(l *Link) *string { return &l.FailURL }),
+	schema.Field(schema.Bool(13, "active", schema.NotNull, schema.DefaultTo(true),
+		schema.Help("whether its address accepts payments")), func(l *Link) *bool { return &l.Active }),
+	publicColumn("url", "its address", func(l *Link) string { return l.Base + LinkPath + l.ID.String() }),
+	publicColumn("qr_url", "address of its QR code", func(l *Link) string { return l.Base + LinkPath + l.ID.String() + QRSuffix }),
+	schema.Shown(schema.Nested(0, "payments", shownPayments, schema.Constant,
+		schema.Help("charged payments")), func(l *Link) (Payments, bool) { return l.Payments, true }),
+).CrossCheck(crossCheckLink).
+	Invariant(func(l *Link) string {
+		if l.Partner < 1 || !l.Env.Valid() || l.Amount.Currency == "" {
+			return "has no partner, environment or currency"
+		}
+		return ""
+	}).
+	WithEnvelope(func(l *Link, envelope schema.Envelope) {
+		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
+	})
+
+var linkAmounts = schema.NewType[LinkAmount]("amount",
+	schema.Field(schema.MinorUnits(1, "default", schema.Required,
+		schema.Help("minor units; of a dynamic link: what the page suggests")), func(a *LinkAmount) *money.Amount { return &a.Default }),
+	currencyColumn(2, "", func(a *LinkAmount) *money.Currency { return &a.Currency }),
+	networkColumn(3, func(a *LinkAmount) *money.Network { return &a.Network }),
+	schema.Field(schema.MinorUnits(4, "min", schema.Settable,
+		schema.Help("the least that a payer may enter")), func(a *LinkAmount) *money.Amount { return &a.Min }),
+	schema.Field(schema.MinorUnits(5, "max", schema.Settable,
+		schema.Help("the most that a payer may enter")), func(a *LinkAmount) *money.Amount { return &a.Max }),
+)
+
+var payConfigs = schema.NewType[PayConfig]("pay_config",
+	schema.Field(schema.Texts(1, "methods", schema.Settable, schema.NotNull, schema.Rule(methodsRule),
+		schema.Help("types of money_storage, or card; an empty list means all that the partner's terminals accept")), func(p *PayConfig) *[]string { return &p.Methods }),
+)
+
+var shownPayments = schema.NewType[Payments]("payments",
+	schema.Field(schema.Derived(0, "count", schema.NotNull, schema.Transient, schema.Help("number of charged payments")), func(p *Payments) *int64 { return &p.Count }),
+	schema.Field(schema.MinorUnits(0, "amount", schema.NotNull, schema.Transient, schema.Help("their sum in minor units")), func(p *Payments) *money.Amount { return &p.Amount }),
+)
+
+func methodsRule(value any) string {
+	for _, name := range value.([]string) {
+		if _, known := payment.Method([]byte(name)); !known && name != Card {
+			return "must hold types of money_storage, or card"
+		}
+	}
+	return ""
+}
+
+// Accepts tells whether the link can be paid with a type of money_storage.
+func (p PayConfig) Accepts(method string) bool {
+	return len(p.Methods) == 0 || slices.ContainsFunc(p.Methods, func(name string) bool {
+		return name == method || name == Card && method == payment.BankCard
+	})
+}
+
+// crossCheckLink checks the amounts and what may change.
+func crossCheckLink(old, l *Link, f *schema.Faults) {
+	checkAmounts("amount.", l.Asset(), f, namedAmount{"default", l.Amount.Default}, namedAmount{"min", l.Amount.Min}, namedAmount{"max", l.Amount.Max})
+	a := &l.Amount
+	isBounded := !a.Min.IsZero() || !a.Max.IsZero()
+	switch {
+	case !f.Empty():
+	case isBounded && l.AmountType != Dynamic:
+		f.Add("amount", "min and max are for amount_type dynamic")
+	case !a.Max.IsZero() && a.Max.Less(a.Min):
+		f.Add("amount.max", "is below min")
+	case a.Default.Less(a.Min), !a.Max.IsZero() && a.Max.Less(a.Default):
+		f.Add("amount.default", "must be from min to max")
+	}
+}
+
+// Asset returns the asset of the link's payments.
+func (l *Link) Asset() money.Asset {
+	return columns.ResolveNetwork(money.Asset{Currency: l.Amount.Currency, Network: l.Amount.Network, Env: l.Env})
+}
+
+// LogValue implements slog.LogValuer.
+func (l *Link) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
+
+// NewLink decides the creation of a link, whose fields the caller has set and completed. The error is *schema.Faults.
+func NewLink(draft Link, f *schema.Faults) (*Link, ledger.Event, error) {
+	l := &draft
+	l.Amount.Network = l.Asset().Network
+	if Links.Check(nil, l, f); !f.Empty() {
+		return nil, ledger.Event{}, f
+	}
+	return l, directory.CreatedEvent(ledger.Link, l.ID, l.Active), nil
+}
+
+// Patch decides a change. change sets the fields of the request, and what follows from them in the store. The event has
+// no name if nothing changes. The error is *schema.Faults.
+func (l *Link) Patch(change schema.Change[Link]) (*Link, ledger.Event, error) {
+	next, f := *l, new(schema.Faults)
+	change(&next, f)
+	next.Amount.Network = next.Asset().Network
+	if Links.Check(l, &next, f); !f.Empty() {
+		return nil, ledger.Event{}, f
+	}
+	if Links.Equal(&next, l) {
+		return l, ledger.Event{}, nil
+	}
+	return &next, directory.SwitchEvent(ledger.Link, l.ID, l.Active, next.Active), nil
+}

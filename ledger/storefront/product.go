@@ -1,0 +1,170 @@
+package storefront
+
+import (
+	"log/slog"
+
+	"mizan/ledger"
+	"mizan/ledger/columns"
+	"mizan/ledger/directory"
+	"mizan/ledger/money"
+	"mizan/ledger/schema"
+)
+
+// MaxQuantity is the largest quantity of a product.
+const MaxQuantity = 9999
+
+// Product is something that a partner sells at an address of its own, or by its links.
+type Product struct {
+	ID       ledger.ID
+	Org      ledger.ID
+	Partner  int64
+	Env      money.Env
+	Header   string
+	Text     string
+	Price    *money.Amount // nil: the payer enters the amount
+	Currency money.Currency
+	Network  money.Network
+	Quantity string // a decimal integer
+	Image    Picture
+	Active   bool
+	Created  ledger.Micros
+
+	// Deletions counts how often the product was deleted. A link shows the product only if it was bound after the last
+	// deletion.
+	Deletions uint32
+
+	Base string // scheme and host of the public addresses; set when the product is shown
+}
+
+// Products are the columns of products (specification, "Product").
+var Products = schema.NewType[Product]("product",
+	columns.ID(func(p *Product) *ledger.ID { return &p.ID }),
+	schema.Field(schema.Instant(0, "created", schema.NotNull, schema.Transient, schema.Constant,
+		schema.Help("when it was created")), func(p *Product) *ledger.Micros { return &p.Created }),
+	columns.Partner(1, func(p *Product) *int64 { return &p.Partner }, schema.Required, schema.Fixed),
+	columns.EnvField(2, func(p *Product) *money.Env { return &p.Env }, schema.Fixed),
+	schema.Field(schema.Text(3, "header", schema.Required, schema.OneLine, schema.AtMost(MaxName),
+		schema.Help("name on the payment page")), func(p *Product) *string { return &p.Header }),
+	schema.Field(schema.Text(4, "text", schema.Required, schema.AtMost(MaxDescription),
+		schema.Help("short description")), func(p *Product) *string { return &p.Text }),
+	schema.Field(schema.NewCell[*money.Amount](5, "price", priceKind{schema.KindMinor}, []schema.Option{schema.Settable,
+		schema.Help("minor units; if absent, the payer enters the amount")}), func(p *Product) **money.Amount { return &p.Price }),
+	currencyColumn(6, defaultCurrency, func(p *Product) *money.Currency { return &p.Currency }),
+	networkColumn(7, func(p *Product) *money.Network { return &p.Network }),
+	schema.Field(schema.Text(8, "qty", schema.DefaultTo("1"), schema.Rule(quantityRule),
+		schema.Help("how many are sold at once: an integer from 1 to 9999")), func(p *Product) *string { return &p.Quantity }),
+	pictureColumn(func(p *Product) (*Picture, string) { return &p.Image, p.Base }),
+	pictureNameColumn(9, func(p *Product) *Picture { return &p.Image }),
+	schema.Field(schema.Bool(10, "active", schema.NotNull, schema.DefaultTo(true),
+		schema.Help("whether its address accepts payments")), func(p *Product) *bool { return &p.Active }),
+	publicColumn("url", "its address", func(p *Product) string { return p.Base + ProductPath + p.ID.String() }),
+	publicColumn("qr_url", "address of its QR code", func(p *Product) string { return p.Base + ProductPath + p.ID.String() + QRSuffix }),
+	schema.NumberField(schema.Derived(11, "deletions", schema.NotShown), func(p *Product) *uint32 { return &p.Deletions }),
+).CrossCheck(crossCheckProduct).
+	Invariant(func(p *Product) string {
+		if _, ok := quantity(p.Quantity); !ok || p.Partner < 1 || !p.Env.Valid() {
+			return "has no partner, environment or quantity"
+		}
+		return ""
+	}).
+	WithEnvelope(func(p *Product, envelope schema.Envelope) {
+		p.Org, p.ID, p.Created = envelope.Org, envelope.ID, envelope.Created
+	})
+
+// defaultCurrency is the currency of a product that names none (specification, "Product").
+const defaultCurrency = "RUB"
+
+// priceKind is the kind of amounts that may be zero or absent. Its values are of type *money.Amount.
+type priceKind struct{ schema.Kind }
+
+// Parse implements schema.Kind.
+func (k priceKind) Parse(c *schema.Column, raw []byte, reader schema.Reader) (any, string) {
+	value, problem := k.Kind.Parse(c, raw, reader)
+	if problem != "" {
+		return nil, problem
+	}
+	price := value.(money.Amount)
+	return &price, ""
+}
+
+// Check implements schema.Kind. crossCheckProduct bounds the price.
+func (priceKind) Check(*schema.Column, any) string { return "" }
+
+// AppendStored implements schema.Kind.
+func (k priceKind) AppendStored(c *schema.Column, dst []byte, value any) []byte {
+	return k.Kind.AppendStored(c, dst, *value.(*money.Amount))
+}
+
+// ReadStored implements schema.Kind.
+func (k priceKind) ReadStored(c *schema.Column, stored []byte) (any, bool) {
+	value, ok := k.Kind.ReadStored(c, stored)
+	if !ok {
+		return nil, false
+	}
+	price := value.(money.Amount)
+	return &price, true
+}
+
+// AppendJSON implements schema.Kind.
+func (k priceKind) AppendJSON(c *schema.Column, dst []byte, value any, style schema.Style) []byte {
+	return k.Kind.AppendJSON(c, dst, *value.(*money.Amount), style)
+}
+
+func quantityRule(value any) string {
+	if _, ok := quantity(value.(string)); !ok {
+		return "must be an integer from 1 to 9999, as a string"
+	}
+	return ""
+}
+
+func crossCheckProduct(_, p *Product, f *schema.Faults) {
+	price := namedAmount{name: "price"}
+	if p.Price != nil {
+		price.amount = *p.Price
+	}
+	checkAmounts("", p.Asset(), f, price)
+}
+
+// Asset returns the asset of the product's price.
+func (p *Product) Asset() money.Asset {
+	return columns.ResolveNetwork(money.Asset{Currency: p.Currency, Network: p.Network, Env: p.Env})
+}
+
+// Total returns price × quantity; ok is false if the payer enters the amount.
+func (p *Product) Total() (total money.Amount, ok bool) {
+	n, _ := quantity(p.Quantity)
+	if p.Price == nil {
+		return total, false
+	}
+	total, err := p.Price.Mul(money.FromUint64(n))
+	return total, err == nil
+}
+
+// LogValue implements slog.LogValuer.
+func (p *Product) LogValue() slog.Value { return slog.StringValue(p.ID.String()) }
+
+// NewProduct decides the creation of a product, whose fields the caller has set and completed. The error is
+// *schema.Faults.
+func NewProduct(draft Product, f *schema.Faults) (*Product, ledger.Event, error) {
+	p := &draft
+	p.Network = p.Asset().Network
+	if Products.Check(nil, p, f); !f.Empty() {
+		return nil, ledger.Event{}, f
+	}
+	return p, directory.CreatedEvent(ledger.Product, p.ID, p.Active), nil
+}
+
+// Patch decides a change. change sets the fields of the request, and what follows from them in the store. The event has
+// no name if nothing changes. The error is *schema.Faults.
+func (p *Product) Patch(change schema.Change[Product]) (*Product, ledger.Event, error) {
+	next, f := *p, new(schema.Faults)
+	change(&next, f)
+	next.Network = next.Asset().Network
+	if Products.Check(p, &next, f); !f.Empty() {
+		return nil, ledger.Event{}, f
+	}
+	if Products.Equal(&next, p) {
+		return p, ledger.Event{}, nil
+	}
+	return &next, directory.SwitchEvent(ledger.Product, p.ID, p.Active, next.Active), nil
+}
