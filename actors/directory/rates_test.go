@@ -86,8 +86,8 @@ func TestRefusedRates(t *testing.T) {
 	ctx, org := t.Context(), f.newOrganization("One")
 	f.putRate(org.ID, "USD", "RUB", "92.5")
 	for field, d := range map[string]directory.Rate{
-		"from": {From: "JPY", To: "RUB", Value: aRate},
-		"to":   {From: "USD", To: "USD", Value: aRate},
+		"from": {From: "JPY", To: "RUB", Value: testRate},
+		"to":   {From: "USD", To: "USD", Value: testRate},
 		"rate": {From: "USD", To: "RUB"},
 	} {
 		_, err := f.PutRate(ctx, org.ID, d)

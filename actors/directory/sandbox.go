@@ -195,7 +195,7 @@ func (n *seeding) addKey(o *organization, owner *directory.Partner, demo *Demo) 
 // issue adds a key and returns its value.
 func (n *seeding) issue(o *organization, draft directory.APIKey) (secret.Text, error) {
 	draft.Org = o.id
-	value := newKey(&draft, n.service.random)
+	value := fillNewKey(&draft, n.service.random)
 	k, event, err := directory.NewAPIKey(draft, n.now)
 	if err != nil {
 		return "", err
