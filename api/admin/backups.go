@@ -7,6 +7,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/internal/jsonwalk"
 )
 
@@ -28,11 +29,11 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	f := &form{object: object, order: []string{"since"}}
+	f := form{&records.Form{Object: object, Order: []string{"since"}}}
 	// A misspelt "since" must not lead to a full backup in place of an increment.
 	f.allowOnly("since")
 	since := f.base()
-	if err := f.problems.Err(); err != nil {
+	if err := f.Problems.Err(); err != nil {
 		return err
 	}
 	backup, err := h.cfg.Backup(since)
@@ -45,33 +46,33 @@ func (h *Handlers) takeBackup(req *web.Request) error {
 }
 
 // allowOnly refuses a body that has other fields than these, and names the first one.
-func (f *form) allowOnly(names ...string) {
+func (f form) allowOnly(names ...string) {
 	const shown = 64 // bytes of a field name in the message, because a name may be as long as the body
-	members := jsonwalk.MembersOf(f.object)
+	members := jsonwalk.MembersOf(f.Object)
 	for name, _, more := members.Next(); more; name, _, more = members.Next() {
 		if text := string(name); !slices.Contains(names, text) {
 			text = strings.ToValidUTF8(text[:min(len(text), shown)], "")
-			f.problems.Add(text, "is no field of this request")
+			f.Problems.Add(text, "is no field of this request")
 			return
 		}
 	}
 }
 
 // base reads the field since. It returns nil if the request is for a full backup.
-func (f *form) base() *BackupBase {
-	value := web.Member(f.object, "since")
+func (f form) base() *BackupBase {
+	value := web.Member(f.Object, "since")
 	if value == nil {
 		return nil
 	}
 	if !web.IsObject(value) {
-		f.problems.Add("since", "since must be an object")
+		f.Problems.Add("since", "since must be an object")
 		return nil
 	}
-	inner := &form{object: value}
-	group, depth := inner.requiredNumber("group"), inner.requiredNumber("depth")
-	base := &BackupBase{ID: inner.textOrEmpty("id"), Group: uint64(group), GroupHash: inner.textOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
-	if inner.problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
-		f.problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
+	inner := &records.Form{Object: value}
+	group, depth := inner.RequiredNumber("group"), inner.RequiredNumber("depth")
+	base := &BackupBase{ID: inner.TextOrEmpty("id"), Group: uint64(group), GroupHash: inner.TextOrEmpty("group_hash"), Depth: int(min(depth, 1<<16))}
+	if inner.Problems.Err() != nil || base.ID == "" || base.GroupHash == "" {
+		f.Problems.Add("since", "since must have id, group, group_hash and depth: the first three as the backup's header has them, and how many backups it is with those that it rests on, 1 for a full one")
 	}
 	return base
 }

@@ -9,24 +9,25 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
 	"mizan/api/web/credentials"
+	"mizan/api/web/records"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/payment"
 )
 
-var showBlock = fieldsOf(directory.Blocks)
+var showBlock = records.FieldsOf(directory.Blocks)
 
 // createBlock is POST /blocklist {kind, value}.
 func (h *Handlers) createBlock(req *web.Request) error {
-	reply := writeReply[*directory.Block]{status: fiber.StatusCreated, append: showBlock}
-	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
+	reply := records.Reply[*directory.Block]{Status: fiber.StatusCreated, Append: showBlock}
+	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*directory.Block, error) {
 		f, err := parseForm(req, "kind", "value")
 		if err != nil {
 			return nil, err
 		}
 		draft := h.blockDraft(f)
-		return decide(ctx, f, func(ctx context.Context) (*directory.Block, error) {
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Block, error) {
 			return h.cfg.Directory.CreateBlock(ctx, org, draft)
 		})
 	})
@@ -34,10 +35,10 @@ func (h *Handlers) createBlock(req *web.Request) error {
 
 // blockDraft reads the entry to be added. Of a card number it returns only the fingerprint and
 // the masked digits.
-func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
-	d := directory.BlockDraft{Kind: directory.BlockKind(f.textOrEmpty("kind"))}
-	if d.Kind == "" && !f.problems.HasField("kind") {
-		f.problems.Add("kind", "kind is required")
+func (h *Handlers) blockDraft(f form) directory.BlockDraft {
+	d := directory.BlockDraft{Kind: directory.BlockKind(f.TextOrEmpty("kind"))}
+	if d.Kind == "" && !f.Problems.HasField("kind") {
+		f.Problems.Add("kind", "kind is required")
 	}
 	if d.Kind != directory.BlockCard {
 		if value := f.requiredText("value"); d.Kind != "" {
@@ -45,15 +46,15 @@ func (h *Handlers) blockDraft(f *form) directory.BlockDraft {
 		}
 		return d
 	}
-	value := web.Member(f.object, "value")
+	value := web.Member(f.Object, "value")
 	number, isText := jsonwalk.Text(value)
 	switch {
 	case value == nil:
-		f.problems.Add("value", "value is required")
+		f.Problems.Add("value", "value is required")
 	case !isText:
-		f.problems.Add("value", "value must be a string")
+		f.Problems.Add("value", "value must be a string")
 	case !validCard(number):
-		f.problems.Add("value", "invalid cardnumber")
+		f.Problems.Add("value", "invalid cardnumber")
 	default:
 		d.Value = h.cfg.Fingerprint(number)
 		d.Masked = masked(number)
@@ -118,8 +119,8 @@ func (h *Handlers) readBlock(req *web.Request) error {
 // deleteBlock is DELETE /blocklist/{id}: the entry is removed from the list and can be added
 // again. A second DELETE changes nothing.
 func (h *Handlers) deleteBlock(req *web.Request) error {
-	reply := writeReply[*directory.Block]{status: fiber.StatusOK, append: showBlock}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
+	reply := records.Reply[*directory.Block]{Status: fiber.StatusOK, Append: showBlock}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.Block, error) {
 		return h.cfg.Directory.DeleteBlock(ctx, org, id)
 	})
 }

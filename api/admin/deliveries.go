@@ -9,6 +9,7 @@ import (
 
 	"mizan/actors/notifier"
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/posting"
 )
@@ -161,8 +162,8 @@ func (h *Handlers) replayDelivery(req *web.Request) error {
 		return err
 	}
 	var org ledger.ID // the organization of the delivery, once it was found; the response shows it
-	reply := writeReply[*notifier.Delivery]{status: fiber.StatusOK, show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
-	return reply.run(h, req, func(ctx context.Context) (*notifier.Delivery, error) {
+	reply := records.Reply[*notifier.Delivery]{Status: fiber.StatusOK, Show: func(d *notifier.Delivery) any { return wholeDelivery(org, d) }}
+	return run(h, req, reply, func(ctx context.Context) (*notifier.Delivery, error) {
 		found, id, err := h.deliveryAt(req)
 		if err != nil {
 			return nil, err
@@ -182,18 +183,18 @@ type replayed struct {
 // replayParked is POST /deliveries/replay {terminal_id,from?,to?}: it makes another attempt for
 // the terminal's parked deliveries immediately.
 func (h *Handlers) replayParked(req *web.Request) error {
-	reply := writeReply[int]{status: fiber.StatusOK, show: func(n int) any { return replayed{n} }}
-	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (int, error) {
+	reply := records.Reply[int]{Status: fiber.StatusOK, Show: func(n int) any { return replayed{n} }}
+	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (int, error) {
 		f, err := parseForm(req, "terminal_id", "from", "to")
 		if err != nil {
 			return 0, err
 		}
-		terminal := f.id("terminal_id")
-		if terminal == nil && !f.problems.HasField("terminal_id") {
-			f.problems.Add("terminal_id", "terminal_id is required")
+		terminal := f.ID("terminal_id")
+		if terminal == nil && !f.Problems.HasField("terminal_id") {
+			f.Problems.Add("terminal_id", "terminal_id is required")
 		}
-		from, until := max(0, f.instant("from")), f.upperBound("to", h.cfg.Clock.Now())
-		if err := f.problems.Err(); err != nil {
+		from, until := max(0, f.Instant("from")), f.upperBound("to", h.cfg.Clock.Now())
+		if err := f.Problems.Err(); err != nil {
 			return 0, err
 		}
 		if !h.cfg.Directory.Receives(org, *terminal) {
@@ -207,11 +208,11 @@ func (h *Handlers) replayParked(req *web.Request) error {
 
 // upperBound reads an inclusive upper bound. It returns 0, which means no bound, if the field is absent
 // or has the clock's present time (web.ThroughNow).
-func (f *form) upperBound(name string, now time.Time) ledger.Micros {
-	if f.text(name) == nil {
+func (f form) upperBound(name string, now time.Time) ledger.Micros {
+	if f.Text(name) == nil {
 		return 0
 	}
-	at := f.instant(name)
+	at := f.Instant(name)
 	if web.ThroughNow(at, now) == web.Forever {
 		return 0
 	}

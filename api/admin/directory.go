@@ -4,7 +4,6 @@ import (
 	"context"
 	"strconv"
 	"strings"
-	"time"
 
 	"mizan/actors"
 	directoryactor "mizan/actors/directory"
@@ -15,10 +14,6 @@ import (
 	"mizan/ledger/schema"
 	"mizan/posting"
 )
-
-// commandWait is how long a request waits, in real time, for a change of the directory. If that is
-// not long enough, the caller can't know whether the change was made.
-const commandWait = 15 * time.Second
 
 // Directory changes and lists the directory's records; *directory.Service of actors is one.
 // Errors are *ledger.Refusal, or directory.Refusals if several fields are wrong.

@@ -6,17 +6,18 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
 )
 
 var (
-	showKey = fieldsOf(directory.APIKeys)
+	showKey = records.FieldsOf(directory.APIKeys)
 
 	// showNewKey writes the fields of a new key. It leaves out those that a new key can't have yet.
 	showNewKey = func(e *schema.Encoder, k *directory.APIKey) {
-		style := adminStyle
+		style := records.Style
 		style.JustCreated = true
 		e.Buf = directory.APIKeys.AppendFields(e.Buf, k, style)
 	}
@@ -24,7 +25,7 @@ var (
 
 // createKey is POST /api_keys. The key's value is shown in this response only.
 func (h *Handlers) createKey(req *web.Request) error {
-	reply := writeReply[*directory.APIKey]{status: fiber.StatusCreated, bare: true, append: showNewKey}
+	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusCreated, Bare: true, Append: showNewKey}
 	return createRecord(h, req, reply, directory.APIKeys, h.cfg.Directory.CreateAPIKey)
 }
 
@@ -40,8 +41,8 @@ func (h *Handlers) listKeys(req *web.Request) error {
 // revokeKey is DELETE /api_keys/{id}: the key is no longer accepted, and stays in the list. A
 // second DELETE changes nothing.
 func (h *Handlers) revokeKey(req *web.Request) error {
-	reply := writeReply[*directory.APIKey]{status: fiber.StatusOK, append: showKey}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
+	reply := records.Reply[*directory.APIKey]{Status: fiber.StatusOK, Append: showKey}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.APIKey, error) {
 		return h.cfg.Directory.RevokeAPIKey(ctx, org, id)
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
@@ -25,11 +26,11 @@ type Limits interface {
 	ListBlocks(ledger.ID, directoryactor.BlockPage) ([]*directory.Block, directoryactor.Cursor, error)
 }
 
-var showLimit = fieldsOf(directory.Limits)
+var showLimit = records.FieldsOf(directory.Limits)
 
 // createLimit is POST /limits (specification, "Partner limits").
 func (h *Handlers) createLimit(req *web.Request) error {
-	reply := writeReply[*directory.Limit]{status: fiber.StatusCreated, append: showLimit}
+	reply := records.Reply[*directory.Limit]{Status: fiber.StatusCreated, Append: showLimit}
 	return createRecord(h, req, reply, directory.Limits, h.cfg.Directory.CreateLimit)
 }
 
@@ -54,15 +55,15 @@ func (h *Handlers) readLimit(req *web.Request) error {
 
 // patchLimit is PATCH /limits/{id}.
 func (h *Handlers) patchLimit(req *web.Request) error {
-	reply := writeReply[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
+	reply := records.Reply[*directory.Limit]{Status: fiber.StatusOK, Append: showLimit}
 	return patchRecord(h, req, reply, directory.Limits, h.cfg.Directory.Limit, h.cfg.Directory.PatchLimit)
 }
 
 // deleteLimit is DELETE /limits/{id}: the limit is switched off and stays in the list. A second
 // DELETE changes nothing.
 func (h *Handlers) deleteLimit(req *web.Request) error {
-	reply := writeReply[*directory.Limit]{status: fiber.StatusOK, append: showLimit}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
+	reply := records.Reply[*directory.Limit]{Status: fiber.StatusOK, Append: showLimit}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.Limit, error) {
 		return h.cfg.Directory.PatchLimit(ctx, org, id, func(l *directory.Limit, _ *schema.Faults) { l.Active = false })
 	})
 }

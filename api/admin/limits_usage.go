@@ -8,6 +8,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -34,7 +35,7 @@ func (h *Handlers) readUsage(req *web.Request) error {
 	if h.cfg.Usage == nil {
 		return ledger.Refuse("admin.readUsage", ledger.Unavailable, "usage of limits is not there yet")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
 	u, err := h.cfg.Usage.Usage(ctx, l, subject)
 	if err != nil {

@@ -6,21 +6,22 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger/directory"
 )
 
-var showOrganization = fieldsOf(directory.Organizations)
+var showOrganization = records.FieldsOf(directory.Organizations)
 
 // createOrganization is POST /organizations.
 func (h *Handlers) createOrganization(req *web.Request) error {
-	reply := writeReply[*directory.Organization]{status: fiber.StatusCreated, append: showOrganization}
-	return reply.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
-		f, err := parseRecordForm(req, directory.Organizations)
+	reply := records.Reply[*directory.Organization]{Status: fiber.StatusCreated, Append: showOrganization}
+	return run(h, req, reply, func(ctx context.Context) (*directory.Organization, error) {
+		f, err := records.ParseColumns(req, directory.Organizations)
 		if err != nil {
 			return nil, err
 		}
-		draft := f.draft()
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.Organization, error) {
+		draft := f.Draft()
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Organization, error) {
 			return h.cfg.Directory.CreateOrganization(ctx, draft)
 		})
 	})
@@ -51,8 +52,8 @@ func (h *Handlers) readOrganization(req *web.Request) error {
 
 // patchOrganization is PATCH /organizations/{id}.
 func (h *Handlers) patchOrganization(req *web.Request) error {
-	reply := writeReply[*directory.Organization]{status: fiber.StatusOK, append: showOrganization}
-	return reply.run(h, req, func(ctx context.Context) (*directory.Organization, error) {
+	reply := records.Reply[*directory.Organization]{Status: fiber.StatusOK, Append: showOrganization}
+	return run(h, req, reply, func(ctx context.Context) (*directory.Organization, error) {
 		id, err := web.ParseID(req.Parameter("id"))
 		if err != nil {
 			return nil, err
@@ -60,12 +61,12 @@ func (h *Handlers) patchOrganization(req *web.Request) error {
 		if _, found := h.cfg.Directory.Organization(id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := parseRecordForm(req, directory.Organizations)
+		f, err := records.ParseColumns(req, directory.Organizations)
 		if err != nil {
 			return nil, err
 		}
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.Organization, error) {
-			return h.cfg.Directory.PatchOrganization(ctx, id, f.change())
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Organization, error) {
+			return h.cfg.Directory.PatchOrganization(ctx, id, f.Change())
 		})
 	})
 }

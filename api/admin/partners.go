@@ -6,24 +6,25 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
 )
 
-var showPartner = fieldsOf(directory.Partners)
+var showPartner = records.FieldsOf(directory.Partners)
 
 // createPartner is POST /partners (specification, "Partner administration").
 func (h *Handlers) createPartner(req *web.Request) error {
-	reply := writeReply[*directory.Partner]{status: fiber.StatusCreated, bare: true, append: showPartner}
-	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
-		f, err := parseRecordForm(req, directory.Partners)
+	reply := records.Reply[*directory.Partner]{Status: fiber.StatusCreated, Bare: true, Append: showPartner}
+	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*directory.Partner, error) {
+		f, err := records.ParseColumns(req, directory.Partners)
 		if err != nil {
 			return nil, err
 		}
-		pass, draft := f.password("pass"), f.draft()
+		pass, draft := form{f.Form}.password("pass"), f.Draft()
 		defer clear(pass)
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.Partner, error) {
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Partner, error) {
 			return h.cfg.Directory.CreatePartner(ctx, org, draft, pass)
 		})
 	})
@@ -54,22 +55,22 @@ func (h *Handlers) readPartner(req *web.Request) error {
 
 // patchPartner is PATCH /partners/{id}.
 func (h *Handlers) patchPartner(req *web.Request) error {
-	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return reply.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	reply := records.Reply[*directory.Partner]{Status: fiber.StatusOK, Append: showPartner}
+	return runOnPartner(h, req, reply, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		if _, found := h.cfg.Directory.Partner(org, number); !found {
 			return nil, web.NotFound()
 		}
-		f, err := parseRecordForm(req, directory.Partners)
+		f, err := records.ParseColumns(req, directory.Partners)
 		if err != nil {
 			return nil, err
 		}
-		pass := f.patchedPassword("pass")
+		pass := form{f.Form}.patchedPassword("pass")
 		defer clear(pass)
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.Partner, error) {
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.Partner, error) {
 			if pass != nil {
-				return h.cfg.Directory.PatchPartnerPass(ctx, org, number, f.change(), pass)
+				return h.cfg.Directory.PatchPartnerPass(ctx, org, number, f.Change(), pass)
 			}
-			return h.cfg.Directory.PatchPartner(ctx, org, number, f.change())
+			return h.cfg.Directory.PatchPartner(ctx, org, number, f.Change())
 		})
 	})
 }
@@ -77,8 +78,8 @@ func (h *Handlers) patchPartner(req *web.Request) error {
 // deletePartner is DELETE /partners/{id}: the partner is switched off, and stays in the list
 // with its history. A second DELETE changes nothing.
 func (h *Handlers) deletePartner(req *web.Request) error {
-	reply := writeReply[*directory.Partner]{status: fiber.StatusOK, append: showPartner}
-	return reply.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
+	reply := records.Reply[*directory.Partner]{Status: fiber.StatusOK, Append: showPartner}
+	return runOnPartner(h, req, reply, func(ctx context.Context, org ledger.ID, number int64) (*directory.Partner, error) {
 		return h.cfg.Directory.PatchPartner(ctx, org, number, func(p *directory.Partner, _ *schema.Faults) { p.Active = false })
 	})
 }

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"context"
-
 	"github.com/gofiber/fiber/v2"
 
 	directoryactor "mizan/actors/directory"
@@ -79,37 +77,4 @@ func writeRows[T any](req *web.Request, appendRow func(*schema.Encoder, T)) func
 		web.WriteJSON(req.RequestCtx, fiber.StatusOK, l.Finish("created_at", next.String()))
 		return nil
 	}
-}
-
-// runInOrganization calls run for a change in the request's organization.
-func (reply writeReply[T]) runInOrganization(h *Handlers, req *web.Request, change func(ctx context.Context, org ledger.ID) (T, error)) error {
-	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
-		org, err := req.Organization(h.cfg.Directory)
-		if err != nil {
-			return result, err
-		}
-		return change(ctx, org)
-	})
-}
-
-// runOnRecord calls run for a change of the record in the path.
-func (reply writeReply[T]) runOnRecord(h *Handlers, req *web.Request, change func(ctx context.Context, org, id ledger.ID) (T, error)) error {
-	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
-		org, id, err := h.organizationAndID(req)
-		if err != nil {
-			return result, err
-		}
-		return change(ctx, org, id)
-	})
-}
-
-// runOnPartner calls run for a change of the partner in the path, or of one of the partner's records.
-func (reply writeReply[T]) runOnPartner(h *Handlers, req *web.Request, change func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
-	return reply.run(h, req, func(ctx context.Context) (result T, err error) {
-		org, number, err := h.organizationAndNumber(req)
-		if err != nil {
-			return result, err
-		}
-		return change(ctx, org, number)
-	})
 }

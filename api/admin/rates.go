@@ -4,16 +4,17 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
 )
 
-var showRate = fieldsOf(directory.Rates)
+var showRate = records.FieldsOf(directory.Rates)
 
 // putRate is PUT /rates {from,to,rate}: it sets the rate of a pair.
 func (h *Handlers) putRate(req *web.Request) error {
-	reply := writeReply[*directory.Rate]{status: fiber.StatusOK, append: showRate}
+	reply := records.Reply[*directory.Rate]{Status: fiber.StatusOK, Append: showRate}
 	return createRecord(h, req, reply, directory.Rates, h.cfg.Directory.PutRate)
 }
 
@@ -28,10 +29,10 @@ func (h *Handlers) listRates(req *web.Request) error {
 
 // currency reads the code of a currency that transactions accept. The refusal of any other
 // value has the specification's wording; a number is quoted as it was sent.
-func (f *form) currency(name string) money.Currency {
-	value := web.Member(f.object, name)
+func (f form) currency(name string) money.Currency {
+	value := web.Member(f.Object, name)
 	if value == nil {
-		f.problems.Add(name, name+" is required")
+		f.Problems.Add(name, name+" is required")
 		return ""
 	}
 	code, isText := jsonwalk.Text(value)
@@ -40,6 +41,6 @@ func (f *form) currency(name string) money.Currency {
 	} else if currency, accepted := money.Accepted(string(code)); accepted {
 		return currency
 	}
-	f.problems.Add(name, money.Unsupported(code))
+	f.Problems.Add(name, money.Unsupported(code))
 	return ""
 }

@@ -12,6 +12,7 @@ import (
 	directoryactor "mizan/actors/directory"
 	"mizan/api/auth"
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 )
@@ -38,24 +39,24 @@ func (h *Handlers) logIn(req *web.Request) error {
 	if err != nil {
 		return err
 	}
-	login, pass := f.text("login"), f.password("pass")
+	login, pass := f.Text("login"), f.password("pass")
 	defer clear(pass)
 	switch {
-	case login == nil && !f.problems.HasField("login"), login != nil && *login == "":
-		f.problems.Add("login", "login is required")
+	case login == nil && !f.Problems.HasField("login"), login != nil && *login == "":
+		f.Problems.Add("login", "login is required")
 	case login != nil && utf8.RuneCountInString(*login) > directory.MaxText:
-		f.problems.Add("login", "login is longer than "+strconv.Itoa(directory.MaxText)+" characters")
+		f.Problems.Add("login", "login is longer than "+strconv.Itoa(directory.MaxText)+" characters")
 	}
 	switch {
-	case len(pass) == 0 && !f.problems.HasField("pass"):
-		f.problems.Add("pass", "pass is required")
+	case len(pass) == 0 && !f.Problems.HasField("pass"):
+		f.Problems.Add("pass", "pass is required")
 	case len(pass) > directory.MaxPass:
-		f.problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
+		f.Problems.Add("pass", "pass is longer than "+strconv.Itoa(directory.MaxPass)+" bytes")
 	}
-	if err := f.problems.Err(); err != nil {
+	if err := f.Problems.Err(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
 	n, token, err := h.cfg.Directory.LogIn(ctx, directoryactor.Login{
 		Org:   auth.Organization(req.Request.Header.PeekBytes(web.HeaderOrganization)),
@@ -94,7 +95,7 @@ func (h *Handlers) readSession(req *web.Request) error {
 
 // logOut is DELETE /sessions/current: the token is invalid before the response is sent.
 func (h *Handlers) logOut(req *web.Request) error {
-	ctx, cancel := context.WithTimeout(context.Background(), commandWait)
+	ctx, cancel := context.WithTimeout(context.Background(), records.CommandWait)
 	defer cancel()
 	if err := h.cfg.Directory.LogOut(ctx, req.Principal.Session); err != nil {
 		return err

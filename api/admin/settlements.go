@@ -7,6 +7,7 @@ import (
 
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -23,23 +24,23 @@ type Settlements interface {
 	ProviderSettlements(org, terminal ledger.ID, p directoryactor.SettlementPage) ([]*directory.Settlement, directoryactor.Cursor, error)
 }
 
-var showSettlement = fieldsOf(directory.Settlements)
+var showSettlement = records.FieldsOf(directory.Settlements)
 
 // settlement describes the response to a settlement. If the reference was used for the same
 // settlement before, the response shows that settlement and is marked as a replay.
-var settlement = writeReply[*directory.Settlement]{status: fiber.StatusCreated, append: showSettlement}
+var settlement = records.Reply[*directory.Settlement]{Status: fiber.StatusCreated, Append: showSettlement}
 
 // settlePartner is POST /partners/{id}/settlements
 // {direction,amount,currency,network?,env,reference}.
 func (h *Handlers) settlePartner(req *web.Request) error {
-	return settlement.runOnPartner(h, req, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
+	return runOnPartner(h, req, settlement, func(ctx context.Context, org ledger.ID, number int64) (*directory.Settlement, error) {
 		f, err := parseForm(req, "direction", "amount", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
 		out := f.isOutward("direction")
 		draft := f.settlement("amount")
-		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return records.Decide(ctx, f.Form, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return h.cfg.Directory.SettlePartner(ctx, org, number, out, draft)
 		}))
 	})
@@ -48,24 +49,24 @@ func (h *Handlers) settlePartner(req *web.Request) error {
 // settleProvider is POST /terminal/{id}/settlements
 // {gross,fee,currency,network?,env,reference}.
 func (h *Handlers) settleProvider(req *web.Request) error {
-	return settlement.runOnRecord(h, req, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
+	return runOnRecord(h, req, settlement, func(ctx context.Context, org, terminal ledger.ID) (*directory.Settlement, error) {
 		f, err := parseForm(req, "gross", "fee", "currency", "network", "env", "reference")
 		if err != nil {
 			return nil, err
 		}
 		draft := f.settlement("gross")
 		fee := f.amount("fee", true)
-		return decide(ctx, f, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
+		return records.Decide(ctx, f.Form, markRepeated(req, f, func(ctx context.Context) (*directory.Settlement, bool, error) {
 			return h.cfg.Directory.SettleProvider(ctx, org, terminal, fee, draft)
 		}))
 	})
 }
 
 // markRepeated marks the response if the same settlement was made before.
-func markRepeated(req *web.Request, f *form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
+func markRepeated(req *web.Request, f form, settle func(context.Context) (*directory.Settlement, bool, error)) func(context.Context) (*directory.Settlement, error) {
 	return func(ctx context.Context) (*directory.Settlement, error) {
 		result, again, err := settle(ctx)
-		if again && len(f.problems) == 0 {
+		if again && len(f.Problems) == 0 {
 			web.MarkReplayed(req)
 		}
 		return result, err

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/internal/jsonwalk"
 	"mizan/ledger/directory"
 	"mizan/ledger/money"
@@ -9,69 +10,69 @@ import (
 
 // settlement reads the fields that all settlements share. amount is the name of the amount's
 // field.
-func (f *form) settlement(amount string) directory.SettlementDraft {
+func (f form) settlement(amount string) directory.SettlementDraft {
 	return directory.SettlementDraft{
-		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: textAs[money.Network](f.text("network")),
+		Amount: f.amount(amount, false), Currency: f.currency("currency"), Network: records.TextAs[money.Network](f.Text("network")),
 		Env: f.env("env"), Reference: f.requiredText("reference"),
 	}
 }
 
 // isOutward reads a direction: true for money that goes out.
-func (f *form) isOutward(name string) bool {
-	switch text := f.text(name); {
+func (f form) isOutward(name string) bool {
+	switch text := f.Text(name); {
 	case text != nil && (*text == directory.Inward || *text == directory.Outward):
 		return *text == directory.Outward
-	case text == nil && web.Member(f.object, name) != nil:
+	case text == nil && web.Member(f.Object, name) != nil:
 		// Not a string; text has added the problem already.
 	default:
-		f.problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
+		f.Problems.Add(name, name+" must be "+directory.Inward+" or "+directory.Outward)
 	}
 	return false
 }
 
 // amount reads a required string of minor units. The draft's own check refuses amounts above
 // ledger.MaxAmount.
-func (f *form) amount(name string, allowZero bool) money.Amount {
-	value := web.Member(f.object, name)
+func (f form) amount(name string, allowZero bool) money.Amount {
+	value := web.Member(f.Object, name)
 	if value == nil {
-		f.problems.Add(name, name+" is required")
+		f.Problems.Add(name, name+" is required")
 		return money.Amount{}
 	}
 	text, isText := jsonwalk.Text(value)
 	if !isText {
-		f.problems.Add(name, name+" must be a string of minor units")
+		f.Problems.Add(name, name+" must be a string of minor units")
 		return money.Amount{}
 	}
 	amount, err := money.ParseBytes(text)
 	switch {
 	case err == money.ErrTooLong || err == money.ErrOverflow:
-		f.problems.Add(name, name+" is above 2^256 - 1")
+		f.Problems.Add(name, name+" is above 2^256 - 1")
 	case err != nil:
-		f.problems.Add(name, name+" must be a string of digits without leading zeros")
+		f.Problems.Add(name, name+" must be a string of digits without leading zeros")
 	case amount.IsZero() && !allowZero:
-		f.problems.Add(name, name+" must be greater than zero")
+		f.Problems.Add(name, name+" must be greater than zero")
 	}
 	return amount
 }
 
 // env reads an environment; prod if it is absent.
-func (f *form) env(name string) money.Env {
-	text := f.text(name)
+func (f form) env(name string) money.Env {
+	text := f.Text(name)
 	if text == nil {
 		return money.Prod
 	}
 	env, known := money.ParseEnv(*text)
 	if !known {
-		f.problems.Add(name, name+" must be prod or test")
+		f.Problems.Add(name, name+" must be prod or test")
 	}
 	return env
 }
 
 // requiredText reads a required string.
-func (f *form) requiredText(name string) string {
-	if web.Member(f.object, name) == nil {
-		f.problems.Add(name, name+" is required")
+func (f form) requiredText(name string) string {
+	if web.Member(f.Object, name) == nil {
+		f.Problems.Add(name, name+" is required")
 		return ""
 	}
-	return f.textOrEmpty(name)
+	return f.TextOrEmpty(name)
 }

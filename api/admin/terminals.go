@@ -6,16 +6,17 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/ledger"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
 )
 
-var showTerminal = fieldsOf(directory.Terminals)
+var showTerminal = records.FieldsOf(directory.Terminals)
 
 // createTerminal is POST /terminal.
 func (h *Handlers) createTerminal(req *web.Request) error {
-	reply := writeReply[*directory.Terminal]{status: fiber.StatusCreated, append: showTerminal, warn: unknownParams}
+	reply := records.Reply[*directory.Terminal]{Status: fiber.StatusCreated, Append: showTerminal, Warn: unknownParams}
 	return createRecord(h, req, reply, directory.Terminals, h.cfg.Directory.CreateTerminal)
 }
 
@@ -35,15 +36,15 @@ func (h *Handlers) readTerminal(req *web.Request) error {
 
 // patchTerminal is PATCH /terminal/{id}.
 func (h *Handlers) patchTerminal(req *web.Request) error {
-	reply := writeReply[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal, warn: unknownParams}
+	reply := records.Reply[*directory.Terminal]{Status: fiber.StatusOK, Append: showTerminal, Warn: unknownParams}
 	return patchRecord(h, req, reply, directory.Terminals, h.cfg.Directory.Terminal, h.cfg.Directory.PatchTerminal)
 }
 
 // deleteTerminal is DELETE /terminal/{id}: the terminal is switched off, so that no transaction
 // is routed to it, and stays in the list. A second DELETE changes nothing.
 func (h *Handlers) deleteTerminal(req *web.Request) error {
-	reply := writeReply[*directory.Terminal]{status: fiber.StatusOK, append: showTerminal}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
+	reply := records.Reply[*directory.Terminal]{Status: fiber.StatusOK, Append: showTerminal}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.Terminal, error) {
 		return h.cfg.Directory.PatchTerminal(ctx, org, id, func(t *directory.Terminal, _ *schema.Faults) { t.Active = false })
 	})
 }

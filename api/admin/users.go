@@ -8,6 +8,7 @@ import (
 
 	directoryactor "mizan/actors/directory"
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/internal/jsonwalk"
 	"mizan/internal/secret"
 	"mizan/ledger"
@@ -31,19 +32,19 @@ type People interface {
 	RotateAdminToken(ctx context.Context, token []byte) (secret.Text, error)
 }
 
-var showUser = fieldsOf(directory.Users)
+var showUser = records.FieldsOf(directory.Users)
 
 // createUser is POST /users.
 func (h *Handlers) createUser(req *web.Request) error {
-	reply := writeReply[*directory.User]{status: fiber.StatusCreated, append: showUser}
-	return reply.runInOrganization(h, req, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
-		f, err := parseRecordForm(req, directory.Users)
+	reply := records.Reply[*directory.User]{Status: fiber.StatusCreated, Append: showUser}
+	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*directory.User, error) {
+		f, err := records.ParseColumns(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
-		pass, draft := f.password("pass"), f.draft()
+		pass, draft := form{f.Form}.password("pass"), f.Draft()
 		defer clear(pass)
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.User, error) {
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.User, error) {
 			return h.cfg.Directory.CreateUser(ctx, org, draft, pass)
 		})
 	})
@@ -65,19 +66,19 @@ func (h *Handlers) readUser(req *web.Request) error {
 
 // patchUser is PATCH /users/{id}.
 func (h *Handlers) patchUser(req *web.Request) error {
-	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	reply := records.Reply[*directory.User]{Status: fiber.StatusOK, Append: showUser}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		if _, found := h.cfg.Directory.User(org, id); !found {
 			return nil, web.NotFound()
 		}
-		f, err := parseRecordForm(req, directory.Users)
+		f, err := records.ParseColumns(req, directory.Users)
 		if err != nil {
 			return nil, err
 		}
-		pass := f.patchedPassword("pass")
+		pass := form{f.Form}.patchedPassword("pass")
 		defer clear(pass)
-		return decide(ctx, f.form, func(ctx context.Context) (*directory.User, error) {
-			return h.cfg.Directory.PatchUser(ctx, org, id, f.change(), pass)
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*directory.User, error) {
+			return h.cfg.Directory.PatchUser(ctx, org, id, f.Change(), pass)
 		})
 	})
 }
@@ -85,31 +86,31 @@ func (h *Handlers) patchUser(req *web.Request) error {
 // deleteUser is DELETE /users/{id}: the user is switched off and stays in the list. A second
 // DELETE changes nothing.
 func (h *Handlers) deleteUser(req *web.Request) error {
-	reply := writeReply[*directory.User]{status: fiber.StatusOK, append: showUser}
-	return reply.runOnRecord(h, req, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
+	reply := records.Reply[*directory.User]{Status: fiber.StatusOK, Append: showUser}
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*directory.User, error) {
 		return h.cfg.Directory.PatchUser(ctx, org, id, func(u *directory.User, _ *schema.Faults) { u.Active = false }, nil)
 	})
 }
 
 // password reads a password field; nil if it is absent. The caller wipes the result.
-func (f *form) password(name string) []byte {
-	value := web.Member(f.object, name)
+func (f form) password(name string) []byte {
+	value := web.Member(f.Object, name)
 	if value == nil {
 		return nil
 	}
 	text, isText := jsonwalk.Text(value)
 	if !isText {
-		f.problems.Add(name, name+" must be a string")
+		f.Problems.Add(name, name+" must be a string")
 	}
 	return append(make([]byte, 0, len(text)), text...)
 }
 
 // patchedPassword reads a password field of a patch, in which null stands for an empty password.
-func (f *form) patchedPassword(name string) []byte {
-	if jsonwalk.Has(f.object, name) && web.Member(f.object, name) == nil {
+func (f form) patchedPassword(name string) []byte {
+	if jsonwalk.Has(f.Object, name) && web.Member(f.Object, name) == nil {
 		return []byte{}
 	}
-	return f.password(name)
+	return form{f.Form}.password(name)
 }
 
 type newAdminToken struct {
@@ -122,8 +123,8 @@ func (h *Handlers) rotateAdminToken(req *web.Request) error {
 	if err := noneOrObject(req.Request.Body()); err != nil {
 		return err
 	}
-	reply := writeReply[secret.Text]{status: fiber.StatusCreated, show: func(t secret.Text) any { return newAdminToken{string(t)} }}
-	return reply.run(h, req, func(ctx context.Context) (secret.Text, error) {
+	reply := records.Reply[secret.Text]{Status: fiber.StatusCreated, Show: func(t secret.Text) any { return newAdminToken{string(t)} }}
+	return run(h, req, reply, func(ctx context.Context) (secret.Text, error) {
 		presented := bytes.Clone(web.Bearer(req.Request.Header.Peek(fiber.HeaderAuthorization)))
 		return h.cfg.Directory.RotateAdminToken(ctx, presented)
 	})

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"mizan/api/web"
+	"mizan/api/web/records"
 	"mizan/api/web/worktest"
 	"mizan/ledger/directory"
 	"mizan/ledger/schema"
@@ -23,10 +24,10 @@ func FuzzFormParsingIsLinear(f *testing.F) {
 			if inner := web.Member(object, "params"); web.IsObject(inner) {
 				object = inner
 			}
-			body := &form{object: object}
-			body.text("reference")
+			body := form{&records.Form{Object: object}}
+			body.Text("reference")
 			body.password("pass")
-			for _, read := range []func(*form){draftOf(directory.Partners), draftOf(directory.Users), draftOf(directory.Terminals), draftOf(directory.Limits)} {
+			for _, read := range []func(form){draftOf(directory.Partners), draftOf(directory.Users), draftOf(directory.Terminals), draftOf(directory.Limits)} {
 				read(body)
 			}
 		})
@@ -34,10 +35,10 @@ func FuzzFormParsingIsLinear(f *testing.F) {
 }
 
 // draftOf reads a form as a request for a new record and as a change of one.
-func draftOf[R any](columns *schema.Type[R]) func(*form) {
-	return func(f *form) {
-		read := readColumns(f, columns)
-		draft := read.draft()
-		read.change()(&draft, new(schema.Faults))
+func draftOf[R any](columns *schema.Type[R]) func(form) {
+	return func(f form) {
+		read := records.ReadColumns(f.Form, columns)
+		draft := read.Draft()
+		read.Change()(&draft, new(schema.Faults))
 	}
 }

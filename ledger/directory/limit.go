@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"time"
 
+	"mizan/ledger/columns"
+
 	"mizan/internal/assert"
 	"mizan/ledger"
 	"mizan/ledger/money"
@@ -192,17 +194,17 @@ func (l *Limit) LogValue() slog.Value { return slog.StringValue(l.ID.String()) }
 
 // Limits are the columns of limits (specification, "Partner limits").
 var Limits = schema.NewType[Limit]("limit",
-	idColumn(func(l *Limit) *ledger.ID { return &l.ID }),
-	partnerColumn(1, func(l *Limit) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
+	columns.ID(func(l *Limit) *ledger.ID { return &l.ID }),
+	columns.Partner(1, func(l *Limit) *int64 { return &l.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.ID(2, "terminal_id", schema.Fixed, schema.Flag("terminal"),
 		schema.Help("bounds only the transactions of this terminal")), func(l *Limit) *ledger.ID { return &l.Terminal }),
 	schema.TextField(schema.Word(3, "kind", LimitKinds(), schema.Required, schema.Fixed,
 		schema.Help("kind of bound")), func(l *Limit) *LimitKind { return &l.Kind }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal)}, schema.Fixed,
 		schema.Help("bounds only payments, or only payouts")), func(l *Limit) *TerminalType { return &l.Type }),
-	currencyColumn(5, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
-	networkColumn(6, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
-	envColumn(7, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.Currency(5, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.Network(6, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
+	columns.Env(7, func(l *Limit) *money.Asset { return &l.Asset }, schema.Fixed),
 	schema.Field(schema.Amount(8, "max_amount", schema.Settable,
 		schema.Help("largest amount in minor units, for every kind except velocity")), func(l *Limit) *money.Amount { return &l.MaxAmount }),
 	schema.Field(schema.Integer(9, "max_count", 1, MaxCount, schema.Settable,
@@ -214,7 +216,7 @@ var Limits = schema.NewType[Limit]("limit",
 		schema.Help("transactions that are counted together")), func(l *Limit) *Scope { return &l.Scope }),
 	schema.Field(schema.Bool(12, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the limit is in force")), func(l *Limit) *bool { return &l.Active }),
-	createdColumn(func(l *Limit) *ledger.Micros { return &l.Created }),
+	columns.Created(func(l *Limit) *ledger.Micros { return &l.Created }),
 ).OnCreate(requireLimitNetwork).CrossCheck(crossCheckLimit).Invariant(limitProblem).
 	WithEnvelope(func(l *Limit, envelope schema.Envelope) {
 		l.Org, l.ID, l.Created = envelope.Org, envelope.ID, envelope.Created
@@ -240,7 +242,7 @@ func requireLimitNetwork(input schema.Input, l *Limit, f *schema.Faults) {
 		return
 	}
 	raw, isSent := input["network"]
-	if isSent = isSent && string(raw) != "null"; !isSent && onSeveralNetworks(l.Asset.Currency) {
+	if isSent = isSent && string(raw) != "null"; !isSent && columns.OnSeveralNetworks(l.Asset.Currency) {
 		f.Add("network", `is required: %s is on several networks ("" is for transactions whose network is unresolved)`, l.Asset.Currency)
 	}
 }
@@ -251,7 +253,7 @@ func crossCheckLimit(old, l *Limit, f *schema.Faults) {
 		crossCheckScope(l, f)
 	}
 	if old == nil {
-		crossCheckAsset(&l.Asset, f)
+		columns.CrossCheckAsset(&l.Asset, f)
 	}
 	if l.Kind.Valid() {
 		crossCheckBound(l, f)
@@ -291,7 +293,7 @@ func crossCheckScope(l *Limit, f *schema.Faults) {
 // names; nil if it names none, or one that the organization doesn't have. The error is Join's.
 func NewLimit(draft Limit, terminal *Terminal) (*Limit, ledger.Event, error) {
 	l, faults := &draft, new(schema.Faults)
-	l.Asset = resolveNetwork(l.Asset)
+	l.Asset = columns.ResolveNetwork(l.Asset)
 	Limits.Check(nil, l, faults)
 	l.checkTerminal(terminal, faults)
 	if err := refusals("directory.CreateLimit", faults); err != nil {

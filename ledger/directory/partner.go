@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"mizan/ledger/columns"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
@@ -48,7 +50,7 @@ var Partners = schema.NewType[Partner]("partner",
 	schema.Field(schema.Text(3, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(p *Partner) *string { return &p.Login }),
 	passColumn(),
-	createdColumn(func(p *Partner) *ledger.Micros { return &p.Created }),
+	columns.Created(func(p *Partner) *ledger.Micros { return &p.Created }),
 	schema.Field(schema.Text(4, "email", schema.Settable, schema.AtMost(MaxEmail), schema.Rule(textRule(checkEmail)),
 		schema.Help("e-mail address")), func(p *Partner) *string { return &p.Email }),
 	schema.Field(schema.Text(5, "lang", schema.InDeep, schema.RefuseEmpty(LanguageRule), schema.Rule(langRule),
@@ -77,10 +79,10 @@ type Overdraft struct {
 	Amount money.Amount
 }
 
-var overdrafts = withAsset(schema.NewType[Overdraft]("overdraft",
-	currencyColumn(1, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.Required),
-	networkColumn(2, func(o *Overdraft) *money.Asset { return &o.Asset }),
-	envColumn(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.RefuseEmpty(envRule)),
+var overdrafts = columns.WithAsset(schema.NewType[Overdraft]("overdraft",
+	columns.Currency(1, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.Required),
+	columns.Network(2, func(o *Overdraft) *money.Asset { return &o.Asset }),
+	columns.Env(3, func(o *Overdraft) *money.Asset { return &o.Asset }, schema.RefuseEmpty(columns.EnvRule)),
 	schema.Field(schema.Amount(4, "amount", schema.Required, schema.OrZero, schema.NotNull,
 		schema.Help("minor units")), func(o *Overdraft) *money.Amount { return &o.Amount }),
 ), func(o *Overdraft) *money.Asset { return &o.Asset })
@@ -159,7 +161,7 @@ func (p *Partner) Patch(change schema.Change[Partner], privateHooks bool) (*Part
 func (p *Partner) check(op string, old *Partner, privateHooks bool, f *schema.Faults) error {
 	p.Overdraft = slices.Clone(p.Overdraft)
 	for i := range p.Overdraft {
-		p.Overdraft[i].Asset = resolveNetwork(p.Overdraft[i].Asset)
+		p.Overdraft[i].Asset = columns.ResolveNetwork(p.Overdraft[i].Asset)
 	}
 	Partners.Check(old, p, f)
 	if isNew := old == nil || p.NotifyURL != old.NotifyURL; isNew && !f.Has(keyNotifyURL) {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strconv"
 
+	"mizan/ledger/columns"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
@@ -36,13 +38,13 @@ func RateID(org ledger.ID, from, to money.Currency) ledger.ID {
 
 // Rates are the columns of rates.
 var Rates = schema.NewType[Rate]("rate",
-	idColumn(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
+	columns.ID(func(r *Rate) *ledger.ID { return &r.ID }, schema.InDeep),
 	schema.TextField(currencyCode(1, "from", "currency that is valued"), func(r *Rate) *money.Currency { return &r.From }),
 	schema.TextField(currencyCode(2, "to", "currency in which the value is given"), func(r *Rate) *money.Currency { return &r.To }),
 	schema.Field(schema.NewCell[money.Rate](3, "rate", rateKind{}, []schema.Option{schema.Required,
 		schema.Help("value of one major unit of from, in major units of to; above zero")}), func(r *Rate) *money.Rate { return &r.Value }),
-	createdColumn(func(r *Rate) *ledger.Micros { return &r.Created }),
-	updatedColumn(func(r *Rate) *ledger.Micros { return &r.Updated }),
+	columns.Created(func(r *Rate) *ledger.Micros { return &r.Created }),
+	columns.Updated(func(r *Rate) *ledger.Micros { return &r.Updated }),
 ).CrossCheck(crossCheckRate).
 	Invariant(func(r *Rate) string {
 		_, from := money.Accepted(string(r.From))
@@ -61,7 +63,7 @@ var Rates = schema.NewType[Rate]("rate",
 
 // currencyCode makes a column whose values are currencies that transactions accept.
 func currencyCode(key uint8, name, help string) schema.Cell[string] {
-	return schema.NewCell[string](key, name, currencyKind{schema.KindText}, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
+	return schema.NewCell[string](key, name, columns.KindCurrency, []schema.Option{schema.Required, schema.Fixed, schema.Help(help)})
 }
 
 func crossCheckRate(_, r *Rate, f *schema.Faults) {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"mizan/ledger/columns"
+
 	"mizan/ledger"
 	"mizan/ledger/schema"
 )
@@ -39,7 +41,7 @@ var Sessions = schema.NewType[Session]("session",
 	schema.Field(schema.Derived(4, "partner", schema.NotShown), func(s *Session) *int64 { return &s.Partner }),
 	schema.NumberField(schema.Derived(5, "epoch", schema.NotShown), func(s *Session) *uint32 { return &s.Epoch }),
 	schema.Field(schema.Instant(6, "expires", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Expires }),
-	durationColumn(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
+	columns.Duration(7, "idle", func(s *Session) *time.Duration { return &s.Idle }),
 	schema.Field(schema.Instant(8, "revoked", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Revoked }),
 	schema.Field(schema.Instant(9, "used", schema.NotShown), func(s *Session) *ledger.Micros { return &s.Used }),
 ).Invariant(func(s *Session) string {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"mizan/ledger/columns"
+
 	"mizan/ledger"
 	"mizan/ledger/money"
 	"mizan/ledger/schema"
@@ -63,24 +65,24 @@ func (t *Terminal) LogValue() slog.Value { return slog.StringValue(t.String()) }
 // Terminals are the columns of terminals (specification, "Terminal administration"). Parameters that contain secrets are
 // stored two times: with masks for readers without keys, and sealed as a whole.
 var Terminals = schema.NewType[Terminal]("terminal",
-	idColumn(func(t *Terminal) *ledger.ID { return &t.ID }),
+	columns.ID(func(t *Terminal) *ledger.ID { return &t.ID }),
 	schema.Field(schema.Text(1, "name", schema.Required, schema.OneLine,
 		schema.Help("name of the terminal")), func(t *Terminal) *string { return &t.Name }),
-	partnerColumn(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
+	columns.Partner(2, func(t *Terminal) *int64 { return &t.Partner }, schema.Required, schema.Fixed),
 	schema.Field(schema.Text(3, "provider", schema.Fixed, schema.NotNull, schema.Shared,
 		schema.Help("provider of the terminal; empty for type merchant")), func(t *Terminal) *string { return &t.Provider }),
 	schema.TextField(schema.Word(4, "type", []string{string(PaymentTerminal), string(PayoutTerminal), string(MerchantTerminal)}, schema.Required, schema.Fixed,
 		schema.Help("transactions that the terminal serves; a terminal of type merchant only configures notifications")), func(t *Terminal) *TerminalType { return &t.Type }),
 	schema.Field(schema.Bool(5, "is_active", schema.NotNull, schema.DefaultTo(true), schema.Flag("active"),
 		schema.Help("whether transactions are routed to the terminal")), func(t *Terminal) *bool { return &t.Active }),
-	envFieldColumn(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
+	columns.EnvField(6, func(t *Terminal) *money.Env { return &t.Env }, schema.Fixed),
 	schema.Field(parametersColumn(7, providerParams,
 		"settings of the terminal and parameters of its provider"), func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	schema.Field(schema.Text(8, "merchant_adapter", schema.Settable, schema.NotNull, schema.OneLine, schema.InDeep,
 		schema.Help("name of the merchant's payment software; it is stored and not used")), func(t *Terminal) *string { return &t.MerchantAdapter }),
 	schema.Field(parametersColumn(9, merchantParams,
 		"how the merchant and its operators are notified"), func(t *Terminal) *[]byte { return &t.MerchantParams }),
-	createdColumn(func(t *Terminal) *ledger.Micros { return &t.Created }),
+	columns.Created(func(t *Terminal) *ledger.Micros { return &t.Created }),
 	sealedParameters(10, SealedProviderParams, func(t *Terminal) *[]byte { return &t.ProviderParams }),
 	sealedParameters(11, SealedMerchantParams, func(t *Terminal) *[]byte { return &t.MerchantParams }),
 ).CrossCheck(crossCheckTerminal).

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"mizan/ledger/columns"
+
 	"mizan/ledger"
 	"mizan/ledger/schema"
 )
@@ -36,7 +38,7 @@ func (u *User) LogValue() slog.Value { return slog.StringValue(u.String()) }
 
 // Users are the columns of users.
 var Users = schema.NewType[User]("user",
-	idColumn(func(u *User) *ledger.ID { return &u.ID }),
+	columns.ID(func(u *User) *ledger.ID { return &u.ID }),
 	schema.Field(schema.Text(1, "login", schema.Required, schema.Fixed, schema.OneLine, schema.Rule(noSpaces),
 		schema.Help("name to log in with, unique in the organization")), func(u *User) *string { return &u.Login }),
 	passColumn(),
@@ -50,7 +52,7 @@ var Users = schema.NewType[User]("user",
 		schema.Help("number of the partner for which the user acts; 0 means none")), func(u *User) *int64 { return &u.Partner }),
 	schema.Field(schema.Bool(6, "active", schema.NotNull, schema.DefaultTo(true),
 		schema.Help("whether the user can log in")), func(u *User) *bool { return &u.Active }),
-	createdColumn(func(u *User) *ledger.Micros { return &u.Created }),
+	columns.Created(func(u *User) *ledger.Micros { return &u.Created }),
 	schema.Field(schema.Text(7, "pass_hash", schema.NotShown, schema.Needed), func(u *User) *string { return &u.PassHash }),
 	schema.NumberField(schema.Derived(8, "epoch", schema.NotShown, schema.Needed), func(u *User) *uint32 { return &u.Epoch }),
 ).CrossCheck(crossCheckUser).

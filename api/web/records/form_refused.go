@@ -1,4 +1,4 @@
-package admin
+package records
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"mizan/ledger"
 )
 
-// decide calls change and returns the refusals of all wrong fields at once (specification, "Errors":
+// Decide calls change and returns the refusals of all wrong fields at once (specification, "Errors":
 // one element per field). If some fields have the wrong type, change still checks the others, but
 // only as a dry run, which changes nothing.
-func decide[T any](ctx context.Context, f *form, change func(context.Context) (T, error)) (T, error) {
-	if len(f.problems) > 0 {
+func Decide[T any](ctx context.Context, f *Form, change func(context.Context) (T, error)) (T, error) {
+	if len(f.Problems) > 0 {
 		ctx = directoryactor.WithDryRun(ctx)
 	}
 	result, err := change(ctx)
@@ -28,16 +28,16 @@ func decide[T any](ctx context.Context, f *form, change func(context.Context) (T
 // refused returns all problems of the form in the order of its fields: the problems of reading
 // it and the refusals in err. NotFound has precedence. A refusal without a field is returned
 // only if all fields are right.
-func (f *form) refused(err error) error {
+func (f *Form) refused(err error) error {
 	if err == nil {
-		return f.problems.Err()
+		return f.Problems.Err()
 	}
 	decided := web.RefusalsOf(err)
 	aboutFields := decided[0].Code == ledger.Invalid
-	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.problems) == 0 {
+	if decided[0].Code == ledger.NotFound || !aboutFields && len(f.Problems) == 0 {
 		return err
 	}
-	refusals := slices.Clone(f.problems)
+	refusals := slices.Clone(f.Problems)
 	if aboutFields {
 		for _, r := range decided {
 			if !refusals.HasField(r.Field) {
@@ -51,10 +51,10 @@ func (f *form) refused(err error) error {
 
 // position returns where the form lists a field, or the object that contains the field. Fields that
 // the form does not list come last.
-func (f *form) position(field string) int {
+func (f *Form) position(field string) int {
 	root, _, _ := strings.Cut(field, ".")
-	if at := slices.Index(f.order, root); at >= 0 {
+	if at := slices.Index(f.Order, root); at >= 0 {
 		return at
 	}
-	return len(f.order)
+	return len(f.Order)
 }

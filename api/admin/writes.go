@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"context"
+
+	"mizan/api/web"
+	"mizan/api/web/records"
+	"mizan/ledger"
+	"mizan/ledger/schema"
+)
+
+// form reads the fields that requests of the administration share, besides those that records.Form reads.
+type form struct{ *records.Form }
+
+// parseForm reads the fields of a body, as records.Parse does.
+func parseForm(req *web.Request, order ...string) (form, error) {
+	f, err := records.Parse(req, order...)
+	return form{f}, err
+}
+
+// run makes a change once, as records.Reply does.
+func run[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(context.Context) (T, error)) error {
+	return reply.Run(records.Cached{Key: h.keys.Admin, Reply: h.cfg.Directory.Answered}, req, change)
+}
+
+// runInOrganization calls run for a change in the request's organization.
+func runInOrganization[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(ctx context.Context, org ledger.ID) (T, error)) error {
+	return run(h, req, reply, func(ctx context.Context) (result T, err error) {
+		org, err := req.Organization(h.cfg.Directory)
+		if err != nil {
+			return result, err
+		}
+		return change(ctx, org)
+	})
+}
+
+// runOnRecord calls run for a change of the record in the path.
+func runOnRecord[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(ctx context.Context, org, id ledger.ID) (T, error)) error {
+	return run(h, req, reply, func(ctx context.Context) (result T, err error) {
+		org, id, err := h.organizationAndID(req)
+		if err != nil {
+			return result, err
+		}
+		return change(ctx, org, id)
+	})
+}
+
+// runOnPartner calls run for a change of the partner in the path, or of one of the partner's records.
+func runOnPartner[T any](h *Handlers, req *web.Request, reply records.Reply[T], change func(ctx context.Context, org ledger.ID, number int64) (T, error)) error {
+	return run(h, req, reply, func(ctx context.Context) (result T, err error) {
+		org, number, err := h.organizationAndNumber(req)
+		if err != nil {
+			return result, err
+		}
+		return change(ctx, org, number)
+	})
+}
+
+// createRecord adds a record to the request's organization.
+func createRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R], columns *schema.Type[R], create func(ctx context.Context, org ledger.ID, draft R) (*R, error)) error {
+	return runInOrganization(h, req, reply, func(ctx context.Context, org ledger.ID) (*R, error) {
+		f, err := records.ParseColumns(req, columns)
+		if err != nil {
+			return nil, err
+		}
+		draft := f.Draft()
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*R, error) { return create(ctx, org, draft) })
+	})
+}
+
+// patchRecord changes the record in the path.
+func patchRecord[R any](h *Handlers, req *web.Request, reply records.Reply[*R], columns *schema.Type[R], lookup findByID[R], patch func(ctx context.Context, org, id ledger.ID, change schema.Change[R]) (*R, error)) error {
+	return runOnRecord(h, req, reply, func(ctx context.Context, org, id ledger.ID) (*R, error) {
+		if _, found := lookup(org, id); !found {
+			return nil, web.NotFound()
+		}
+		f, err := records.ParseColumns(req, columns)
+		if err != nil {
+			return nil, err
+		}
+		return records.Decide(ctx, f.Form, func(ctx context.Context) (*R, error) { return patch(ctx, org, id, f.Change()) })
+	})
+}

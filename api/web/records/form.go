@@ -1,0 +1,114 @@
+package records
+
+import (
+	"strconv"
+	"time"
+
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger"
+)
+
+// Form reads the fields of a request body by their exact names. A value of the wrong type adds
+// a problem; the record decides whether a value is allowed. A method returns nil for a field that
+// is absent or null. Results do not alias the body.
+type Form struct {
+	Object   []byte
+	Order    []string // the fields in the order of the documentation
+	Problems web.Problems
+}
+
+// Parse reads the fields of a body, at the top level or inside params. order lists the fields
+// in the order in which problems are reported.
+func Parse(req *web.Request, order ...string) (*Form, error) {
+	object, err := req.Object()
+	if err != nil {
+		return nil, err
+	}
+	if inner := web.Member(object, "params"); web.IsObject(inner) {
+		object = inner
+	}
+	return &Form{Object: object, Order: order}, nil
+}
+
+// Text reads a string field.
+func (f *Form) Text(name string) *string {
+	value := web.Member(f.Object, name)
+	if value == nil {
+		return nil
+	}
+	text, isText := jsonwalk.Text(value)
+	if !isText {
+		f.Problems.Add(name, name+" must be a string")
+		return nil
+	}
+	copied := string(text)
+	return &copied
+}
+
+// TextOrEmpty reads a string field; empty if it is absent.
+func (f *Form) TextOrEmpty(name string) string {
+	if text := f.Text(name); text != nil {
+		return *text
+	}
+	return ""
+}
+
+// RequiredNumber reads a number that must be present and positive.
+func (f *Form) RequiredNumber(name string) int64 {
+	n := f.Number(name)
+	if n <= 0 && !f.Problems.HasField(name) {
+		f.Problems.Add(name, name+" is required")
+	}
+	return n
+}
+
+// Instant reads a time field; 0 if it is absent.
+func (f *Form) Instant(name string) ledger.Micros {
+	text := f.Text(name)
+	if text == nil {
+		return 0
+	}
+	at, err := time.Parse(time.RFC3339Nano, *text)
+	if err != nil {
+		f.Problems.Add(name, name+" must be an RFC 3339 time")
+		return 0
+	}
+	return ledger.MicrosOf(at)
+}
+
+// Number reads an integer field; 0 if it is absent.
+func (f *Form) Number(name string) int64 {
+	value := web.Member(f.Object, name)
+	if value == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(string(value), 10, 64)
+	if err != nil {
+		f.Problems.Add(name, name+" must be an integer")
+	}
+	return n
+}
+
+// ID reads a UUID field.
+func (f *Form) ID(name string) *ledger.ID {
+	text := f.Text(name)
+	if text == nil {
+		return nil
+	}
+	id, err := web.ParseID(*text)
+	if err != nil {
+		f.Problems.Add(name, name+" must be a UUID")
+		return nil
+	}
+	return &id
+}
+
+// TextAs converts a text field to another string type.
+func TextAs[T ~string](field *string) *T {
+	if field == nil {
+		return nil
+	}
+	value := T(*field)
+	return &value
+}

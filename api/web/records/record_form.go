@@ -1,0 +1,68 @@
+package records
+
+import (
+	"bytes"
+
+	"mizan/api/web"
+	"mizan/internal/jsonwalk"
+	"mizan/ledger/schema"
+)
+
+// RecordForm is the body of a request about a directory record, read by the columns of the record's type.
+type RecordForm[R any] struct {
+	*Form
+	columns *schema.Type[R]
+	input   schema.Input // the members that requests may set, without passwords; it does not alias the body
+}
+
+// ParseColumns reads the fields of a body by the columns of a record type.
+func ParseColumns[R any](req *web.Request, columns *schema.Type[R]) (*RecordForm[R], error) {
+	f, err := Parse(req)
+	if err != nil {
+		return nil, err
+	}
+	return ReadColumns(f, columns), nil
+}
+
+// ReadColumns selects the members of a form that requests may set in a record.
+func ReadColumns[R any](f *Form, columns *schema.Type[R]) *RecordForm[R] {
+	for _, c := range columns.Requested() {
+		f.Order = append(f.Order, c.Name)
+	}
+	input := make(schema.Input)
+	m := jsonwalk.MembersOf(f.Object)
+	for {
+		name, value, more := m.Next()
+		if !more {
+			return &RecordForm[R]{f, columns, input}
+		}
+		if c := columns.ByName(string(name)); c != nil && !c.InputOnly {
+			input[c.Name] = bytes.Clone(value)
+		}
+	}
+}
+
+// Draft returns a new record with the fields of the request.
+func (f *RecordForm[R]) Draft() R {
+	faults := new(schema.Faults)
+	r := f.columns.Create(f.input, faults)
+	for _, fault := range faults.List {
+		f.Problems.Add(fault.Field, fault.Message)
+	}
+	return *r
+}
+
+// Change returns the change that the request asks for. It includes the faults found while
+// reading the body, so that they are reported together with those of the record.
+func (f *RecordForm[R]) Change() schema.Change[R] {
+	return func(r *R, faults *schema.Faults) { f.columns.Patch(f.input, r, faults) }
+}
+
+// Style is how records are shown. A reply that is stored with an idempotency
+// key has gaps for the values that only the writer knows.
+var Style = schema.Style{Unbooked: instantGap, Unnumbered: seqGap}
+
+// FieldsOf returns the function that writes the fields of a record.
+func FieldsOf[R any](columns *schema.Type[R]) func(*schema.Encoder, *R) {
+	return func(e *schema.Encoder, r *R) { e.Buf = columns.AppendFields(e.Buf, r, Style) }
+}

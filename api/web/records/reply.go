@@ -1,0 +1,118 @@
+package records
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"time"
+
+	"mizan/actors"
+	directoryactor "mizan/actors/directory"
+	"mizan/api/web"
+	"mizan/ledger/schema"
+)
+
+// Reply describes the response to one kind of write. A repeated request gets the same response.
+type Reply[T any] struct {
+	Status int
+	Bare   bool                     // the record's fields are at the top level too
+	Append func(*schema.Encoder, T) // writes the fields of a record
+	Show   func(T) any              // if Append is nil: a struct with json tags
+	Warn   func(T) []string         // warnings for the caller about the result; nil: none
+}
+
+// Cached finds the cached replies to the requests of one family of routes.
+type Cached struct {
+	Key   func(*web.Request) (actors.Key, error)                                // the request's idempotency key
+	Reply func(actors.Key) (reply directoryactor.Answer, found bool, err error) // the reply to the write that claimed the key
+}
+
+// CommandWait is how long a request waits, in real time, for a change. If that is not long enough, the
+// caller can't know whether the change was made.
+const CommandWait = 15 * time.Second
+
+// Run makes a change once. A request whose Idempotency-Key was used before gets the cached
+// reply. change must copy what it needs of the request, because it may still run after the request
+// has ended.
+func (reply Reply[T]) Run(c Cached, req *web.Request, change func(context.Context) (T, error)) error {
+	key, err := c.Key(req)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), CommandWait)
+	defer cancel()
+	if !key.IsZero() {
+		if answered, err := c.replay(req, key); answered || err != nil {
+			return err
+		}
+		ctx = directoryactor.Once(ctx, key, reply.cached)
+	}
+	result, err := change(ctx)
+	if err != nil {
+		return c.replayOr(req, key, err)
+	}
+	web.WriteJSON(req.RequestCtx, reply.Status, reply.body(result))
+	return nil
+}
+
+// body is the response's body, with warnings if there are any.
+func (reply Reply[T]) body(result T) []byte {
+	if reply.Append == nil {
+		return web.DataBody(reply.Show(result))
+	}
+	body := web.OneBody(reply.Bare, result, reply.Append)
+	if reply.Warn == nil {
+		return body
+	}
+	warnings := reply.Warn(result)
+	if len(warnings) == 0 {
+		return body
+	}
+	e := schema.Encoder{Buf: body[:len(body)-1]} // the object is still open
+	e.Texts("warnings", warnings)
+	e.Close('}')
+	return e.Buf
+}
+
+// cached returns the reply to store with the key, with gaps for values that are not known
+// before the change is booked.
+func (reply Reply[T]) cached(result any) directoryactor.Answer {
+	return directoryactor.Answer{Status: reply.Status, Body: reply.body(result.(T))}
+}
+
+// replayOr handles a refused write. If a concurrent request has used the key meanwhile, it
+// responds with that request's reply; otherwise it returns the refusal.
+func (c Cached) replayOr(req *web.Request, key actors.Key, refusal error) error {
+	if key.IsZero() {
+		return refusal
+	}
+	if answered, err := c.replay(req, key); answered || err != nil {
+		return err
+	}
+	return refusal
+}
+
+// replay responds with the cached reply for the key. answered is false if the key is free. The error is a
+// Conflict if the key was used for another request.
+func (c Cached) replay(req *web.Request, key actors.Key) (answered bool, err error) {
+	a, found, err := c.Reply(key)
+	if err != nil || !found {
+		return false, err
+	}
+	web.MarkReplayed(req)
+	web.WriteJSON(req.RequestCtx, a.Status, fillGaps(a.Body, &a))
+	return true, nil
+}
+
+// Gaps in a reply that is stored before its change is booked: for the booked time and for the
+// seq in the journal. JSON never contains such bytes.
+var (
+	instantGap = bytes.Repeat([]byte{0}, len(schema.InstantLayout))
+	seqGap     = []byte{1}
+)
+
+// fillGaps fills in the values that were not known when the reply was stored.
+func fillGaps(body []byte, a *directoryactor.Answer) []byte {
+	body = bytes.ReplaceAll(body, instantGap, a.Booked.Time().AppendFormat(nil, schema.InstantLayout))
+	return bytes.ReplaceAll(body, seqGap, strconv.AppendUint(nil, a.Seq, 10))
+}
