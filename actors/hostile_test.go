@@ -401,7 +401,7 @@ type (
 	call           func()                     // call the function
 	expect         struct{}                   // expect one more expectedAnswer
 	readExpecting  struct{ n *atomic.Int64 }  // store in n how many answers it expects
-	expectedAnswer struct{ n *atomic.Int64 }  // the same, and count as an answer
+	expectedAnswer struct{ n *atomic.Int64 }  // count as one answer, then do what readExpecting does
 	observe        struct{ reply chan error } // reply at once; an Observer
 )
 

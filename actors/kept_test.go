@@ -118,8 +118,8 @@ func TestActorWithAChangeInProgressHasWork(t *testing.T) {
 	f.wantCounts(t, "after both Changes", 0, 1)
 }
 
-// Actors that have no work and are only kept in memory delay nothing: however many there are, commands are accepted and due work is
-// handled.
+// Actors that have no work and are only kept in memory delay nothing: however many there are, commands are
+// accepted and due work is handled.
 func TestRetainedActorsDelayNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("more actors than the bound")

@@ -94,7 +94,7 @@ type Outcome struct {
 	Verdict payment.Verdict
 	Failure payment.Failure // for VerdictRefused, VerdictFailed and VerdictNotSent; without a code it means CardDeclined for a refusal, else ProcessingError
 	RRN     string          // retrieval reference number, 12 digits, for VerdictCharged and VerdictHeld
-	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: how long to wait before an inquiry; 0: the provider time-out; for VerdictAction, no inquiry
+	Again   time.Duration   // for VerdictPending, VerdictUnknown and VerdictAction: wait before an inquiry; 0: the provider time-out, but no inquiry for VerdictAction
 	Status  payment.Status  // for VerdictPending: the rail's own status, which is passed on; empty: charging, or refunding
 	Meta    []byte          // JSON object of the rail's own keys, shown in merchant_meta; nil: none
 

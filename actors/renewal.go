@@ -8,7 +8,7 @@ import (
 )
 
 // Renewal is a payment that a subscription starts. It uses the stored credential and the terminal of the
-// subscription's initial payment. The intent to make it is durable before it starts.
+// subscription's initial payment. The intent is durable before the payment starts.
 type Renewal struct {
 	Org          ledger.ID
 	ID           ledger.ID // id of the payment's future transaction, random, stored with the intent

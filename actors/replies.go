@@ -15,8 +15,8 @@ type Sealer interface {
 	Open(sealed, context []byte) ([]byte, error)
 }
 
-// Form is the kind of service that wrote a stored reply to a request with an idempotency key. It is stored:
-// values never change.
+// Form is the kind of service that wrote a reply to a request with an idempotency key. Forms are stored with the
+// replies, so their values never change.
 type Form byte
 
 // The forms of replies.

@@ -24,8 +24,8 @@ type Screening struct {
 const screeningVersion = 1
 
 // Screen applies the screening rules to the input and stores the input with the result. With an
-// idempotency key it does so once: a repeated request gets the stored screening. The error is a Conflict if the key was used for
-// another request.
+// idempotency key it does so once: a repeated request gets the stored screening. The error is a Conflict if the key
+// was used for another request.
 func (s *Service) Screen(org ledger.ID, input contract.ScreeningInput, key actors.Key) (Screening, error) {
 	if earlier, found, err := s.earlierScreening(org, &key); found || err != nil {
 		return earlier, err

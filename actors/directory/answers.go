@@ -22,7 +22,7 @@ var _ Sealer = (*secret.Keyring)(nil)
 // Answer is the reply to a write that came with an idempotency key.
 type Answer struct {
 	Status int
-	Body   []byte // as made by the function that Once got
+	Body   []byte // as the function that was passed to Once has made it
 
 	// Booked is the time at which the write's event was booked, and Seq is the event's place in the
 	// journal. They are not known until after the body is made, so the body leaves room for them and
@@ -85,7 +85,7 @@ func (s *Service) Answered(key actors.Key) (Answer, bool, error) {
 	}
 	id := directory.CachedReplyID(key.ClaimKey())
 	if len(orgBytes) != len(ledger.ID{}) {
-		return Answer{}, false, s.unreadableReply(ledger.ID{}, id, errForm)
+		return Answer{}, false, s.unreadableReply(ledger.ID{}, id, errMalformed)
 	}
 	a, err := s.readAnswer(v, ledger.ID(orgBytes), id)
 	return a, err == nil, err
@@ -168,8 +168,8 @@ func (s *Service) checkUnclaimed(op string, key *actors.Key) error {
 
 // KeepAnswer serves writes of other packages' actors. It adds the claim of the key in ctx (see Once) and the
 // reply, which is made from the result, to the organization's Change. Without a key, KeepAnswer does nothing.
-// After an error, the Change must not be submitted. If the writer refuses the Change, the key may have been
-// claimed before: call Answered again.
+// After an error, the Change must not be submitted. If the journal's writer refuses the Change, the key may
+// have been claimed before: call Answered again.
 func (s *Service) KeepAnswer(ctx context.Context, org ledger.ID, change *posting.Change, result any) error {
 	reply, hasKey := ctx.Value(replyContextKey{}).(*idempotentReply)
 	if !hasKey {

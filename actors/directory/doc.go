@@ -8,8 +8,8 @@
 //
 // Invariants:
 //  1. The view shows only durable state, and it shows a change before the change is answered.
-//  2. Only an organization's own actor writes the organization's part of the view; after a panic the actor reads that part from the
-//     store again before its next decision.
+//  2. Only an organization's own actor writes the organization's part of the view; after a panic the actor reads
+//     that part from the store again before its next decision.
 //  3. Authentication takes the same steps whether or not the organization, key or partner exists or is in force:
 //     one table holds the keys of all organizations, and another one their partners.
 //  4. A partner number is durable before it is used and is given out once; a crash may lose a number.
@@ -19,15 +19,14 @@
 //     (internal/fair), so a flood of logins locks out neither the administration nor other addresses.
 //  7. The value of a key or token is returned once; only the sealed reply to a write with an Idempotency-Key
 //     keeps a copy of it.
-//  8. A write with an Idempotency-Key claims the key in its own Change (all that one decision stores), in the
+//  8. The Change (all that one decision stores) of a write with an Idempotency-Key claims the key first, in the
 //     platform's name space.
 //  9. The sealed reply to such a write is a record directly behind the event that the reply reports. The event's
 //     booked time and place, which only the journal's writer knows, are read from there.
 //  10. Settlements are not in the view. Only their organization's actor claims their references, so a
 //     reference that is free when the actor looks is still free when the actor books.
 //  11. Limits and Blocked read no store and take no lock, except that a lookup of a card's first digits takes a
-//     read lock; the slice
-//     that Limits returns is replaced, never changed.
+//     read lock; the slice that Limits returns is replaced, never changed.
 //  12. A failed login reveals nothing by its response or timing, even if a right password comes from
 //     an address from which its partner may not log in.
 //  13. No request waits until its key's or session's last use is stored. After a kill the stored time is up to an

@@ -182,7 +182,7 @@ func (o *outcome) addFailure(contact string, f failure) {
 	o.wait = max(o.wait, f.wait)
 }
 
-// summary returns the result in a few words; empty if all were reached.
+// summary returns the result in a few words; empty if all contacts were reached.
 func (o *outcome) summary(channel string, contactCount int) string {
 	switch {
 	case len(o.unreached) == 0:
